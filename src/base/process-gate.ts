@@ -29,8 +29,8 @@ export function behindGate(
   return { command: '/bin/sh', args: ['-c', script, 'sh', command, ...args] }
 }
 
-/** As the system looks for it. */
-function canBeStarted({ command, cwd, environment }: Program): boolean {
+/** Whether there is such a program and folder, as the system looks for them. */
+export function canBeStarted({ command, cwd, environment }: Omit<Program, 'args'>): boolean {
   if (!isFolder(cwd)) return false
   if (command.includes('/')) return isProgram(resolve(cwd, command))
   const { PATH = '/usr/local/bin:/bin:/usr/bin' } = environment

@@ -1,5 +1,7 @@
+import { constants, platform } from 'node:os'
 import { atMost } from '../base/concurrency.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { canBeStarted } from '../base/process-gate.ts'
 import { startProcess } from '../base/process.ts'
 import { ConnectionFailure, type ServerEnd } from './connection.ts'
 import { createLineReader } from './line-reader.ts'
@@ -42,7 +44,7 @@ const keptWords = 8_192
  * when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure when it cannot be started.
  */
 export async function startStdio(options: StdioOptions): Promise<StdioServer> {
-  const { command, args, cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
+  const { cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
   const words = createTail(keptWords)
   let flooded = false
   let closing: Promise<void> | undefined
@@ -75,8 +77,7 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
   }
 
   const started = await startProcess({
-    command,
-    args,
+    ...underWatch(options),
     cwd,
     environment,
     readsInput: true,
@@ -92,7 +93,8 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
     if (flooded) return onEnd({ kind: 'flooded', bytes: maxBytes, ...said })
     if (closing !== undefined) return onEnd({ kind: 'stopped', ...said })
     if (end.kind === 'timed_out') return onEnd({ kind: 'stopped', ...said })
-    onEnd({ ...end, ...said })
+    const signal = end.kind === 'exited' ? signalOf(end.code) : undefined
+    onEnd(signal === undefined ? { ...end, ...said } : { kind: 'killed', signal, ...said })
   })
 
   async function leave(): Promise<void> {
@@ -108,6 +110,31 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
     words: words.text,
     close: () => (closing ??= leave()),
   }
+}
+
+/**
+ * The server below a shell that leads its group and stays as long as the server does. When this process was killed, the server finds
+ * the end of its input and leaves, and nobody could tell any more whose the rest of its group is: the shell ends it then. While
+ * this process is there, it does that itself.
+ */
+function underWatch({ command, args, cwd, environment }: StdioOptions): Pick<StdioOptions, 'command' | 'args'> {
+  // what cannot be started is started as it is, so that the system says why
+  if (platform() === 'win32' || !canBeStarted({ command, cwd, environment })) return { command, args }
+  const script = [
+    '"$@"',
+    'code=$?',
+    'kill -0 "$PPID" 2>/dev/null && exit $code',
+    "trap '' TERM",
+    'kill -TERM 0',
+    'sleep 5',
+    'kill -KILL 0',
+  ]
+  return { command: '/bin/sh', args: ['-c', script.join('\n'), 'sh', command, ...args] }
+}
+
+/** A shell says of a program that was killed 128 and the number of the signal. */
+function signalOf(code: number): string | undefined {
+  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
 }
 
 /** None: the line is something else. An older protocol puts several into a list. */

@@ -4,6 +4,7 @@ import type { Switches } from '../fixtures/mcp/core.mjs'
 import { httpServer, serveHttp, testServers } from '../helpers/mcp-server.ts'
 
 const signal = new AbortController().signal
+const patient = { timeout: 20_000 }
 const eager = { ...systemClock, sleep: async () => {} }
 
 describe('a server over HTTP', () => {
@@ -41,10 +42,10 @@ describe('a server over HTTP', () => {
     expect(await names()).toContain('extra')
     const stop = new AbortController()
     const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal: stop.signal })
-    await vi.waitFor(() => expect(served.state.calls).toBe(3))
+    await vi.waitFor(() => expect(served.state.calls).toBe(3), patient)
     stop.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
-    await vi.waitFor(() => expect(served.state.cancelled).toHaveLength(1))
+    await vi.waitFor(() => expect(served.state.cancelled).toHaveLength(1), patient)
   })
 
   it('that has forgotten its session is told again who is there, once', async () => {
@@ -75,7 +76,7 @@ describe('a server over HTTP', () => {
         /^the MCP server test cannot be reached at http.*\/mcp while it was asked for slow: /,
       ),
     })
-    await vi.waitFor(() => expect(served.state.calls).toBe(1))
+    await vi.waitFor(() => expect(served.state.calls).toBe(1), patient)
     served.breakConnections()
     await failed
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })
@@ -89,7 +90,7 @@ describe('a server over HTTP', () => {
     const failed = expect(call).rejects.toMatchObject({
       message: expect.stringContaining('the stream of its events broke'),
     })
-    await vi.waitFor(() => expect(served.state.calls).toBe(1))
+    await vi.waitFor(() => expect(served.state.calls).toBe(1), patient)
     served.breakConnections()
     await failed
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })

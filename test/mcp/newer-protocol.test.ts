@@ -5,6 +5,7 @@ import { serveModern } from '../fixtures/mcp/modern.mjs'
 import { httpServer, stdioServer, testServers } from '../helpers/mcp-server.ts'
 
 const signal = new AbortController().signal
+const patient = { timeout: 20_000 }
 const onQuestion = async (): Promise<McpAnswer> => ({ action: 'accept', content: { name: 'Ada' } })
 
 describe('a server of the newer protocol', () => {
@@ -40,7 +41,7 @@ describe('a server of the newer protocol', () => {
     await names()
     expect(served.requests).toHaveLength(before)
     served.change()
-    await vi.waitFor(async () => expect(await names()).toContain('more'))
+    await vi.waitFor(async () => expect(await names()).toContain('more'), patient)
   })
 
   it('over HTTP hears of a call that is cancelled', async () => {
@@ -50,10 +51,10 @@ describe('a server of the newer protocol', () => {
     const stop = new AbortController()
     const call = mcp.call('test', 'slow', {}, { signal: stop.signal })
     const isAsked = (): boolean => served.requests.some(({ message }) => message?.method === 'tools/call')
-    await vi.waitFor(() => expect(isAsked()).toBe(true))
+    await vi.waitFor(() => expect(isAsked()).toBe(true), patient)
     stop.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
-    await vi.waitFor(() => expect(served.state.cancelled).toBe(true))
+    await vi.waitFor(() => expect(served.state.cancelled).toBe(true), patient)
   })
 })
 

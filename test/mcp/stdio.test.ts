@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { processStatus } from '../../src/base/process-group.ts'
+import { endGroup, type GroupLeader, processStatus } from '../../src/base/process-group.ts'
 import { stdioServer, testServers } from '../helpers/mcp-server.ts'
 
 const signal = new AbortController().signal
+const patient = { timeout: 20_000 }
 const eager = { ...systemClock, sleep: async () => {} }
 
 describe('a server over stdio that fails', () => {
@@ -27,9 +31,7 @@ describe('a server over stdio that fails', () => {
     await mcp.tools('test', signal)
     const calls = [1, 2].map(() => mcp.call('test', 'slow', { ms: 60_000 }, { signal }))
     const settled = Promise.allSettled(calls)
-    await vi.waitFor(async () =>
-      expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: expect.any(Number) }),
-    )
+    await mcp.call('test', 'state', {}, { signal })
     process.kill(mcp.pids[0] ?? 0, 'SIGKILL')
     expect(await settled).toMatchObject(
       [1, 2].map(() => ({ reason: { message: expect.stringContaining('was ended by SIGKILL while') } })),
@@ -176,7 +178,7 @@ describe('processes of servers', () => {
     const child = Number(await textOf(mcp.call('test', 'child', {}, { signal })))
     expect([mcp.pids[0], child].map(isAlive)).toEqual([true, true])
     await mcp.close()
-    await vi.waitFor(() => expect([mcp.pids[0], child].map(isAlive)).toEqual([false, false]))
+    await vi.waitFor(() => expect([mcp.pids[0], child].map(isAlive)).toEqual([false, false]), patient)
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
       message: 'the MCP server test was closed with the run',
     })
@@ -187,11 +189,28 @@ describe('processes of servers', () => {
     await using mcp = testServers([stdioServer({ hang: true })], { signal: stop.signal })
     const tools = mcp.tools('test', signal)
     const failed = expect(tools).rejects.toMatchObject({ message: 'the MCP server test was closed with the run' })
-    await vi.waitFor(() => expect(mcp.pids).toHaveLength(1))
+    await vi.waitFor(() => expect(mcp.pids).toHaveLength(1), patient)
     stop.abort()
     await failed
     await mcp.close()
     expect(isAlive(mcp.pids[0])).toBe(false)
+  })
+
+  it('are gone when this process was killed: with their server, or when what was noted of it is ended', async () => {
+    const host = join(import.meta.dirname, '../helpers/mcp-host.ts')
+    const child = spawn(process.execPath, ['--import', 'tsx', host], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const { leaders, leaves, stays } = JSON.parse(line.toString()) as {
+      readonly leaders: readonly GroupLeader[]
+      readonly leaves: readonly number[]
+      readonly stays: readonly number[]
+    }
+    expect([...leaves, ...stays].every(isAlive)).toBe(true)
+    child.kill('SIGKILL')
+    await vi.waitFor(() => expect(leaves.some(isAlive)).toBe(false), patient)
+    expect(stays.every(isAlive)).toBe(true)
+    await Promise.all(leaders.map(endGroup))
+    await vi.waitFor(() => expect(stays.some(isAlive)).toBe(false), patient)
   })
 
   it('get the variables that commands get, and those of their own', async () => {
