@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** zod brings its messages in some fifty languages, half of its code. Ours are in English, its default. */
@@ -29,7 +30,17 @@ const leanYargs = (root) => ({
   },
 })
 
+/** It warns on the console, also in words of servers; what matters of that is thrown or told besides. */
+const quietMcp = {
+  name: 'quiet-mcp',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]@modelcontextprotocol[\\/](?:client|server|core)[\\/]dist[\\/].*\.mjs$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll('console.warn(', '(() => {})('),
+    }))
+  },
+}
+
 /** Leaves out what of packages is never used here and costs time to load. */
 export function leanPackages(root) {
-  return [englishZod, leanYargs(root)]
+  return [englishZod, quietMcp, leanYargs(root)]
 }

@@ -17,11 +17,18 @@ import {
 import { pathToFileURL } from 'node:url'
 import { longestTimer } from '../base/clock.ts'
 import { atMost, manyListeners, unlessAborted } from '../base/concurrency.ts'
-import { messageOf } from '../base/error.ts'
+import { type BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { McpAbout, McpAnswer, McpQuestion, McpTransport } from '../event/mcp.ts'
 import { createBoundedFetch, MessageTooLarge } from './bounded-fetch.ts'
-import { type Asker, ConnectionFailure, type ConnectionProblem, type ListName, listNames } from './connection.ts'
+import {
+  type Asker,
+  type Authorizing,
+  ConnectionFailure,
+  type ConnectionProblem,
+  type ListName,
+  listNames,
+} from './connection.ts'
 
 // The one file that knows the package of the protocol: makes a `Wire` of it.
 
@@ -86,6 +93,52 @@ export async function openChannel(channel: Channel, handlers: Handlers, signal: 
     })
     return wireOf(client, handlers)
   }
+}
+
+/**
+ * Logs in at a server: `provider` sends the person to the authorization server, and keeps what comes of it. `not_needed`: the
+ * server answers without. Rejects with ConnectionFailure, and with what the provider throws.
+ */
+export async function authorize({
+  url,
+  headers,
+  provider,
+  answer,
+  signal,
+}: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
+  const bounded = createBoundedFetch(mostLoginBytes)
+  const given = { requestInit: { headers }, fetch: bounded.fetch, authProvider: provider }
+  const transport = new StreamableHTTPClientTransport(new URL(url), given)
+  const client = new Client({ name: 'baton', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const sent = { signal: manyListeners(signal), timeout: longestTimer }
+  try {
+    await client.connect(transport, sent)
+    await client.listTools(undefined, sent)
+    return 'not_needed'
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!hasCause(error, (cause) => UnauthorizedError.isInstance(cause))) throw ownError(error) ?? failureOf(error)
+  } finally {
+    await client.close().catch(() => {})
+  }
+  try {
+    await transport.finishAuth(await answer())
+    return 'done'
+  } catch (error) {
+    signal.throwIfAborted()
+    throw ownError(error) ?? new ConnectionFailure({ kind: 'invalid', reason: messageOf(error) }, error)
+  } finally {
+    await bounded.close()
+  }
+}
+
+/** Of what a login exchanges. */
+const mostLoginBytes = 1024 ** 2
+
+/** What a provider of ours has thrown. */
+function ownError(error: unknown): BatonError | undefined {
+  if (isBatonError(error)) return error
+  return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined
 }
 
 type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
@@ -412,7 +465,10 @@ function problemOf(error: unknown): ConnectionProblem {
   if (hasCause(error, (cause) => cause instanceof MessageTooLarge)) {
     return { kind: 'too_large' }
   }
-  if (UnauthorizedError.isInstance(error)) return { kind: 'http', status: 401, text: '' }
+  // a login that is known is not enough, and nobody is there to log in
+  if (UnauthorizedError.isInstance(error) || ownError(error)?.code === 'KEY_MISSING') {
+    return { kind: 'http', status: 401, text: '' }
+  }
   const status = statusOf(error)
   if (status !== undefined) return { kind: 'http', status, text: httpText(error) }
   if (ProtocolError.isInstance(error)) {

@@ -54,6 +54,15 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** What a login needs: where, the parts of it that are kept, and what the browser brings back. */
+export interface Authorizing<Provider> {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly provider: Provider
+  readonly answer: () => Promise<URLSearchParams>
+  readonly signal: AbortSignal
+}
+
 /** What became of a process. `words`: the end of what it wrote to its error output. */
 export type ServerEnd =
   | { readonly kind: 'exited'; readonly code: number; readonly words: string }

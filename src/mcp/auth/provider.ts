@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { BatonError } from '../../base/error.ts'
+import { equalJson, type JsonObject } from '../../base/json.ts'
+import type { Login, LoginStore } from './login-store.ts'
+
+/** What a person has registered by hand at the authorization server. */
+export interface RegisteredClient {
+  readonly clientId: string
+  readonly clientSecret?: string
+}
+
+/** Where the authorization server sends the person back to, and how they get there. */
+export interface Redirecting {
+  readonly url: string
+  readonly open: (url: URL) => void | Promise<void>
+}
+
+interface ProviderOptions {
+  /** Of the server, for messages. */
+  readonly name: string
+  readonly store: LoginStore
+  readonly registered?: RegisteredClient | undefined
+  readonly scope?: string | undefined
+  /** Left out: nobody is there who could log in. What is known is used, and tokens are refreshed. */
+  readonly redirect?: Redirecting
+}
+
+interface OfIssuer {
+  readonly issuer: string
+}
+
+/** What a server asks for to log in by OAuth, for the client of the protocol: PKCE, with registration where that is offered. */
+export function createAuthProvider({ name, store, registered, scope, redirect }: ProviderOptions): AuthProvider {
+  let verifier: string | undefined
+  let lastRead: JsonObject | undefined
+  const state = randomBytes(24).toString('base64url')
+  const redirectUrl = redirect?.url ?? store.read().redirectUrl ?? 'http://127.0.0.1/callback'
+
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'Baton',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: registered?.clientSecret === undefined ? 'none' : 'client_secret_basic',
+      ...(scope === undefined ? {} : { scope }),
+    },
+    state: () => state,
+
+    clientInformation(of?: OfIssuer): StoredClient | undefined {
+      if (registered !== undefined) {
+        const { clientId, clientSecret } = registered
+        return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) }
+      }
+      const { clients, redirectUrl: before } = store.read()
+      const known = of === undefined ? Object.values(clients).at(-1) : clients[of.issuer]
+      // one that was registered with another address would be sent back there
+      if (known !== undefined && (redirect === undefined || before === redirect.url)) {
+        return known as unknown as StoredClient
+      }
+      if (redirect === undefined) throw loginNeeded(name)
+      return undefined
+    },
+    saveClientInformation(client: object, of?: OfIssuer) {
+      store.change((login) => ({
+        ...login,
+        redirectUrl,
+        clients: { ...login.clients, [of?.issuer ?? 'unknown']: client as JsonObject },
+      }))
+    },
+
+    tokens(of?: OfIssuer): StoredTokens | undefined {
+      const { tokens } = store.read()
+      lastRead = tokens
+      const isOther = of !== undefined && tokens?.['issuer'] !== undefined && tokens['issuer'] !== of.issuer
+      return isOther ? undefined : (tokens as unknown as StoredTokens | undefined)
+    },
+    saveTokens(tokens: object) {
+      lastRead = tokens as JsonObject
+      store.change((login) => ({ ...login, tokens: lastRead as JsonObject }))
+    },
+
+    redirectToAuthorization(url: URL): void | Promise<void> {
+      if (redirect === undefined) throw loginNeeded(name)
+      return redirect.open(url)
+    },
+    saveCodeVerifier: (given: string) => void (verifier = given),
+    codeVerifier(): string {
+      if (verifier === undefined) throw loginNeeded(name)
+      return verifier
+    },
+
+    saveDiscoveryState: (discovery: object) =>
+      store.change((login) => ({ ...login, discovery: discovery as JsonObject })),
+    discoveryState: () => store.read().discovery as never,
+
+    invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
+      // another process may have got new tokens since
+      const isOurs = equalJson(store.read().tokens, lastRead)
+      store.change((login) => without(login, what, isOurs))
+    },
+  }
+}
+
+/** What the client of the protocol asks for a login; `of`: by which authorization server. */
+export interface AuthProvider {
+  readonly redirectUrl: string
+  readonly clientMetadata: {
+    readonly client_name: string
+    readonly redirect_uris: string[]
+    readonly grant_types: string[]
+    readonly response_types: string[]
+    readonly token_endpoint_auth_method: string
+    readonly scope?: string
+  }
+  readonly state: () => string
+  readonly clientInformation: (of?: OfIssuer) => StoredClient | undefined
+  readonly saveClientInformation: (client: object, of?: OfIssuer) => void
+  readonly tokens: (of?: OfIssuer) => StoredTokens | undefined
+  readonly saveTokens: (tokens: object) => void
+  readonly redirectToAuthorization: (url: URL) => void | Promise<void>
+  readonly saveCodeVerifier: (verifier: string) => void
+  readonly codeVerifier: () => string
+  readonly saveDiscoveryState: (discovery: object) => void
+  readonly discoveryState: () => never
+  readonly invalidateCredentials: (what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') => void
+}
+
+interface StoredClient {
+  readonly client_id: string
+  readonly client_secret?: string
+}
+
+interface StoredTokens {
+  readonly access_token: string
+  readonly token_type: string
+}
+
+function without({ tokens, discovery, ...login }: Login, what: string, isOurs: boolean): Login {
+  const isAll = what === 'all'
+  return {
+    ...login,
+    clients: isAll || what === 'client' ? {} : login.clients,
+    ...(tokens === undefined || ((isAll || what === 'tokens') && isOurs) ? {} : { tokens }),
+    ...(discovery === undefined || isAll || what === 'discovery' ? {} : { discovery }),
+  }
+}
+
+/** The error of a server that wants a login where nobody can log in. */
+export function loginNeeded(name: string): BatonError {
+  return new BatonError('KEY_MISSING', `the MCP server ${name} wants a login`, {
+    hint: `Log in with: baton mcp login ${name}`,
+  })
+}
