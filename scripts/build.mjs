@@ -26,7 +26,7 @@ const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'scrip
 /** What is loaded together (layers.mjs): to tell what was meant, to list runs, by commands that run nothing, by runs, by prompts. */
 const layers = [
   ['process.ts', 'cli/yargs.ts'],
-  ['cli/commands/runs.ts', 'cli/commands/runs-show.ts'],
+  ['cli/commands/runs.ts', 'cli/commands/runs-show.ts', 'journal/run-index.ts'],
   [
     'base/process.ts',
     'base/toml.ts',
@@ -42,7 +42,14 @@ const layers = [
     ),
   ],
   run,
-  [...run, 'run/execute-prompt.ts', 'run/child-run.ts', 'agent/conversation.ts', 'prompt/render-template.ts'],
+  [
+    ...run,
+    'run/execute-prompt.ts',
+    'run/child-run.ts',
+    'agent/conversation.ts',
+    'prompt/render-template.ts',
+    'journal/run-index.ts',
+  ],
 ]
 
 /** The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built. */
