@@ -101,7 +101,7 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
 
   const document = parseAip(agent.file, agent.text)
   const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, parts.plugins))
+  throwIssues(await ownIssues(own, parts))
   const options = mergeOptions(context.scope.options, own.values, given)
   const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
   return limited({ agent, options }, held, (context) =>

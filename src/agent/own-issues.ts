@@ -1,21 +1,27 @@
 import { isBatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import { type Issue, withPlace } from '../config/issue.ts'
 import type { OwnOptions } from './own-options.ts'
+import type { AgentParts } from './parts.ts'
+import type { OtherTools } from './tool-names.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 
 /**
  * Everything that is wrong with the options that a script agent sets itself: besides their values, tools and a mode that
- * nobody knows. Plug-ins may bring both, and are loaded for agents that name one.
+ * nobody knows. Plug-ins may bring both, and are loaded for agents that name one. `servers`: names of the MCP servers of the run.
  */
 export async function ownIssues(
   own: OwnOptions,
-  plugins: () => Promise<Plugins> = async () => noPlugins,
+  { plugins = async () => noPlugins, servers }: Pick<AgentParts, 'plugins' | 'servers'>,
 ): Promise<readonly Issue[]> {
   const { mode, tools } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
   if (typeof mode !== 'string' && named.length === 0) return own.issues
   const brought = await plugins()
-  const ofTools = await toolIssues(named, own, brought)
+  const ofTools = await toolIssues(named, own, {
+    brought: brought.tools.map(({ name }) => name),
+    ...defined({ servers }),
+  })
   const ofMode = typeof mode === 'string' ? await modeIssues(mode, own, brought) : []
   return [...own.issues, ...ofTools, ...ofMode]
 }
@@ -23,11 +29,10 @@ export async function ownIssues(
 async function toolIssues(
   named: readonly string[],
   { placeOf }: OwnOptions,
-  { tools }: Plugins,
+  others: OtherTools,
 ): Promise<readonly Issue[]> {
   const { unknownTools } = await import('./tool-names.ts')
-  const brought = tools.map(({ name }) => name)
-  const findings = unknownTools(named, ['tools'], brought)
+  const findings = unknownTools(named, ['tools'], others)
   return Promise.all(findings.map(async (finding) => withPlace(finding, await placeOf(finding.path, finding.part))))
 }
 

@@ -63,6 +63,8 @@ export interface AgentParts {
   readonly limitsCost: () => boolean
   /** Loads the plug-ins at their first use; left out: there are none. */
   readonly plugins?: () => Promise<Plugins>
+  /** Names of the MCP servers of the run; left out: they are not known. */
+  readonly servers?: readonly string[]
   readonly findAgent: (name: string, baseDir: string) => AgentFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog

@@ -1,4 +1,5 @@
 import { messageOf, stopsRun } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
 import type { Tool, ToolResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
@@ -37,14 +38,16 @@ export async function callTool(
 ): Promise<ToolResult> {
   const input = inputOf({ input: text })
   const ended = timeline?.addTool({ id, function: name, input })
-  emit(opener, { type: 'tool.started', id, name, input })
+  const server = tools.find((tool) => tool.name === name)?.server
+  const of = defined({ server })
+  emit(opener, { type: 'tool.started', id, name, input, ...of })
   running?.set(id, context.scope.at)
   const result = await runTool(name, text, { tools, context }).finally(() => running?.delete(id))
   const { text: output, isError = false, isDenied = false, files = [] } = result
   ended?.(isError ? { error: output } : { output })
   for (const file of files) timeline?.addFile(file)
   const shown = cutText(output, shownOutput)
-  const end = { type: 'tool.completed', id, name, output: shown, is_error: isError } as const
+  const end = { type: 'tool.completed', id, name, output: shown, is_error: isError, ...of } as const
   emit(opener, isDenied ? { ...end, denied: true } : end)
   return result
 }

@@ -1,62 +1,114 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
 import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
+import { nearest } from '../base/suggest.ts'
+import type { RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
-import { passesFilters } from '../tool/tool-filter.ts'
+import { mayLetThrough, serverNamed, writtenServer } from '../mcp/names.ts'
+import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
 import { factsOf, laterTools, toolNames } from '../tool/toolbox/names.ts'
 
+/** What tools there are besides those that Baton brings. */
+export interface OtherTools {
+  /** Of plug-ins. */
+  readonly brought?: readonly string[]
+  /** Names of MCP servers; left out: they are not known here. */
+  readonly servers?: readonly string[]
+}
+
 /**
- * What is wrong with a list of tools at `path`: names that no tool has, and tools that this version does not have. Patterns, and
- * names of tools of servers (`server__tool`), are not known before they are used. `brought`: by plug-ins.
+ * What is wrong with a list of tools at `path`: names that no tool has, tools that this version does not have, and servers that
+ * no settings name. Which tools a server has (`server__tool`), and what patterns mean, is not known before they are used.
  */
-export function unknownTools(
-  names: readonly string[],
-  path: DataPath,
-  brought: readonly string[] = [],
-): readonly Finding[] {
+export function unknownTools(names: readonly string[], path: DataPath, others: OtherTools = {}): readonly Finding[] {
+  const { brought = [], servers } = others
   return names.flatMap((name, index): readonly Finding[] => {
-    if (isKnown(name) || brought.includes(name)) return []
     const at = [...path, index]
+    const server = unknownServer(name, servers)
+    if (server !== undefined) return [wrongValue(at, server)]
+    if (isKnown(name) || brought.includes(name)) return []
     if (laterTools.includes(name)) {
       const said = { message: `the tool "${name}" is not available in this version`, hint: 'Remove it.' }
       return [{ ...wrongValue(at, said), code: 'NOT_AVAILABLE' }]
     }
     const all = [...toolNames, ...brought]
-    const known = `Known tools: ${all.join(', ')}.`
-    return [wrongValue(at, { message: `unknown tool "${name}"`, hint: meantHint(name, all, known) })]
+    const known = servers?.includes(name)
+      ? `Write "${name}__*" for all tools of the server.`
+      : meantHint(name, all, `Known tools: ${all.join(', ')}.`)
+    return [wrongValue(at, { message: `unknown tool "${name}"`, hint: known })]
   })
 }
 
-/** The same for tools that may not be used: one that is not there yet may be named. */
+/**
+ * The same for tools that may not be used: one that is not there yet may be named, and so may one of a server that is not
+ * there, unless its name resembles that of one that is.
+ */
 export function unknownDisallowed(
   names: readonly string[],
   path: DataPath,
-  brought: readonly string[] = [],
+  others: OtherTools = {},
 ): readonly Finding[] {
-  return unknownTools(names, path, brought).filter(({ code }) => code !== 'NOT_AVAILABLE')
+  const { servers = [] } = others
+  return unknownTools(names, path, others).filter(({ code, path: [...at] }) => {
+    const name = names[Number(at.at(-1))] ?? ''
+    const server = writtenServer(name)
+    return code !== 'NOT_AVAILABLE' && (server === undefined || nearest(server, servers) !== undefined)
+  })
+}
+
+function unknownServer(
+  name: string,
+  servers: OtherTools['servers'],
+): { readonly message: string; readonly hint: string } | undefined {
+  if (servers === undefined || serverNamed(name, servers) !== undefined) return undefined
+  const server = writtenServer(name)
+  if (server === undefined) return undefined
+  const known =
+    servers.length === 0
+      ? `No MCP server is configured: docs/mcp.md says how.`
+      : `Servers are ${servers.join(', ')}; baton mcp list shows them.`
+  return {
+    message: `"${name}" is of the MCP server "${server}", which is not configured`,
+    hint: meantHint(server, servers, known),
+  }
 }
 
 function isKnown(name: string): boolean {
-  return name.includes('*') || name.includes('__') || (toolNames as readonly string[]).includes(name)
+  return name.includes('*') || isServerTool(name) || (toolNames as readonly string[]).includes(name)
 }
 
 /** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for the first that is unknown; `of` says whose options they are */
-export function refuseUnknownTools(names: readonly string[], of: string, brought: readonly string[] = []): void {
-  const [finding] = unknownTools(names, [], brought)
+export function refuseUnknownTools(names: readonly string[], of: string, others: OtherTools = {}): void {
+  const [finding] = unknownTools(names, [], others)
   if (finding === undefined) return
   throw new BatonError(finding.code, `options of ${of}: ${finding.message}`, { hint: finding.hint })
 }
 
-interface ToolSettings extends ToolFilter {
-  /** Whether tools that change files may be offered. */
+/** What tools there are besides in a run. */
+export function otherToolsIn({ services: { broughtTools = [], mcp } }: RunContext): Required<OtherTools> {
+  return {
+    brought: broughtTools.map(({ name }) => name),
+    servers: mcp?.servers.map(({ name }) => name) ?? [],
+  }
+}
+
+interface ToolSettings extends ToolFilter, OtherTools {
+  /** Whether tools that change files may be offered. What tools of plug-ins and servers change is their affair. */
   readonly writes: boolean
-  /** Tools of plug-ins: what these change is their affair. */
-  readonly brought?: readonly string[]
 }
 
 /** Whether a model may be given tools, as far as the settings alone say. */
-export function mayGiveTools({ tools = [], disallowed_tools, writes, brought = [] }: ToolSettings): boolean {
-  const filters = [{ tools, disallowed_tools }]
+export function mayGiveTools({
+  tools = [],
+  disallowed_tools,
+  writes,
+  brought = [],
+  servers = [],
+}: ToolSettings): boolean {
+  const filter = { tools, disallowed_tools }
   const offered = toolNames.filter((name) => writes || factsOf(name).writes !== true)
-  return [...offered, ...brought].some((name) => passesFilters(name, filters))
+  return (
+    [...offered, ...brought].some((name) => passesFilters(name, [filter])) ||
+    servers.some((server) => mayLetThrough(filter, server))
+  )
 }

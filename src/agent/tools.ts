@@ -11,7 +11,7 @@ import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
-import { refuseUnknownTools } from './tool-names.ts'
+import { otherToolsIn, refuseUnknownTools } from './tool-names.ts'
 
 /** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
 export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
@@ -49,13 +49,14 @@ export interface GivenTools {
 }
 
 interface Giving extends ToolboxOptions {
-  /** Which of the tools of plug-ins are given too. */
+  /** Which of the tools of plug-ins and MCP servers are given too. */
   readonly named: ToolFilter
 }
 
 /**
- * Opens the tools of a conversation, which share what was read, changed and cut; those of plug-ins too.
- * @throws BatonError SANDBOX where they need one and there is none
+ * Opens the tools of a conversation, which share what was read, changed and cut; those of plug-ins and of MCP servers too.
+ * The lists of servers are recorded at the place of the context, where no other conversation is given tools.
+ * @throws BatonError SANDBOX where they need one and there is none, and what `mcpTools` throws
  */
 export async function giveTools(
   chosen: readonly ToolName[],
@@ -64,10 +65,21 @@ export async function giveTools(
 ): Promise<GivenTools> {
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
-  const tools = [...(await openTools(names, box)), ...pluginTools(named, box, context)]
+  const tools = [
+    ...(await openTools(names, box)),
+    ...pluginTools(named, box, context),
+    ...(await serverTools(named, box, context)),
+  ]
   if (!names.includes('interpreter_run')) return { tools, box }
   const { interpreterTool } = await import('./modes/code/interpreter.ts')
   return { tools: [...tools, interpreterTool(tools, box, context)], box }
+}
+
+/** Runs without servers load nothing for them. */
+async function serverTools(named: ToolFilter, box: Toolbox, context: RunContext): Promise<readonly Tool[]> {
+  if (context.services.mcp === undefined) return []
+  const { mcpTools } = await import('../mcp/tools.ts')
+  return mcpTools(named, box, { at: context.scope.at, context })
 }
 
 /** The tools and the mode that the options of a script agent name. */
@@ -77,12 +89,7 @@ export async function equip(
   context: RunContext,
 ): Promise<Pick<ModelAgent, 'tools' | 'mode'>> {
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  const { broughtTools = [] } = context.services
-  refuseUnknownTools(
-    given.tools ?? [],
-    `"${name}"`,
-    broughtTools.map((tool) => tool.name),
-  )
+  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(context))
   tellKeptTools(given, name, context)
   const { folders, openedChanges: allow = [] } = context.scope
   const options = { named: given, baseDir: folders.workspace, limits: { allow } }

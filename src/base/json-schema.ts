@@ -40,11 +40,11 @@ export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
   if ('$async' in schema) {
     return { kind: 'invalid', message: '"$async" is not part of JSON Schema', at: ['$async'], others: [] }
   }
-  const ajv = await createValidator(dialect)
+  const rules = await (rulesOf[dialect] ??= createValidator(dialect))
   const { $schema: _, ...plain } = schema
   try {
-    if (ajv.validateSchema(plain) !== true) return invalid(ajv.errors ?? [], plain)
-    const check = ajv.compile(plain)
+    if (rules.validateSchema(plain) !== true) return invalid(rules.errors ?? [], plain)
+    const check = (await createValidator(dialect)).compile(plain)
     return { kind: 'ok', compiled: { schema, validate: (value) => problemsOf(value, check, plain) } }
   } catch (error) {
     return { kind: 'invalid', message: compileMessage(error), at: placeOfMistake(error, plain), others: [] }
@@ -110,6 +110,9 @@ function dialectOf(name: unknown): Dialect | undefined {
   return bare === 'json-schema.org/draft-07/schema' ? 'draft-07' : undefined
 }
 
+/** What schemas themselves are held to: to compile that takes a hundred times as long as most schemas take. */
+const rulesOf: { [dialect in Dialect]?: Promise<Ajv> } = {}
+
 /** A validator for one schema: one for several would report names that they share as duplicates. */
 async function createValidator(dialect: Dialect): Promise<Ajv> {
   const options: Options = {
@@ -119,6 +122,7 @@ async function createValidator(dialect: Dialect): Promise<Ajv> {
     verbose: true,
     ownProperties: true,
     validateFormats: false,
+    validateSchema: false,
     logger: false,
   }
   // in the bundled command a CommonJS package has no other export

@@ -11,6 +11,7 @@ import type { TargetOptions } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 import { pluginsOf } from '../run/check-mode.ts'
+import { serverNames } from '../run/other-tools.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
@@ -112,11 +113,16 @@ function scriptOf(
 ): Promise<CheckedScript> {
   const known = parts.scripts.get(key)
   if (known !== undefined) return known
-  const made = parts
-    .compiler(settings.lua)
-    .then((compiler) =>
-      checkScript(agent, { compiler, workspace, seen: new Set(), trail: [], plugins: () => pluginsOf(settings) }),
-    )
+  const made = parts.compiler(settings.lua).then((compiler) =>
+    checkScript(agent, {
+      compiler,
+      workspace,
+      seen: new Set(),
+      trail: [],
+      plugins: () => pluginsOf(settings),
+      servers: serverNames(settings),
+    }),
+  )
   parts.scripts.set(key, made)
   return made
 }

@@ -5,11 +5,12 @@ import { displayPath } from '../base/files.ts'
 import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
-import { checkMode, pluginsOf } from '../run/check-mode.ts'
+import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
 import { toolIssues } from '../run/named-tools.ts'
+import { otherToolsOf } from '../run/other-tools.ts'
 import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
@@ -191,8 +192,8 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   )
   const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
-  const brought = (await pluginsOf(spec.settings)).tools.map((tool) => tool.name)
-  const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, brought })
+  const others = await otherToolsOf(spec.settings)
+  const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {
     // the tools of an agent of the chain are known where its own options are
     const usesTools = givesTools && path[0] !== 'sub_agents'

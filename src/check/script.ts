@@ -20,6 +20,8 @@ export interface CheckedScript {
 
 interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
   readonly plugins: () => Promise<Plugins>
+  /** Names of the MCP servers. */
+  readonly servers: readonly string[]
   /** The lines that led to the agent, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
@@ -57,12 +59,12 @@ async function checkCode(
 async function checkOptions(
   { file, text }: AgentFile,
   document: AipDocument,
-  { trail, plugins, workspace }: Pick<ScriptSurroundings, 'trail' | 'plugins' | 'workspace'>,
+  { trail, plugins, servers, workspace }: Pick<ScriptSurroundings, 'trail' | 'plugins' | 'servers' | 'workspace'>,
 ): Promise<Pick<CheckedScript, 'problems' | 'models'>> {
   try {
     const own = await readOwnOptions({ file, text }, document)
     const { values, unknown, placeOf } = own
-    const issues = await ownIssues(own, plugins)
+    const issues = await ownIssues(own, { plugins, servers })
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
@@ -73,7 +75,7 @@ async function checkOptions(
     const aliases = values['model_aliases'] as Readonly<Record<string, string>> | undefined
     const tools = Array.isArray(values['tools']) ? values['tools'].map(String) : []
     const brought = tools.length === 0 ? [] : (await plugins()).tools.map((tool) => tool.name)
-    const usesTools = mayGiveTools({ tools, writes: true, brought })
+    const usesTools = mayGiveTools({ tools, writes: true, brought, servers })
     const named = { name: model, usesTools, placeOf: () => placeOf(['model'], 'value') }
     return { problems, models: [aliases === undefined ? named : { ...named, aliases }] }
   } catch (error) {

@@ -141,5 +141,7 @@ function what(action: Exclude<Action, { readonly kind: 'tool' }>, { cwd }: Pick<
       return `connect to ${harmlessName(action.url)}`
     case 'model':
       return `ask ${harmlessName(action.label)}`
+    case 'mcp':
+      return `use ${harmlessName(action.what)} of the MCP server ${harmlessName(action.server)}`
   }
 }

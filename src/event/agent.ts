@@ -89,6 +89,10 @@ export interface Tool {
   readonly description: string
   /** JSON Schema of type object. */
   readonly parameters: JsonObject
+  /** JSON Schema of what it gives as `structured`; left out: it is not known. */
+  readonly output?: JsonObject
+  /** The MCP server that it belongs to; left out: it belongs to none. */
+  readonly server?: string
   /** `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. */
   run(input: string, context: RunContext): Promise<ToolResult>
   /** Ends what it keeps for its conversation, which has ended. */
@@ -99,6 +103,8 @@ export interface ToolResult {
   readonly text: string
   /** Images and documents, behind the text. */
   readonly files?: readonly FilePart[]
+  /** The same for programs, where there is more to it than a text. */
+  readonly structured?: Json
   readonly isError?: true
   /** The permission did not allow the call, or a person did not. */
   readonly isDenied?: true

@@ -35,6 +35,8 @@ export function askedAction(action: Action): AskedAction {
       return { tool: action.kind, input: { url: action.url } }
     case 'model':
       return { tool: action.kind, input: { model: action.label } }
+    case 'mcp':
+      return { tool: action.kind, input: { server: action.server, what: action.what } }
     case 'tool': {
       const { tool, input, diff } = action
       return { tool, input, ...(diff === undefined ? {} : { diff }) }

@@ -152,10 +152,20 @@ const events = {
   'item.started': { item: object(message) },
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },
-  /** A model calls a tool. `id`: of the call, in this conversation; `input`: its arguments, a text where they are no JSON. */
-  'tool.started': { id: text, name: text, input: anything },
+  /**
+   * A model calls a tool. `id`: of the call, in this conversation; `input`: its arguments, a text where they are no JSON.
+   * `server`: the MCP server that the tool is of.
+   */
+  'tool.started': { id: text, name: text, input: anything, server: optional(text) },
   /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
-  'tool.completed': { id: text, name: text, output: text, is_error: truth, denied: optional(always(true)) },
+  'tool.completed': {
+    id: text,
+    name: text,
+    output: text,
+    is_error: truth,
+    denied: optional(always(true)),
+    server: optional(text),
+  },
   /**
    * A program of a model is going to run, the first with these rights: what it may touch. `program`: what makes the sandbox; left out: there
    * is none. `network`: hosts that it may reach.

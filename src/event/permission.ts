@@ -26,6 +26,8 @@ export type Action =
     }
   /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
   | { readonly kind: 'model'; readonly model: string; readonly label: string }
+  /** An MCP server is asked for something: `what` is a tool of it, by its own name. `caller` is who asks, for messages. */
+  | { readonly kind: 'mcp'; readonly server: string; readonly what: string; readonly caller: string }
   /** A tool that a model calls; `input` is what a person decides on. What the tool then does is asked for besides. */
   | {
       readonly kind: 'tool'
@@ -178,6 +180,8 @@ export interface Capabilities {
   readonly commands: readonly string[]
   readonly env: readonly string[]
   readonly models: readonly string[]
+  /** Names of MCP servers. */
+  readonly mcp: readonly string[]
 }
 
 /** A pack whose agents are held to what it was granted. */
@@ -249,6 +253,8 @@ export function actionText(action: Action): string {
       return `to connect to ${action.url}`
     case 'model':
       return `to ask ${action.label}`
+    case 'mcp':
+      return `to use ${action.what} of the MCP server ${action.server}`
     case 'tool':
       return `to use ${action.tool}`
   }

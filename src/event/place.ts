@@ -50,6 +50,7 @@ const partNames = [
   'inputs',
   'knowledge',
   'main',
+  'mcp',
   'model-choice',
   'module',
   'plan',
@@ -70,7 +71,7 @@ const partNames = [
 export type PartName = (typeof partNames)[number]
 
 /** Parts whose items have names, which may be anything. */
-const named: ReadonlySet<string> = new Set<PartName>(['files', 'model-choice', 'module', 'read', 'transcript'])
+const named: ReadonlySet<string> = new Set<PartName>(['files', 'mcp', 'model-choice', 'module', 'read', 'transcript'])
 
 export function part(name: PartName): Segment {
   return { kind: 'part', name }

@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly env: readonly string[]
   /** Models as `name` or `provider::name`, with `*` for any characters. */
   readonly models: readonly string[]
+  /** Names of MCP servers. */
+  readonly mcp: readonly string[]
 }
 
 interface Kind {
@@ -42,6 +44,10 @@ const kinds: { readonly [kind in keyof Capabilities]: Kind } = {
   commands: { hint: 'Write the names of programs: "git", "npm"; "*" for all.', fits: isTrimmed },
   env: { hint: 'Write the names of variables: "CI", "NODE_ENV".', fits: (item) => /^[A-Za-z_]\w*$/.test(item) },
   models: { hint: 'Write names of models: "gpt-5-mini", "openai::*"; "*" for all.', fits: isTrimmed },
+  mcp: {
+    hint: 'Write names of MCP servers: "github"; "*" for all.',
+    fits: (item) => item === '*' || /^[\w-]+$/.test(item),
+  },
 }
 
 const kindNames = Object.keys(kinds) as readonly (keyof Capabilities)[]
@@ -98,7 +104,7 @@ export function isWider(next: Capabilities | undefined, granted: Capabilities | 
 }
 
 /** What can do most harm comes last, where a long list does not push it off the screen before the question. */
-const shownOrder = ['models', 'env', 'read', 'hosts', 'write', 'commands'] as const satisfies typeof kindNames
+const shownOrder = ['models', 'env', 'read', 'hosts', 'write', 'mcp', 'commands'] as const satisfies typeof kindNames
 
 /** One line for each kind, for people, nothing left out; `new` marks what `granted` does not name, which comes first. */
 export function describeCapabilities(

@@ -32,6 +32,8 @@ export interface Planner {
   readonly onNote: (note: string) => void
   /** What the plug-ins of the run bring. */
   readonly plugins: Plugins
+  /** Names of its MCP servers. */
+  readonly servers: readonly string[]
   /** Plans a prompt file that an agent is: the call that goes up, handed down. */
   readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
@@ -40,7 +42,10 @@ export interface Planner {
   readonly look: (workspace: string) => ReturnType<typeof createLooking>
 }
 
-interface PlannerOptions extends Pick<Planner, 'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins'> {
+interface PlannerOptions extends Pick<
+  Planner,
+  'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins' | 'servers'
+> {
   readonly options: TargetOptions
 }
 

@@ -1,13 +1,16 @@
 import type { RunContext } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
-import { passesFilters, toolPattern } from '../tool/tool-filter.ts'
+import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
+import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
 import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
+import type { Planner } from './planner.ts'
 
-/** The tools that settings name, with those of plug-ins: what calls of each need, or why a model is not given it. */
+/** The tools that settings name, with those of plug-ins and servers: what calls of each need, or why a model is not given it. */
 export function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
+  { servers }: Pick<Planner, 'servers'>,
   { scope, services }: RunContext,
 ): readonly ToolPlan[] {
   const { rights, folders } = scope
@@ -23,7 +26,7 @@ export function planTools(
     return any.kind === 'deny' ? any.reason : null
   }
 
-  return [...toolNames, ...brought]
+  const own = [...toolNames, ...brought]
     .filter((name) => passesFilters(name, [{ tools }]))
     .map((name) => ({
       name,
@@ -31,6 +34,49 @@ export function planTools(
       patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
       not_offered: reasonAgainst(name),
     }))
+  return [...own, ...planServers({ tools, disallowed_tools }, { verdictOf, scope, servers })]
+}
+
+interface Servers {
+  readonly verdictOf: (tool: string) => Verdict
+  readonly scope: RunContext['scope']
+  readonly servers: Planner['servers']
+}
+
+/** Tools of servers, which are not asked: those that are named by themselves, else `server__*` for those that a pattern means. */
+function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, scope, servers }: Servers) {
+  const { rights } = scope
+  const rules = rights.rules.flat().filter(({ origin }) => origin !== 'default')
+  return servers.flatMap((server): readonly ToolPlan[] => {
+    const meant = tools.filter((pattern) => mayMean(pattern, server))
+    const names = meant.every((one) => !one.includes('*')) ? meant.map(withoutPrefix) : [`${server}__*`]
+    return names.map((name) => {
+      const isWhole = name.includes('*')
+      const passes = (filter: ToolFilter): boolean =>
+        isWhole ? mayLetThrough(filter, server) : passesFilters(name, [filter])
+      const any = verdictOnAny(name, scope)
+      const reason = !passes({ disallowed_tools })
+        ? 'disallowed_tools'
+        : !(rights.tools ?? []).every(passes)
+          ? 'the file that runs it does not have it'
+          : any.kind === 'deny'
+            ? any.reason
+            : null
+      const about = rules.filter((rule) => isWhole && isAboutSomeOf(rule, server))
+      return { name, permission: verdictOf(name).kind, patterns: about.length, not_offered: reason }
+    })
+  })
+}
+
+/** As models know it: `server__tool`. */
+function withoutPrefix(name: string): string {
+  return name.replace(/^mcp__(?=.*__)/, '')
+}
+
+/** Whether a rule is about some tools of a server, and not about all of them. */
+function isAboutSomeOf(rule: ToolRule, server: string): boolean {
+  const { tool } = ruledTools(rule)
+  return mayMean(tool, server) && !meansAll(tool, server)
 }
 
 /** Whether a rule decides about some of the calls of a tool. */

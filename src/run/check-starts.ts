@@ -3,6 +3,7 @@ import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/op
 import { ownIssues } from '../agent/own-issues.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
+import type { OtherTools } from '../agent/tool-names.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
@@ -20,7 +21,7 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins'> {
+interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'servers'> {
   /** Rejects when a model cannot be given the tools that settings name. */
   readonly checkTools: (named: ToolFilter) => Promise<void>
 }
@@ -85,11 +86,11 @@ async function mainModels(target: PromptTarget, parts: Parts): Promise<readonly 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
 async function givesTools(
   { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
-  parts: Pick<Parts, 'plugins'>,
+  parts: Pick<Parts, 'plugins' | 'servers'>,
 ): Promise<boolean> {
   if (tools === undefined) return false
   const { mayGiveTools } = await import('../agent/tool-names.ts')
-  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, brought: await broughtTools(parts) })
+  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...(await otherTools(parts)) })
 }
 
 /** @throws BatonError CONFIG_INVALID for one that cannot call the tools that it would be given */
@@ -105,7 +106,7 @@ async function defaultModel(
 /** The models that steps name for the main agent. */
 async function stepModels(
   { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
-  parts: Pick<Parts, 'chooseModel' | 'plugins'>,
+  parts: Pick<Parts, 'chooseModel' | 'plugins' | 'servers'>,
 ): Promise<readonly ChosenModel[]> {
   const models: ChosenModel[] = []
   for (const { index, agent, options } of workflow?.steps ?? []) {
@@ -137,7 +138,7 @@ async function modelsOfAgent(
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, checking.parts.plugins))
+  throwIssues(await ownIssues(own, checking.parts))
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
   const usesTools = await namesTools(merged, agent.name, checking.parts)
@@ -152,18 +153,23 @@ async function modelsOfAgent(
 }
 
 /** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
-async function namesTools({ tools }: JsonObject, agent: string, parts: Pick<Parts, 'plugins'>): Promise<boolean> {
+async function namesTools(
+  { tools }: JsonObject,
+  agent: string,
+  parts: Pick<Parts, 'plugins' | 'servers'>,
+): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
   const names = tools.map(String)
-  const brought = await broughtTools(parts)
-  refuseUnknownTools(names, `"${agent}"`, brought)
-  return mayGiveTools({ tools: names, writes: true, brought })
+  const others = await otherTools(parts)
+  refuseUnknownTools(names, `"${agent}"`, others)
+  return mayGiveTools({ tools: names, writes: true, ...others })
 }
 
-/** The names of the tools that plug-ins bring. */
-async function broughtTools({ plugins }: Pick<Parts, 'plugins'>): Promise<readonly string[]> {
-  return ((await plugins?.())?.tools ?? []).map(({ name }) => name)
+/** What tools there are besides those of Baton. */
+async function otherTools({ plugins, servers }: Pick<Parts, 'plugins' | 'servers'>): Promise<OtherTools> {
+  const brought = ((await plugins?.())?.tools ?? []).map(({ name }) => name)
+  return { brought, ...defined({ servers }) }
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

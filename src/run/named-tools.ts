@@ -1,10 +1,10 @@
 import type { DataPath } from '../base/data-text.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
-import { pluginsOf } from './check-mode.ts'
 import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { aboutServer, leftOutHint, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
+import { otherToolsOf } from './other-tools.ts'
 
 type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut'>
 
@@ -12,12 +12,12 @@ type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | '
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const { settings, origins, document } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
-  const brought = (await pluginsOf(settings)).tools.map(({ name }) => name)
+  const others = await otherToolsOf(settings)
   const findings = [
-    ...unknownTools(tools, ['tools'], brought),
-    ...unknownDisallowed(disallowed, ['disallowed_tools'], brought),
+    ...unknownTools(tools, ['tools'], others),
+    ...unknownDisallowed(disallowed, ['disallowed_tools'], others),
   ]
-  const given = toolLists(spec).flatMap(({ names, path }) => unknownTools(names, path, brought))
+  const given = toolLists(spec).flatMap(({ names, path }) => unknownTools(names, path, others))
   const { file, text, meta } = document
   return [
     ...leftOutIssues(spec),

@@ -5,7 +5,7 @@ import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { ToolSubject } from '../event/permission.ts'
 import { toolRules } from '../tool/rule-list.ts'
 import { subjectFrom, subjectKind, subjectTools } from '../tool/rule-subjects.ts'
-import { toolPattern } from '../tool/tool-filter.ts'
+import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool-filter.ts'
 import { decidingRule } from '../tool/tool-rules.ts'
 import { laterTools, toolNames } from '../tool/toolbox/names.ts'
 
@@ -51,14 +51,15 @@ function shown(rule: PermissionRule): string {
 function unknownTool({ tool }: PermissionRule): Said | undefined {
   const known = [...toolNames, ...laterTools, ...subjectTools]
   // tools of servers are known when they have been asked
-  if (tool.includes('__') || known.some(toolPattern(tool))) return undefined
+  if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
   const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}, and those of servers: server__tool.`)
   return { message: `[permission] names a tool "${tool}", which does not exist`, hint }
 }
 
 function uselessPattern(rule: PermissionRule, workspace: string): Said | undefined {
   const { tool, pattern } = rule
-  if (pattern === undefined || tool.includes('*') || tool.includes('__')) return undefined
+  if (tool === serverTools) return uselessName(rule)
+  if (pattern === undefined || (tool.includes('*') && !isServerTool(tool))) return undefined
   const kind = subjectKind(tool)
   if (kind === undefined) {
     const hint = `Write ${tool} = "${rule.effect}" for all of its calls.`
@@ -73,6 +74,14 @@ function uselessPattern(rule: PermissionRule, workspace: string): Said | undefin
   }
 }
 
+/** Patterns about tools of servers are about their names. */
+function uselessName(rule: PermissionRule): Said | undefined {
+  const { pattern = '*', effect } = rule
+  if (pattern.includes('*') || isServerTool(pattern)) return undefined
+  const hint = `Write mcp."${pattern}__*" = "${effect}" for all tools of a server.`
+  return { message: `${shown(rule)} matches nothing: tools of servers are named server__tool`, hint }
+}
+
 /** A later rule of the same file is about all that this one is about. */
 function overruled(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
   const file = placeOf(rule)?.file
@@ -84,7 +93,8 @@ function overruled(rule: PermissionRule, later: readonly PermissionRule[]): Said
   }
 }
 
-function covers(broad: PermissionRule, narrow: PermissionRule): boolean {
+function covers(one: PermissionRule, other: PermissionRule): boolean {
+  const [broad, narrow] = [ruledTools(one), ruledTools(other)]
   if (!toolPattern(broad.tool)(narrow.tool)) return false
   if (broad.pattern === undefined || broad.pattern === narrow.pattern) return true
   return narrow.pattern !== undefined && isBroader(broad.pattern, narrow.pattern, subjectKind(narrow.tool))

@@ -5,6 +5,7 @@ import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ToolRule, ToolSubject } from '../event/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
+import { serverTools } from '../tool/tool-filter.ts'
 
 type Rules = Pick<Settings, 'permission' | 'auto_approve_plan_mode'>
 
@@ -41,7 +42,9 @@ export async function judgeCall(
   asked: string,
   { settings, workspace }: { readonly settings: Rules; readonly workspace: string },
 ): Promise<JudgedCall> {
-  const [, tool, text = ''] = /^\s*(\S+)(?:\s+([^]*\S))?\s*$/.exec(asked) ?? []
+  const [, first, rest = ''] = /^\s*(\S+)(?:\s+([^]*\S))?\s*$/.exec(asked) ?? []
+  // calls of tools of servers are about nothing but their names
+  const [tool, text] = first === serverTools && rest !== '' ? [rest, ''] : [first, rest]
   if (tool === undefined) throw unusable('--permission needs the name of a tool')
   const [{ decidingRule }, subjects] = await Promise.all([
     import('../tool/tool-rules.ts'),

@@ -54,8 +54,8 @@ export function packPathRule({ identity, granted, ownFolders, keptFolders }: Hel
     isGranted(action) ? undefined : refusal(identity, `${action.kind} ${displayPath(root, action.path)}`)
 }
 
-/** The programs, hosts and models that a pack was granted. */
-export function packRule({ identity, granted: { commands, hosts, models } }: HeldPack): OtherRule {
+/** The programs, hosts, models and MCP servers that a pack was granted. */
+export function packRule({ identity, granted: { commands, hosts, models, mcp } }: HeldPack): OtherRule {
   return (action) => {
     switch (action.kind) {
       case 'command':
@@ -71,6 +71,10 @@ export function packRule({ identity, granted: { commands, hosts, models } }: Hel
         return models.some((name) => isName(name, action.model) || isName(name, action.label))
           ? undefined
           : refusal(identity, `ask the model ${action.label}`)
+      case 'mcp':
+        return mcp.some((name) => name === '*' || name === action.server)
+          ? undefined
+          : refusal(identity, `use the MCP server ${action.server}`)
       // what a tool then does is asked for by itself
       case 'tool':
         return undefined

@@ -62,6 +62,7 @@ export function createPermission(
           return toolJudge()(rules, action, workspace)
         case 'command':
         case 'connect':
+        case 'mcp':
         case 'model': {
           const reason = otherRules.map((rule) => rule(action)).find((one) => one !== undefined)
           if (reason === undefined) return { kind: 'allow' }

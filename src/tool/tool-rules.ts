@@ -9,7 +9,7 @@ import {
   type Verdict,
 } from '../event/permission.ts'
 import { compilePattern, type PatternMatch, type SubjectPiece } from './rule-pattern.ts'
-import { toolPattern } from './tool-filter.ts'
+import { ruledTools, toolPattern } from './tool-filter.ts'
 
 export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
 
@@ -112,7 +112,8 @@ function compiled(rules: readonly ToolRule[], workspace: string): readonly Compi
 }
 
 function compileRule(rule: ToolRule, workspace: string): CompiledRule {
-  const { tool, pattern, effect } = rule
+  const { effect } = rule
+  const { tool, pattern } = ruledTools(rule)
   const test = pattern === undefined ? undefined : compilePattern(pattern, effect, workspace)
   const isTool = toolPattern(tool)
   return {

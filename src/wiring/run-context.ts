@@ -32,6 +32,7 @@ import { secretsOf } from '../model/choice.ts'
 import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
 import { pluginsOf } from '../run/check-mode.ts'
+import { serverNames } from '../run/other-tools.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
 import { isSet, type Target } from '../run/target.ts'
@@ -167,6 +168,9 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       import('../tool/sandbox/needs-box.ts'),
     ])
     await boxableTools(chosenTools(named, context), named, context)
+    // a resumed run and a replay have the lists of servers from their record
+    if (context.services.mcp === undefined || run.past !== undefined || run.replay !== undefined) return
+    await (await import('../mcp/tools.ts')).checkServers(named, context)
   }
   return {
     async context() {
@@ -274,6 +278,7 @@ function agentParts(
       )
       return (await promptRunner)(request, context)
     },
+    servers: serverNames(settings),
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
       resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),

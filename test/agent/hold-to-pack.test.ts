@@ -162,7 +162,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     }
     expect(await run()).toBe('ok')
     const locked = { version: '1.0.0', origin: { kind: 'folder', path: 'x' }, digest: 'x', installed: '' } as const
-    const nothing = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+    const nothing = { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp: [] }
     writeLocked(join(dirname(root), 'packs.lock'), 'demo@notes', { ...locked, capabilities: nothing })
     expect(await run()).toContain('may not read secret.md')
     writeFileSync(join(root, 'demo/notes/pack.toml'), manifest(''))

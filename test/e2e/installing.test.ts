@@ -26,7 +26,7 @@ describe('installing on the command line', () => {
         folder: join(cwd, '.baton/packs/demo/notes'),
         source: join(cwd, 'notes'),
         digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
-        capabilities: { read: ['docs/**'], write: [], hosts: [], commands: [], env: [], models: [] },
+        capabilities: { read: ['docs/**'], write: [], hosts: [], commands: [], env: [], models: [], mcp: [] },
       },
     ])
     expect(JSON.parse(readFileSync(join(cwd, '.baton/packs.lock'), 'utf8'))).toMatchObject({

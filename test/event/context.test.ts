@@ -14,7 +14,15 @@ function sent(scope: RunScope): RunScope {
   return JSON.parse(JSON.stringify(scope)) as RunScope
 }
 
-const granted = { read: ['src/**'], write: [], hosts: ['a.example'], commands: [], env: ['HOME'], models: ['small'] }
+const granted = {
+  read: ['src/**'],
+  write: [],
+  hosts: ['a.example'],
+  commands: [],
+  env: ['HOME'],
+  models: ['small'],
+  mcp: [],
+}
 const pack = { identity: 'acme@lint', granted, ownFolders: ['/packs/lint'], keptFolders: [], executed: [], allow: [] }
 const protect = { paths: ['/w/ask.md'], kind: 'answer', allow: ['.git'], whom: 'a model' } as const
 

@@ -13,11 +13,11 @@ import type { EffectHook } from '../../src/journal/effects.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
 import { openMemoryRecords } from './memory-journal.ts'
 import type { RunJournal } from '../../src/journal/journal.ts'
-import type { JournalRecord } from '../../src/journal/record.ts'
+import type { JournalRecord, UncertainChoice } from '../../src/journal/record.ts'
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
 import { indexRun, type RunIndex } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { recordChoices, refuseUncertain, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, refuseUncertain, type Uncertain, unendedEffects } from '../../src/journal/uncertain.ts'
 import { createCoolDown } from '../../src/model/cool-down.ts'
 import { loadPrices } from '../../src/model/prices.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
@@ -48,6 +48,8 @@ export interface SessionWorldOptions {
   readonly before?: readonly JournalRecord[] | RunIndex
   /** Left out: a journal in memory. */
   readonly journal?: RunJournal
+  /** What a person says of an effect that nobody knows the end of; left out: the process does not begin. */
+  readonly onUncertain?: (uncertain: Uncertain) => UncertainChoice
   /** Called with each record before it counts. */
   readonly onRecord?: (record: JournalRecord) => void
 }
@@ -110,8 +112,10 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       presentText: () => 'something else',
     }
     const { found, uncertain } = unendedEffects(index, looks)
-    refuseUncertain(uncertain)
-    recordChoices(found, journal, index)
+    const { onUncertain } = options
+    if (onUncertain === undefined) refuseUncertain(uncertain)
+    const chosen = uncertain.flatMap((one) => (onUncertain === undefined ? [] : [{ ...one, choice: onUncertain(one) }]))
+    recordChoices([...found, ...chosen], journal, index)
   }
   const context = testContext({ agents, signal, scope: { at: placeAt(at) }, ...defined({ workspace }) })
   const effects = createRunEffects({

@@ -10,7 +10,7 @@ function capabilities(value: Json): Capabilities {
 
 describe('[capabilities]', () => {
   it('names nothing that is not written', () => {
-    const none = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+    const none = { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp: [] }
     expect(capabilities({})).toEqual(none)
     expect(capabilities({ hosts: ['api.example', '*.example', 'localhost:8080', '[::1]:80', '*'] }).hosts).toHaveLength(
       5,

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { planTree } from '../../src/cli/plan-tree.ts'
 import { createPaint } from '../../src/render/style.ts'
+import type { ToolFilter, ToolRule } from '../../src/event/permission.ts'
+import { planTools } from '../../src/plan/tools.ts'
+import { toolRules } from '../../src/tool/rule-list.ts'
+import { testContext } from '../helpers/context.ts'
 import { planIn, workspaceOf } from './helpers.ts'
 
 const paint = createPaint({ env: {}, isTerminal: false })
@@ -86,5 +90,42 @@ describe('the plan of a file with tools', () => {
     expect(total.input_tokens.as_written).toBeGreaterThan(without.input_tokens.as_written)
     expect(without.requests.at_most).not.toBeNull()
     expect(total.requests).toMatchObject({ at_least: 1, as_written: 1, at_most: null })
+  })
+})
+
+describe('the plan of a file with tools of servers', () => {
+  const rules = (...own: readonly ToolRule[]) => [toolRules(own)]
+  const planned = (filter: ToolFilter, own: readonly ToolRule[] = [], tools?: readonly ToolFilter[]) => {
+    const { scope, services } = testContext()
+    const rights = { ...scope.rights, rules: rules(...own), ...(tools && { tools }) }
+    return planTools(filter, { servers: ['github', 'docs'] }, { services, scope: { ...scope, rights } })
+  }
+
+  it('names servers by what the file names', () => {
+    expect(planned({ tools: ['github__*', 'mcp__docs__search'] })).toEqual([
+      { name: 'github__*', permission: 'ask', patterns: 0, not_offered: null },
+      { name: 'docs__search', permission: 'ask', patterns: 0, not_offered: null },
+    ])
+    expect(planned({ tools: ['todo', 'mcp__*'] }).map(({ name }) => name)).toEqual(['todo', 'github__*', 'docs__*'])
+  })
+
+  it('says what calls need, how many rules are about some, and why none is offered', () => {
+    const rule = (tool: string, effect: ToolRule['effect'], pattern?: string): ToolRule => {
+      return { tool, effect, origin: 'baton.toml:3', ...(pattern && { pattern }) }
+    }
+    const own = [rule('mcp', 'allow', 'github__*'), rule('github__create_*', 'ask'), rule('docs__*', 'deny')]
+    expect(planned({ tools: ['*__*'] }, own)).toEqual([
+      { name: 'github__*', permission: 'allow', patterns: 1, not_offered: null },
+      {
+        name: 'docs__*',
+        permission: 'deny',
+        patterns: 0,
+        not_offered: '[permission] "docs__*" = "deny" (baton.toml:3)',
+      },
+    ])
+    const reasons = (filter: ToolFilter, tools?: readonly ToolFilter[]) =>
+      planned(filter, [], tools).map(({ not_offered: reason }) => reason)
+    expect(reasons({ tools: ['docs__a'], disallowed_tools: ['docs__*'] })).toEqual(['disallowed_tools'])
+    expect(reasons({ tools: ['docs__*'] }, [{ tools: ['todo'] }])).toEqual(['the file that runs it does not have it'])
   })
 })

@@ -85,8 +85,19 @@ describe('the name of a tool', () => {
     await expectRefused({ 'main.md': prompt(`model = "m"\n${step}`), 'a.aip': agent('') }, inStep)
   })
 
-  it('may be a pattern, that of a server, or one that may not be used', async () => {
-    const keys = 'model = "m"\ntools = ["web*", "docs__*", "docs__search", "todo"]\ndisallowed_tools = ["task"]'
+  it('of a server that is not there is refused, in a pattern too', async () => {
+    const said =
+      'is of the MCP server "docs", which is not configured. No MCP server is configured: docs/mcp.md says how.'
+    const keys = (name: string): string => prompt(`model = "m"\ntools = ["${name}"]`)
+    await expectRefused({ 'main.md': keys('docs__*') }, `CONFIG_INVALID main.md:3:10 "docs__*" ${said}`)
+    const prefixed = `CONFIG_INVALID main.md:3:10 "mcp__docs__search" ${said}`
+    await expectRefused({ 'main.md': keys('mcp__docs__search') }, prefixed)
+    const options = { 'main.aip': agent('model = "m"\ntools = ["docs__x"]') }
+    await expectRefused(options, `CONFIG_INVALID main.aip:5:10 "docs__x" ${said}`, 'main.aip')
+  })
+
+  it('may be a pattern, one of any server, or one that may not be used', async () => {
+    const keys = 'model = "m"\ntools = ["web*", "mcp__*", "*__search", "todo"]\ndisallowed_tools = ["task", "docs__x"]'
     expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing', asked: 1 })
   })
 })

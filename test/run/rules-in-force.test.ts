@@ -22,6 +22,7 @@ function files(...tables: readonly Table[]): readonly PermissionRule[] {
 describe('the rule that decides about a call', () => {
   const permission = files(
     ['mine', { bash: { 'npm *': 'allow', 'npm publish*': 'deny' }, webfetch: { '*.a.example': 'allow' } }],
+    ['mine', { mcp: { 'github__*': 'allow' }, github__create: 'deny' }],
     ['baton.toml', { bash: { 'npm test*': 'ask' } }],
   )
   const judged = async (asked: string): Promise<string> => {
@@ -43,6 +44,8 @@ describe('the rule that decides about a call', () => {
     ['webfetch https://x.a.example/y?z', 'allow  [https://x.a.example/y?z: permission.webfetch."*.a.example" mine:3]'],
     ['webfetch x.a.example', 'allow  [x.a.example: permission.webfetch."*.a.example" mine:3]'],
     ['server__tool', 'ask  [: permission."*" default]'],
+    ['github__read', 'allow  [: permission.mcp."github__*" mine:1]'],
+    ['mcp github__create', 'deny  [: permission.github__create mine:2]'],
   ])('%s', async (asked, expected) => {
     expect((await judged(asked)).replace('permission.bash default', 'permission."*" default')).toBe(expected)
   })
@@ -82,6 +85,7 @@ describe('what is odd about rules', () => {
       webfetch: { 'a.example': 'allow', 'b.example': 'allow' },
       'server__*': 'ask',
       server__tool: 'allow',
+      mcp: { 'github__*': 'allow', 'github__delete_*': 'deny' },
     }
     expect(isJsonObject(table)).toBe(true)
     expect(problems(['mine', { ...table, bash: { '*': 'ask', 'npm *': 'ask', 'npm test*': 'allow' } }])).toEqual([])
@@ -134,5 +138,24 @@ describe('what is odd about rules', () => {
     ])
     // it opens again what it closed
     expect(problems(['baton.toml', { read: { '**': 'deny', 'docs/**': 'allow' } }])).toEqual([])
+  })
+
+  it('is a rule for tools of servers that is about none, or that a later one is about', () => {
+    expect(problems(['mine', { github__x: { 'a*': 'allow' } }])).toEqual([
+      'mine:1 permission.github__x."a*" = "allow" matches nothing: calls of github__x have nothing to hold a pattern against | Write github__x = "allow" for all of its calls.',
+    ])
+    expect(problems(['mine', { mcp: { github: 'allow' } }])).toEqual([
+      'mine:1 permission.mcp.github = "allow" matches nothing: tools of servers are named server__tool | Write mcp."github__*" = "allow" for all tools of a server.',
+    ])
+    const never = (key: string, later: string): string =>
+      `mine:1 ${key} never decides: ${later} (mine:2) comes later and is about the same calls | The last rule that matches counts: put the general one first, or remove this one.`
+    expect(problems(['mine', { github__x: 'allow', mcp: 'ask' }])).toEqual([
+      never('permission.github__x = "allow"', 'permission.mcp = "ask"'),
+    ])
+    expect(problems(['mine', { mcp: { 'git__*': 'allow' }, 'mcp__git__*': 'ask' }])).toEqual([
+      never('permission.mcp."git__*" = "allow"', 'permission."mcp__git__*" = "ask"'),
+    ])
+    // glob and grep are of no server
+    expect(problems(['mine', { glob: 'deny', mcp: { 'g*': 'allow' } }])).toEqual([])
   })
 })

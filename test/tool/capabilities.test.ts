@@ -7,7 +7,7 @@ import { allowedPath, allowOf } from '../../src/tool/guard.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-const nothing: Capabilities = { read: [], write: [], hosts: [], commands: [], env: [], models: [] }
+const nothing: Capabilities = { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp: [] }
 
 function world(granted: Partial<Capabilities>) {
   const workspace = tempTree({

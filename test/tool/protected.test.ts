@@ -69,7 +69,7 @@ describe('names', () => {
 
 describe('packs with capabilities', () => {
   const workspace = tempTree({ '.git/config': '[core]\n\thooksPath = hooks\n', 'src/a.ts': '' })
-  const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [] }
+  const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [], mcp: [] }
   const aipackBase = tempTree()
   const kept = [join(workspace, '.aipack/support/pack/a/b'), join(aipackBase, 'support/pack/a/b')]
   const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: kept, executed: [], allow: [] }

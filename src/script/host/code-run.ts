@@ -1,9 +1,10 @@
 import { defined } from '../../base/json.ts'
 import { withScope } from '../../event/context.ts'
 import type { Tool } from '../../event/agent.ts'
-import { passesFilters } from '../../tool/tool-filter.ts'
+import { isServerTool, passesFilters } from '../../tool/tool-filter.ts'
 import { chosenTools } from '../../tool/toolbox/chosen.ts'
 import { toolNames } from '../../tool/toolbox/names.ts'
+import type { Toolbox } from '../../tool/toolbox/kind.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
 import { openTools } from '../../tool/toolbox/tools.ts'
 import type { LuaValue } from '../engine.ts'
@@ -65,7 +66,7 @@ async function namedTools(call: ActCall): Promise<readonly Tool[]> {
   const given = call.options(1).get('tools')
   const names = given === undefined ? [] : textList(given, call.name, 'the option tools')
   const chosen = chosenTools({ tools: names }, context)
-  for (const name of names.filter((one) => !one.includes('*'))) {
+  for (const name of names.filter((one) => !one.includes('*') && !isServerTool(one))) {
     if (!toolNames.some((known) => passesFilters(known, [{ tools: [name] }]))) {
       throw call.error(`there is no tool "${name}"; the tools are: ${toolNames.join(', ')}`)
     }
@@ -74,5 +75,19 @@ async function namedTools(call: ActCall): Promise<readonly Tool[]> {
     }
   }
   const toolbox = createToolbox({ baseDir: folders.workspace, limits: { allow } })
-  return openTools(chosen, toolbox)
+  return [...(await openTools(chosen, toolbox)), ...(await serverTools(names, toolbox, call))]
+}
+
+/** Those of MCP servers; programs without them load nothing for that. */
+async function serverTools(names: readonly string[], toolbox: Toolbox, call: ActCall): Promise<readonly Tool[]> {
+  const { context, at } = call
+  const servers = context.services.mcp?.servers.map(({ name }) => name) ?? []
+  const { serverNamed } = await import('../../mcp/names.ts')
+  const unknown = names.find(
+    (name) => isServerTool(name) && !name.includes('*') && serverNamed(name, servers) === undefined,
+  )
+  if (unknown !== undefined) throw call.error(`there is no MCP server with a tool "${unknown}"`)
+  if (servers.length === 0) return []
+  const { mcpTools } = await import('../../mcp/tools.ts')
+  return mcpTools({ tools: names }, toolbox, { at, context })
 }

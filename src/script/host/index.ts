@@ -14,6 +14,7 @@ import { hbsModule } from './hbs.ts'
 import { htmlModule } from './html.ts'
 import { jsonModule } from './json.ts'
 import { luaModule } from './lua.ts'
+import { mcpModule } from './mcp.ts'
 import { mdModule } from './md.ts'
 import type { HostModule } from './module.ts'
 import { osModule } from './os-time.ts'
@@ -48,6 +49,7 @@ export const hostModules: readonly HostModule[] = [
   htmlModule,
   jsonModule,
   luaModule,
+  mcpModule,
   mdModule,
   osModule,
   pathModule,

@@ -34,13 +34,13 @@ export function functionName(tool: string): string {
   return tool.replace(/[._-]+(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** What a program is told of a call: what it gets of the text, or the error that it can catch (R204). */
+/** What a program is told of a call: the value where it gives one, else what it gets of the text, or the error that it can catch (R204). */
 export function toolAnswer(
   tool: string,
-  { text, isError }: Pick<ToolResult, 'text' | 'isError'>,
+  { text, structured, isError }: Pick<ToolResult, 'text' | 'structured' | 'isError'>,
   valueOf: (tool: string, text: string) => Json = (_, value) => value,
 ): BoxAnswer {
-  if (isError !== true) return { value: valueOf(tool, text) }
+  if (isError !== true) return { value: structured ?? valueOf(tool, text) }
   return { error: `Tool "${tool}" failed: ${text.replace(`Error in tool "${tool}": `, '')}` }
 }
 

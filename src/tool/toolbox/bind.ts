@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
@@ -26,11 +26,12 @@ interface Recorded extends ToolOutput {
  * tool does on the way is asked for and recorded by itself. What goes wrong is told to the model.
  */
 export function bindTool(kind: ToolKind, box: Toolbox): Tool {
-  const { name, description, parameters } = kind
+  const { name, description, parameters, output, server } = kind
   return {
     name,
     description,
     parameters,
+    ...defined({ output, server }),
     ...(kind.close === undefined
       ? {}
       : { close: (context: RunContext) => kind.close?.(box, context) ?? Promise.resolve() }),
@@ -48,7 +49,7 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
   const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
   const work = async (): Promise<Recorded> => {
-    const notNow = whyNotInPlan(name, input, box)
+    const notNow = whyNotInPlan(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })

@@ -69,7 +69,7 @@ export interface ToolCall extends FileCall {
 }
 
 /** What a tool gives, and what the model knows by it. Plain JSON: it is recorded. */
-export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'isError'> {
+export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'structured' | 'isError'> {
   readonly seen?: readonly SeenFile[]
   /** Files (absolute) of which the model was told that they are gone. */
   readonly gone?: readonly string[]
@@ -93,6 +93,12 @@ export interface ToolKind<Input = JsonObject> {
   readonly description: string
   /** JSON Schema of type object; `run` is only given what fits it. */
   readonly parameters: JsonObject
+  /** JSON Schema of what it gives as `structured`, where that is known. */
+  readonly output?: JsonObject
+  /** The MCP server that it belongs to. */
+  readonly server?: string
+  /** It changes nothing, so that plan mode allows it; of tools that Baton brings, names.ts says so. */
+  readonly reads?: true
   /**
    * All that it does is to call other tools. So its calls are not recorded whole: a resumed run makes them again, and those of
    * the others are answered from the record. And they take no turn, which the others wait for.

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import type { JsonObject } from '../../base/json.ts'
-import type { PlanMode, Toolbox } from './kind.ts'
+import type { PlanMode, Toolbox, ToolKind } from './kind.ts'
 import { factsOf, isWriter, toolNames } from './names.ts'
 
 /** The mode of one conversation, at its beginning: off. */
@@ -36,9 +36,13 @@ function isSwitch(name: string): boolean {
 }
 
 /** Why a call is not for now, for the model; undefined: the mode is off, or the call only reads or writes the plan. */
-export function whyNotInPlan(name: string, input: JsonObject, box: Toolbox): string | undefined {
+export function whyNotInPlan(
+  { name, reads }: Pick<ToolKind, 'name' | 'reads'>,
+  input: JsonObject,
+  box: Toolbox,
+): string | undefined {
   const plan = box.plan.file()
-  if (plan === undefined || isSwitch(name)) return undefined
+  if (plan === undefined || isSwitch(name) || reads === true) return undefined
   if (toolNames.some((known) => known === name && factsOf(known).reads === true)) return undefined
   if (isWriter(name) && isPlan(input['path'], plan, box)) return undefined
   const shown = displayPath(realPath(box.baseDir), plan)

@@ -167,7 +167,7 @@ describe('globs that lead outside', () => {
 
 describe('a pack with capabilities', () => {
   const host = hostSection(workspace)
-  const granted = { read: ['**'], write: [], hosts: [], commands: ['pwd'], env: [], models: [] }
+  const granted = { read: ['**'], write: [], hosts: [], commands: ['pwd'], env: [], models: [], mcp: [] }
   const pack = {
     identity: 'demo@notes',
     granted,

@@ -167,7 +167,7 @@ describe.concurrent('bash', () => {
   })
 
   it('runs for an agent of a pack that was granted bash, and for no other', async () => {
-    const granted = { read: ['**'], write: [], hosts: [], commands: ['git'], env: [], models: [] }
+    const granted = { read: ['**'], write: [], hosts: [], commands: ['git'], env: [], models: [], mcp: [] }
     const places = { ownFolders: [], keptFolders: [], executed: [], allow: [] }
     const held = { identity: 'demo@pack', granted, ...places }
     const host = (packs: readonly HeldPack[]) => shellHost({ more: { packs } })

@@ -72,7 +72,7 @@ function functionText(shown: BoxFunction, { toolOf }: ToolFunctions<Tool>): read
   if (tool === undefined) return []
   const name = shownName(shown)
   const head = name === shown.name ? `function ${name}` : `${name}: `
-  const result = isTextTool(tool.name) ? 'string' : 'any'
+  const result = isTextTool(tool.name) ? 'string' : tool.output === undefined ? 'any' : typeText(tool.output)
   return [...commentLines(tool.description), `${head}(input: ${typeText(tool.parameters)}): ${result}`]
 }
 

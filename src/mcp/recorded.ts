@@ -1,0 +1,207 @@
+import { BatonError } from '../base/error.ts'
+import { canonicalJson, type JsonObject } from '../base/json.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import type {
+  McpPrompt,
+  McpPromptMessage,
+  McpResource,
+  McpResourceContent,
+  McpResult,
+  McpServer,
+  McpServers,
+  McpTool,
+} from '../event/mcp.ts'
+import type { Action, Permit } from '../event/permission.ts'
+import { item, part, type Place } from '../event/place.ts'
+
+/** @throws BatonError MCP_FAILED where no server is named so */
+export function findServer(name: string, { services }: RunContext): McpServer {
+  const found = services.mcp?.servers.find((server) => server.name === name)
+  if (found !== undefined) return found
+  throw new BatonError('MCP_FAILED', `there is no MCP server "${name}"`, {
+    hint: `Name it in [mcp_servers.${name}] of your config file.`,
+  })
+}
+
+/** Where the list of a server is recorded that a conversation, or a call of a script, at this place works with. */
+export function listPlace(at: Place, server: string): Place {
+  return [...at, part('mcp'), item(server)]
+}
+
+/** The tools of a server as they are at this place (`listPlace`): a resumed run and a replay have them from the record. */
+export async function listTools(server: McpServer, at: Place, context: RunContext): Promise<readonly McpTool[]> {
+  const { name } = server
+  const { effects, signal } = context.services
+  const isRecorded = effects.answers(at)
+  const asked = { name: 'mcp.tools', args: { server: name } }
+  const tools = await effects.observeAsync(at, asked, () => live(context).tools(name, signal))
+  if (isRecorded) knownOf(context)?.set(name, tools)
+  return tools
+}
+
+/** Its resources, templates too, at a place of their own. */
+export function listResources(server: McpServer, at: Place, context: RunContext): Promise<readonly McpResource[]> {
+  const asked = { name: 'mcp.resources', args: { server: server.name } }
+  const { effects, signal } = context.services
+  return effects.observeAsync(at, asked, () => live(context).resources(server.name, signal))
+}
+
+/** Its prompts, at a place of their own. */
+export function listPrompts(server: McpServer, at: Place, context: RunContext): Promise<readonly McpPrompt[]> {
+  const asked = { name: 'mcp.prompts', args: { server: server.name } }
+  const { effects, signal } = context.services
+  return effects.observeAsync(at, asked, () => live(context).prompts(server.name, signal))
+}
+
+/** Who asks a server, and at which place that is recorded. */
+export interface Asking {
+  readonly at: Place
+  /** For messages. */
+  readonly caller: string
+  readonly context: RunContext
+}
+
+export interface AskedTool {
+  readonly server: McpServer
+  /** By its own name. */
+  readonly tool: string
+  readonly input: JsonObject
+  /** What the server says of it: it changes nothing. */
+  readonly readOnly?: boolean
+}
+
+/** What counts as the result of a call that nobody knows the end of, when a person says that it was made. */
+const assumed: McpResult = {
+  content: [{ type: 'text', text: 'The call was made. What it gave is not known: the run was interrupted.' }],
+}
+
+/**
+ * Calls a tool, as one effect. It is made again after a crash only where the server is trusted and says that the tool reads.
+ * @throws BatonError MCP_FAILED, UNTRUSTED where a pack may not use the server
+ */
+export function callTool(
+  { server, tool, input, readOnly = false }: AskedTool,
+  { at, caller, context }: Asking,
+  permit?: Permit,
+): Promise<McpResult> {
+  const { effects, signal } = context.services
+  const request = { server: server.name, tool, input }
+  const repeat = server.isTrusted && readOnly ? 'safe' : 'unsafe'
+  const action = useOf(server, tool, caller)
+  return effects.perform<McpResult>(
+    at,
+    { kind: 'mcp', request, action, repeat, assumed },
+    async (stop) => {
+      await tellDifference(server, context)
+      const both = AbortSignal.any([stop, signal])
+      return live(context).call(server.name, tool, input, { signal: both })
+    },
+    permit,
+  )
+}
+
+/** Reads a resource, as one effect that may be done again. @throws BatonError MCP_FAILED, UNTRUSTED */
+export function readResource(
+  { server, uri }: { readonly server: McpServer; readonly uri: string },
+  { at, caller, context }: Asking,
+): Promise<readonly McpResourceContent[]> {
+  const action = useOf(server, uri, caller)
+  return reading({ server: server.name, resource: uri }, { at, action, context }, (signal) =>
+    live(context).read(server.name, uri, { signal }),
+  )
+}
+
+/** Fills a prompt of a server, as one effect that may be done again. @throws BatonError MCP_FAILED, UNTRUSTED */
+export function getPrompt(
+  { server, name, values }: { readonly server: McpServer; readonly name: string; readonly values: JsonTexts },
+  { at, caller, context }: Asking,
+): Promise<readonly McpPromptMessage[]> {
+  const action = useOf(server, name, caller)
+  return reading({ server: server.name, prompt: name, values }, { at, action, context }, (signal) =>
+    live(context).prompt(server.name, name, values, { signal }),
+  )
+}
+
+type JsonTexts = { readonly [name: string]: string }
+
+/** What a server is asked for, as the permission judges it. */
+function useOf({ name }: McpServer, what: string, caller: string): Action {
+  return { kind: 'mcp', server: name, what, caller }
+}
+
+/** @throws BatonError UNTRUSTED where a pack is held to capabilities that do not name the server */
+export function refuseUse(server: McpServer, { caller, context }: Omit<Asking, 'at'>): void {
+  const verdict = context.services.permission.check(useOf(server, 'tools', caller))
+  if (verdict.kind === 'deny') throw new BatonError(verdict.code, verdict.reason, { hint: verdict.hint })
+}
+
+function reading<T>(
+  request: JsonObject,
+  { at, action, context }: Omit<Asking, 'caller'> & { readonly action: Action },
+  read: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { effects, signal } = context.services
+  return effects.perform<T>(at, { kind: 'mcp', request, action, repeat: 'safe' }, (stop) =>
+    read(AbortSignal.any([stop, signal])),
+  )
+}
+
+function live({ services: { mcp } }: RunContext): McpServers {
+  if (mcp !== undefined) return mcp
+  throw new BatonError('MCP_FAILED', 'no MCP server can be asked here')
+}
+
+/** The lists that a resumed run has from its record, by server, as long as they are not compared with the live ones. */
+const recorded = new WeakMap<McpServers, Map<string, readonly McpTool[]>>()
+
+function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpTool[]> | undefined {
+  if (mcp === undefined) return undefined
+  const known = recorded.get(mcp) ?? new Map<string, readonly McpTool[]>()
+  recorded.set(mcp, known)
+  return known
+}
+
+/** Before the first call of a resumed run: warns once where the server offers something else than what is recorded. */
+async function tellDifference({ name }: McpServer, context: RunContext): Promise<void> {
+  const known = knownOf(context)
+  const before = known?.get(name)
+  if (known === undefined || before === undefined) return
+  known.delete(name)
+  let now: readonly McpTool[]
+  try {
+    now = await live(context).tools(name, context.services.signal)
+  } catch {
+    // the call that comes next says what is wrong
+    return
+  }
+  const words = difference(before, now)
+  if (words === '') return
+  emit(context, {
+    type: 'warning',
+    message: `the MCP server ${name} offers other tools than when the run was interrupted: ${words}`,
+    hint: 'Conversations that had begun keep the tools that they were given.',
+  })
+}
+
+/** `added: a, b; removed: c; changed: d`. */
+function difference(before: readonly McpTool[], now: readonly McpTool[]): string {
+  const old = new Map(before.map((tool) => [tool.name, canonicalJson(tool)]))
+  const current = new Map(now.map((tool) => [tool.name, canonicalJson(tool)]))
+  const words = {
+    added: [...current.keys()].filter((tool) => !old.has(tool)),
+    removed: [...old.keys()].filter((tool) => !current.has(tool)),
+    changed: [...current].flatMap(([tool, text]) => (old.has(tool) && old.get(tool) !== text ? [tool] : [])),
+  }
+  return Object.entries(words)
+    .flatMap(([what, tools]) => (tools.length === 0 ? [] : [`${what}: ${shownNames(tools)}`]))
+    .join('; ')
+}
+
+/** Names that a person is told of in one line. */
+const mostNames = 10
+
+function shownNames(names: readonly string[]): string {
+  const more = names.length - mostNames
+  const shown = names.slice(0, mostNames).map((name) => JSON.stringify(name).slice(1, -1))
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}

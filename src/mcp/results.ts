@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../base/json.ts'
+import { sizeText } from '../base/size.ts'
+import type { McpContent, McpResult } from '../event/mcp.ts'
+import type { FilePart, TakenFiles } from '../event/message.ts'
+import type { ToolOutput } from '../tool/toolbox/kind.ts'
+
+/** What hosts of models take as they are; bytes as read-media.ts has them. */
+const takenImages: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }
+
+interface Telling {
+  /** Of the tool: what files of its result are called by. */
+  readonly name: string
+  /** Files that the model takes. */
+  readonly taken: TakenFiles
+}
+
+/** A piece of a result: what the model is told of it, and the file that it is. */
+interface Piece {
+  readonly text: string
+  readonly file?: FilePart
+}
+
+/**
+ * The result of a tool of a server for a model: texts in their order, files behind them, and what the model does not take named by its
+ * type and size. Structured content is JSON behind the texts, unless one of them says the same; programs get it as it is.
+ */
+export function toolOutput(
+  { content, structured, isError }: McpResult,
+  telling: Telling,
+): Pick<ToolOutput, 'text' | 'files' | 'structured' | 'isError'> {
+  const pieces = content.map((one, index) => pieceOf(one, index, telling))
+  const isSaid = structured === undefined || content.some((one) => says(one, structured))
+  const texts = [...pieces.map(({ text }) => text), ...(isSaid ? [] : [JSON.stringify(structured)])]
+  const files = pieces.flatMap(({ file }) => (file === undefined ? [] : [file]))
+  const text = texts.join('\n')
+  return {
+    text: text === '' ? nothing(isError === true) : text,
+    ...(files.length === 0 ? {} : { files }),
+    ...(structured === undefined ? {} : { structured }),
+    ...(isError === true ? { isError } : {}),
+  }
+}
+
+function nothing(isError: boolean): string {
+  return isError ? 'It failed, and the server does not say why.' : '[the server gave an empty result]'
+}
+
+/** Whether a text is the JSON of a value. */
+function says(content: McpContent, value: JsonObject): boolean {
+  if (content.type !== 'text' || !/^\s*\{/.test(content.text)) return false
+  try {
+    return isDeepStrictEqual(JSON.parse(content.text) as Json, value)
+  } catch {
+    return false
+  }
+}
+
+function pieceOf(content: McpContent, index: number, telling: Telling): Piece {
+  switch (content.type) {
+    case 'text':
+      return { text: content.text }
+    case 'image':
+    case 'audio': {
+      const name = `${telling.name}-${index + 1}${ending(content.mimeType)}`
+      return filePiece({ ...content, name, what: content.type }, telling)
+    }
+    case 'resource_link': {
+      const { uri, name, description, mimeType } = content
+      const type = mimeType === undefined ? '' : ` (${mimeType})`
+      return { text: `[resource ${name}${type}: ${uri}${description === undefined ? '' : `: ${description}`}]` }
+    }
+    case 'resource': {
+      const { uri, mimeType = 'application/octet-stream', text, blob } = content.resource
+      if (text !== undefined) return { text: `[resource ${uri}]\n${text}` }
+      return filePiece({ data: blob ?? '', mimeType, name: lastStep(uri), what: `resource ${uri}` }, telling)
+    }
+  }
+}
+
+interface GivenFile {
+  /** Base64. */
+  readonly data: string
+  readonly mimeType: string
+  readonly name: string
+  readonly what: string
+}
+
+/** A file that the model takes is one of the message; of others it is told that they are there. */
+function filePiece({ data, mimeType, name, what }: GivenFile, { taken }: Telling): Piece {
+  const bytes = Buffer.byteLength(data, 'base64')
+  const shown = `${what} (${mimeType}, ${sizeText(bytes)})`
+  const mediaType = (mimeType.split(';')[0] ?? '').trim().toLowerCase()
+  const kind = takenImages.has(mediaType) ? 'image' : mediaType === 'application/pdf' ? 'document' : undefined
+  if (kind === undefined) return { text: `[${shown}: models are given only text, images and PDF documents]` }
+  if (!taken[kind]) return { text: `[${shown}: this model takes no ${kind}s]` }
+  if (bytes > mostBytes[kind]) return { text: `[${shown}: a model is given at most ${sizeText(mostBytes[kind])}]` }
+  return { text: `[${shown}]`, file: { type: 'file', name, mediaType, data } }
+}
+
+function ending(mimeType: string): string {
+  const [, subtype] = /^\w+\/([a-z0-9]+)/i.exec(mimeType) ?? []
+  return subtype === undefined ? '' : `.${subtype.toLowerCase()}`
+}
+
+function lastStep(uri: string): string {
+  return (
+    uri
+      .split(/[?#]/)[0]
+      ?.split('/')
+      .findLast((step) => step !== '') ?? 'resource'
+  )
+}

@@ -1,0 +1,185 @@
+import { BatonError, isBatonError, messageOf, stopsRun } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import { nearest } from '../base/suggest.ts'
+import type { Tool } from '../event/agent.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import type { McpServer, McpTool } from '../event/mcp.ts'
+import type { ToolFilter, ToolRule } from '../event/permission.ts'
+import { callPlace, type Place } from '../event/place.ts'
+import type { RunSources } from '../event/sources.ts'
+import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
+import { toolVerdict } from '../tool/tool-rules.ts'
+import { bindTool } from '../tool/toolbox/bind.ts'
+import type { Toolbox, ToolKind, ToolOutput } from '../tool/toolbox/kind.ts'
+import { describedInput, describedSchema, describedTool } from './described.ts'
+import { mayLetThrough, mayMean, meansAll, type NamedTool, nameTools, serverNamed } from './names.ts'
+import { callTool, listPlace, listTools, refuseUse } from './recorded.ts'
+import { toolOutput } from './results.ts'
+
+/** Where lists are recorded, and who works with the tools. */
+interface Giving {
+  /** Of a conversation, or of a call of a script. */
+  readonly at: Place
+  readonly context: RunContext
+}
+
+/**
+ * The tools of servers that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent. Their
+ * servers are asked at the same time. One that cannot be asked is left out, and the run says so once, where only a pattern about
+ * all servers means it.
+ * @throws BatonError of a server that is named, CONFIG_INVALID for a tool that a server does not have, UNTRUSTED for a server that a
+ * pack may not use
+ */
+export async function mcpTools(named: ToolFilter, box: Toolbox, giving: Giving): Promise<readonly Tool[]> {
+  const servers = neededServers(named, giving.context)
+  if (servers.length === 0) return []
+  const lists = await Promise.all(servers.map((server) => listed(server, named, giving)))
+  return lists.flatMap(({ server, tools }) => {
+    const known = nameTools(server.name, tools)
+    refuseMissing(server, known, named)
+    return known.filter(({ name }) => isGiven(name, named, giving.context)).map((one) => bound(server, one, box))
+  })
+}
+
+/**
+ * Whether servers that are named can be asked, and have the tools that are: what would end the run later. Nothing is recorded.
+ * @throws BatonError as `mcpTools` does
+ */
+export async function checkServers(named: ToolFilter, context: RunContext): Promise<void> {
+  const { mcp, signal } = context.services
+  const servers = neededServers(named, context).filter(({ name }) => isByName(name, named, context))
+  await Promise.all(
+    servers.map(async (server) => {
+      refuseUse(server, { caller: 'tools', context })
+      const tools = (await mcp?.tools(server.name, signal)) ?? []
+      refuseMissing(server, nameTools(server.name, tools), named)
+    }),
+  )
+}
+
+/** The servers whose tools a filter may let through, within the rights of the agent; none of them is asked. */
+export function neededServers({ tools = [], disallowed_tools }: ToolFilter, context: RunContext): readonly McpServer[] {
+  const { mcp } = context.services
+  const { rights } = context.scope
+  if (mcp === undefined || !tools.some((pattern) => pattern.includes('*') || pattern.includes('__'))) return []
+  const filters = [{ tools, disallowed_tools }, ...(rights.tools ?? [])]
+  return mcp.servers.filter(
+    ({ name }) =>
+      filters.every((filter) => mayLetThrough(filter, name)) && !rights.rules.some((rules) => isAllDenied(rules, name)),
+  )
+}
+
+/** Whether rules deny each tool of a server, whatever it is called. */
+function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
+  const last = rules.findLast((rule) => {
+    const { tool, pattern } = ruledTools(rule)
+    return rule.effect === 'deny' ? pattern === undefined && meansAll(tool, server) : mayMean(tool, server)
+  })
+  return last?.effect === 'deny'
+}
+
+/** Whether a tool of a server may be offered, by the name that models know it by. */
+function isGiven(name: string, named: ToolFilter, { scope: { rights, folders } }: RunContext): boolean {
+  const { tools = [], disallowed_tools } = named
+  if (!passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])])) return false
+  const action = { kind: 'tool', tool: name, input: null, subject: { kind: 'any' } } as const
+  return toolVerdict(rights.rules, action, folders.workspace).kind !== 'deny'
+}
+
+/** Whether a filter speaks of this very server. */
+function isByName(server: string, { tools = [] }: ToolFilter, { services: { mcp } }: RunContext): boolean {
+  const names = mcp?.servers.map(({ name }) => name) ?? []
+  return tools.some((pattern) => serverNamed(pattern, names) === server)
+}
+
+interface Listed {
+  readonly server: McpServer
+  readonly tools: readonly McpTool[]
+}
+
+async function listed(server: McpServer, named: ToolFilter, { at, context }: Giving): Promise<Listed> {
+  const { effects, signal } = context.services
+  const place = listPlace(at, server.name)
+  const isTold = effects.answers(place)
+  try {
+    refuseUse(server, { caller: 'tools', context })
+    return { server, tools: await listTools(server, place, context) }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (stopsRun(error) || isByName(server.name, named, context)) throw error
+    // a pack that may not use it has not asked for it
+    if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) tellOnce(server.name, error, context)
+    return { server, tools: [] }
+  }
+}
+
+/** Servers that a run has been told of; all parts of a run share their sources. */
+const told = new WeakMap<RunSources, Set<string>>()
+
+function tellOnce(server: string, error: unknown, context: RunContext): void {
+  const { sources } = context.services
+  const known = told.get(sources) ?? new Set<string>()
+  told.set(sources, known)
+  if (known.has(server)) return
+  known.add(server)
+  emit(context, {
+    type: 'warning',
+    message: `no model is given the tools of ${server}: ${messageOf(error)}`,
+    ...defined({ hint: isBatonError(error) ? error.hint : undefined }),
+  })
+}
+
+/** @throws BatonError CONFIG_INVALID for a tool that is named by itself and is not there */
+function refuseMissing({ name: server }: McpServer, known: readonly NamedTool[], { tools = [] }: ToolFilter): void {
+  const names = known.map(({ name }) => name)
+  const missing = tools.find(
+    (text) => !text.includes('*') && serverNamed(text, [server]) === server && !names.some(toolPattern(text)),
+  )
+  if (missing === undefined) return
+  const plain = missing.replace(/^mcp__(?=.*__)/, '')
+  const near = nearest(plain, names)
+  throw new BatonError('CONFIG_INVALID', `the MCP server ${server} has no tool "${plain.slice(server.length + 2)}"`, {
+    hint: near === undefined ? `baton mcp tools ${server} lists those that it has.` : `Did you mean "${near}"?`,
+  })
+}
+
+/** By what a server says of a tool, so that a schema is compiled once for all conversations. */
+const kinds = new WeakMap<McpTool, { readonly server: McpServer; readonly kind: ToolKind }>()
+
+function bound(server: McpServer, named: NamedTool, box: Toolbox): Tool {
+  const { tool, name } = named
+  const known = kinds.get(tool)
+  const kind = known?.server === server && known.kind.name === name ? known.kind : kindOf(server, named)
+  kinds.set(tool, { server, kind })
+  return bindTool(kind, box)
+}
+
+/** A call is one effect of the kind `mcp`, at its own place. */
+function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
+  const { readOnly = false, output } = tool
+  const isReader = server.isTrusted && readOnly
+  return {
+    name,
+    server: server.name,
+    description: describedTool(server.name, tool),
+    parameters: describedInput(tool),
+    ...defined({ output: output && describedSchema(output) }),
+    ...(isReader ? { reads: true } : {}),
+    preview: async (_, { context }) => (isDry(context) && !isReader ? notInDryRun(name) : undefined),
+    async run(input, { at, context, permit }) {
+      const { taken = { image: true, document: true } } = context.scope
+      if (isDry(context) && !isReader) return notInDryRun(name)
+      const asked = { server, tool: tool.name, input, readOnly }
+      const result = await callTool(asked, { at: callPlace(at, 0), caller: name, context }, permit)
+      return toolOutput(result, { name, taken })
+    },
+  }
+}
+
+function isDry({ scope }: RunContext): boolean {
+  return scope.dry === 'changes'
+}
+
+function notInDryRun(name: string): ToolOutput {
+  return { text: `not called, because this is a dry run: ${name}`, isError: true }
+}
