@@ -12,7 +12,7 @@ import { noPlugins, type Plugins } from './plugins/plugin.ts'
  */
 export async function ownIssues(
   own: OwnOptions,
-  { plugins = async () => noPlugins, servers }: Pick<AgentParts, 'plugins' | 'servers'>,
+  { plugins = async () => noPlugins, servers, leftOut }: Pick<AgentParts, 'plugins' | 'servers' | 'leftOut'>,
 ): Promise<readonly Issue[]> {
   const { mode, tools } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
@@ -20,7 +20,7 @@ export async function ownIssues(
   const brought = await plugins()
   const ofTools = await toolIssues(named, own, {
     brought: brought.tools.map(({ name }) => name),
-    ...defined({ servers }),
+    ...defined({ servers, leftOut }),
   })
   const ofMode = typeof mode === 'string' ? await modeIssues(mode, own, brought) : []
   return [...own.issues, ...ofTools, ...ofMode]

@@ -3,6 +3,7 @@ import type { ReadLog } from '../base/reads.ts'
 import type { PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { PackInRoot } from '../pack/pack-status.ts'
+import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { AgentFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
@@ -65,6 +66,8 @@ export interface AgentParts {
   readonly plugins?: () => Promise<Plugins>
   /** Names of the MCP servers of the run; left out: they are not known. */
   readonly servers?: readonly string[]
+  /** MCP servers that are not used, because their file is not trusted; left out: none. */
+  readonly leftOut?: readonly LeftOutServers[]
   readonly findAgent: (name: string, baseDir: string) => AgentFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog

@@ -1,5 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
+import { leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
 import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import type { RunContext } from '../event/context.ts'
@@ -14,6 +15,8 @@ export interface OtherTools {
   readonly brought?: readonly string[]
   /** Names of MCP servers; left out: they are not known here. */
   readonly servers?: readonly string[]
+  /** Servers that are not used, because their file is not trusted. */
+  readonly leftOut?: readonly LeftOutServers[]
 }
 
 /**
@@ -24,8 +27,8 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
   const { brought = [], servers } = others
   return names.flatMap((name, index): readonly Finding[] => {
     const at = [...path, index]
-    const server = unknownServer(name, servers)
-    if (server !== undefined) return [wrongValue(at, server)]
+    const server = unknownServer(name, others)
+    if (server !== undefined) return [{ ...wrongValue(at, server), ...server }]
     if (isKnown(name) || brought.includes(name)) return []
     if (laterTools.includes(name)) {
       const said = { message: `the tool "${name}" is not available in this version`, hint: 'Remove it.' }
@@ -58,9 +61,14 @@ export function unknownDisallowed(
 
 function unknownServer(
   name: string,
-  servers: OtherTools['servers'],
-): { readonly message: string; readonly hint: string } | undefined {
+  { servers, leftOut = [] }: OtherTools,
+): Pick<Finding, 'code' | 'message' | 'hint'> | undefined {
   if (servers === undefined || serverNamed(name, servers) !== undefined) return undefined
+  const file = leftOut.find(({ names }) => serverNamed(name, names) !== undefined)
+  if (file !== undefined) {
+    const message = `"${name}" cannot be used: ${leftOutText({ ...file, names: [serverNamed(name, file.names) ?? ''] })}`
+    return { code: 'UNTRUSTED', message, hint: leftOutHint(file) }
+  }
   const server = writtenServer(name)
   if (server === undefined) return undefined
   const known =
@@ -68,6 +76,7 @@ function unknownServer(
       ? `No MCP server is configured: docs/mcp.md says how.`
       : `Servers are ${servers.join(', ')}; baton mcp list shows them.`
   return {
+    code: 'CONFIG_INVALID',
     message: `"${name}" is of the MCP server "${server}", which is not configured`,
     hint: meantHint(server, servers, known),
   }
@@ -85,7 +94,7 @@ export function refuseUnknownTools(names: readonly string[], of: string, others:
 }
 
 /** What tools there are besides in a run. */
-export function otherToolsIn({ services: { broughtTools = [], mcp } }: RunContext): Required<OtherTools> {
+export function otherToolsIn({ services: { broughtTools = [], mcp } }: RunContext): OtherTools {
   return {
     brought: broughtTools.map(({ name }) => name),
     servers: mcp?.servers.map(({ name }) => name) ?? [],

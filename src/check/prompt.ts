@@ -192,7 +192,7 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   )
   const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
-  const others = await otherToolsOf(spec.settings)
+  const others = await otherToolsOf(spec.settings, spec.leftOut)
   const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {
     // the tools of an agent of the chain are known where its own options are

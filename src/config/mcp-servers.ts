@@ -6,9 +6,9 @@ import type { SettingValues } from './schema.ts'
 /** A table of `[mcp_servers]`. */
 export type ServerSettings = NonNullable<SettingValues['mcp_servers']>[string]
 
-/** Whether a name can stand before `__` in the names of tools. */
+/** Whether a name can stand before `__` in the names of tools, of which hosts take 64 characters. */
 export function isServerName(name: string): boolean {
-  return /^[A-Za-z0-9][\w-]*$/.test(name) && !name.includes('__') && !name.endsWith('_')
+  return /^[A-Za-z0-9][\w-]{0,39}$/.test(name) && !name.includes('__') && !name.endsWith('_')
 }
 
 /** What of checked tables does not fit together: names, and keys of a program beside those of an address. */
@@ -21,7 +21,7 @@ export function checkServers(servers: JsonObject): readonly Finding[] {
 
 function badName(name: string): Finding {
   const message = `"${name}" cannot be the name of a server: it stands before "__" in the names of its tools`
-  const hint = 'Use letters, digits, - and single _, a letter or digit first, and no _ at the end.'
+  const hint = 'Use letters, digits, - and single _, a letter or digit first, no _ at the end, and at most 40 of them.'
   return wrongKey(['mcp_servers', name], { message, hint })
 }
 

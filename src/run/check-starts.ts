@@ -21,7 +21,7 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'servers'> {
+interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'servers' | 'leftOut'> {
   /** Rejects when a model cannot be given the tools that settings name. */
   readonly checkTools: (named: ToolFilter) => Promise<void>
 }
@@ -86,7 +86,7 @@ async function mainModels(target: PromptTarget, parts: Parts): Promise<readonly 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
 async function givesTools(
   { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
-  parts: Pick<Parts, 'plugins' | 'servers'>,
+  parts: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>,
 ): Promise<boolean> {
   if (tools === undefined) return false
   const { mayGiveTools } = await import('../agent/tool-names.ts')
@@ -106,7 +106,7 @@ async function defaultModel(
 /** The models that steps name for the main agent. */
 async function stepModels(
   { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
-  parts: Pick<Parts, 'chooseModel' | 'plugins' | 'servers'>,
+  parts: Pick<Parts, 'chooseModel' | 'plugins' | 'servers' | 'leftOut'>,
 ): Promise<readonly ChosenModel[]> {
   const models: ChosenModel[] = []
   for (const { index, agent, options } of workflow?.steps ?? []) {
@@ -156,7 +156,7 @@ async function modelsOfAgent(
 async function namesTools(
   { tools }: JsonObject,
   agent: string,
-  parts: Pick<Parts, 'plugins' | 'servers'>,
+  parts: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>,
 ): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
@@ -167,9 +167,13 @@ async function namesTools(
 }
 
 /** What tools there are besides those of Baton. */
-async function otherTools({ plugins, servers }: Pick<Parts, 'plugins' | 'servers'>): Promise<OtherTools> {
+async function otherTools({
+  plugins,
+  servers,
+  leftOut,
+}: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>): Promise<OtherTools> {
   const brought = ((await plugins?.())?.tools ?? []).map(({ name }) => name)
-  return { brought, ...defined({ servers }) }
+  return { brought, ...defined({ servers, leftOut }) }
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

@@ -12,7 +12,9 @@ type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | '
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const { settings, origins, document } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
-  const others = await otherToolsOf(settings)
+  const own = await otherToolsOf(settings)
+  // more is said of servers that are left out
+  const others = { ...own, servers: [...own.servers, ...spec.leftOut.flatMap(({ names }) => names)] }
   const findings = [
     ...unknownTools(tools, ['tools'], others),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], others),

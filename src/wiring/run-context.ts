@@ -35,7 +35,7 @@ import { pluginsOf } from '../run/check-mode.ts'
 import { serverNames } from '../run/other-tools.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { isSet, type Target } from '../run/target.ts'
+import { isSet, leftOutOf, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
@@ -279,6 +279,7 @@ function agentParts(
       return (await promptRunner)(request, context)
     },
     servers: serverNames(settings),
+    leftOut: leftOutOf(target),
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
       resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),
