@@ -8,7 +8,7 @@ import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { callPlace, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
-import { toolVerdict } from '../tool/tool-rules.ts'
+import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
 import type { Toolbox, ToolKind, ToolOutput } from '../tool/toolbox/kind.ts'
 import { describedInput, describedSchema, describedTool } from './described.ts'
@@ -79,11 +79,9 @@ function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
 }
 
 /** Whether a tool of a server may be offered, by the name that models know it by. */
-function isGiven(name: string, named: ToolFilter, { scope: { rights, folders } }: RunContext): boolean {
-  const { tools = [], disallowed_tools } = named
-  if (!passesFilters(name, [{ tools, disallowed_tools }, ...(rights.tools ?? [])])) return false
-  const action = { kind: 'tool', tool: name, input: null, subject: { kind: 'any' } } as const
-  return toolVerdict(rights.rules, action, folders.workspace).kind !== 'deny'
+function isGiven(name: string, { tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): boolean {
+  const filters = [{ tools, disallowed_tools }, ...(scope.rights.tools ?? [])]
+  return passesFilters(name, filters) && verdictOnAny(name, scope).kind !== 'deny'
 }
 
 /** Whether a filter speaks of this very server. */
