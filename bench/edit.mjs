@@ -6,7 +6,7 @@ import { createTools, stallFigure, watchTurns } from './tool-turns.mjs'
 const line = 'const value = 1234 // a line of some length, as in code\n'
 const megabyte = 1024 * 1024
 
-/** The tools `read` and `edit` on large files: the longest time in which the process does nothing else meanwhile. */
+/** The tools `read`, `write` and `edit` on large files: the longest time in which the process does nothing else meanwhile. */
 export async function edit({ library, folder: given, small }) {
   const folder = join(realpathSync(given), 'files')
   mkdirSync(folder)
@@ -19,8 +19,11 @@ export async function edit({ library, folder: given, small }) {
   let count = 0
 
   async function stallOf(name, input) {
+    // a model sends its arguments as text
+    const given = JSON.stringify(input)
+    await new Promise((passed) => setImmediate(passed))
     const longest = watchTurns()
-    const { isError, text } = await call(name, input)
+    const { isError, text } = await call(name, given)
     if (isError === true) throw new Error(`${name} gave: ${text}`)
     return longest()
   }
@@ -32,6 +35,14 @@ export async function edit({ library, folder: given, small }) {
         [
           `read of ${size} MB`,
           () => stallOf('read', { path, offset: Math.floor((size * megabyte) / line.length) - 10 }),
+        ],
+        [
+          `write of ${size} MB`,
+          () =>
+            stallOf('write', {
+              path: `new-${count}.txt`,
+              content: `${count++}\n${line.repeat((megabyte * size) / line.length)}`,
+            }),
         ],
         [`edit of ${size} MB`, () => stallOf('edit', { path, old_text: 'needle', new_text: `${count++} needle` })],
       ]

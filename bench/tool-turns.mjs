@@ -36,7 +36,7 @@ export async function createTools(library, { folder, run, sandbox }) {
     const at = [{ kind: 'tool', index: calls++, name }]
     const services = { effects, permission, permissionOf, signal, env, sources: createSources([]), texts, events }
     const scope = rootScope({ runId: 'bench', version: '0', folders, rights, at })
-    return tools[name].run(JSON.stringify(input), { scope, services })
+    return tools[name].run(typeof input === 'string' ? input : JSON.stringify(input), { scope, services })
   }
 }
 

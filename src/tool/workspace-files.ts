@@ -8,6 +8,7 @@ import { defined } from '../base/json.ts'
 import { type Disk, keptContent } from '../event/effects.ts'
 import * as entries from './entries.ts'
 import { startHash } from './file-hash.ts'
+import type { HashedFile } from './hashed-file.ts'
 import {
   change,
   type FileCall,
@@ -56,6 +57,8 @@ interface SavedContent {
   /** SHA-256 of the content, where it is known. */
   readonly hash?: string
   readonly over?: string | null | undefined
+  /** What stands there, where it was read ahead. */
+  readonly present?: HashedFile | undefined
   /** Only the run's own files hold the content: the record says so, for copies of the run that are replayed elsewhere. */
   readonly isOnlyKept?: boolean
 }
@@ -66,13 +69,13 @@ interface SavedContent {
  */
 export function saveFileOver(
   path: string,
-  { content, over, hash, isOnlyKept = false }: SavedContent,
+  { content, over, hash, present, isOnlyKept = false }: SavedContent,
   call: FileCall,
 ): boolean {
   return change({ op: 'write', path }, call, (asking) => {
     const target = writtenPath(path, call, { asking, content: () => content })
     const made: NewContent = hash === undefined ? inMemory(content) : { kind: 'bytes', bytes: content, hash }
-    const planned = wholeWrite(target, made, { call })
+    const planned = wholeWrite(target, made, { call, present })
     if (over !== undefined && planned.record.before !== over) return undefined
     return isOnlyKept ? { ...planned, record: { ...planned.record, content: keptContent } } : planned
   })
@@ -144,10 +147,14 @@ function inMemory(bytes: string | Uint8Array): NewContent {
 function wholeWrite(
   target: string,
   content: NewContent,
-  { call, ...copied }: { readonly call: FileCall; readonly from?: string },
+  {
+    call,
+    present,
+    ...copied
+  }: { readonly call: FileCall; readonly from?: string; readonly present?: HashedFile | undefined },
 ): Planned {
   const temporaryName = newTemporaryName()
-  const before = hashOf(target, call)
+  const before = present?.isUnchanged() === true ? present.hash : hashOf(target, call)
   return {
     record: { path: target, ...copied, before, after: content.hash, temp: temporaryName },
     act: (disk) => replaceFile(disk(target), content.kind === 'bytes' ? content.bytes : content, { temporaryName }),

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { hashInSlices } from '../../base/slow-hash.ts'
 import type { Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
@@ -44,7 +45,7 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
 
 async function runCall(kind: ToolKind, text: string, { box, context }: Carrying): Promise<ToolResult> {
   const { name } = kind
-  const { services, scope } = context
+  const { services } = context
   await loadToolJudge()
   const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
@@ -54,10 +55,26 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
     const output = await carryOut(kind, input, { box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
   }
-  const recorded =
-    kind.callsOthers === true ? await work() : await services.effects.call(scope.at, { name, args: input }, work)
+  const recorded = kind.callsOthers === true ? await work() : await callRecorded({ name, input }, work, context)
   return resultOf(recorded, { box, context })
 }
+
+/** Large texts of the input are recorded by their hash: the answer of the model, which is recorded, has them. */
+async function callRecorded<T extends Recorded>(
+  { name, input }: { readonly name: string; readonly input: JsonObject },
+  work: () => Promise<T>,
+  { scope, services: { effects, signal } }: RunContext,
+): Promise<T> {
+  const args: { [key: string]: Json } = { ...input }
+  for (const [key, value] of Object.entries(input)) {
+    if (typeof value !== 'string' || value.length < leastHashed) continue
+    args[key] = { characters: value.length, sha256: await hashInSlices(Buffer.from(value), signal) }
+  }
+  return effects.call(scope.at, { name, args }, work)
+}
+
+/** Characters of a text. */
+const leastHashed = 256 * 1024
 
 /** Compiled once: conversations are many. */
 const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()

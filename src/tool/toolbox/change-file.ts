@@ -3,6 +3,7 @@ import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
 import { emit } from '../../event/context.ts'
 import { item, part } from '../../event/place.ts'
+import { type HashedFile, hashedFile } from '../hashed-file.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { dryDiffs, noteDry, tooMuchPlanned } from './dry-change.ts'
@@ -64,9 +65,15 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   // a replay has no files to be compared; a content that cannot be made is for a file that is not there any more
   const isAnswered = effects.answers(at)
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
-  if (content !== undefined && !isAnswered) await keepAhead(plan, content, call)
+  const present = content === undefined || isAnswered ? undefined : await readAhead(plan, content, call)
   signal.throwIfAborted()
-  const made = { content: content ?? '', ...(content !== undefined && { hash: plan.after }), over, isOnlyKept: true }
+  const made = {
+    content: content ?? '',
+    ...(content !== undefined && { hash: plan.after }),
+    over,
+    present,
+    isOnlyKept: true,
+  }
   const isDone = saveFileOver(plan.path, made, { context, at })
   if (!isDone) return undefined
   emit(context, { type: 'changes.applied', items: [change], ...base })
@@ -80,13 +87,21 @@ const noFile = ''
 /** Of a smaller file both contents are kept in no time. */
 const leastAhead = 256 * 1024
 
-/** Keeps what a large file holds and is to hold with the run, piece by piece, before the change would do it at once. */
-async function keepAhead({ path, over, after }: ReadyPlan, content: Buffer, { context }: ToolCall): Promise<void> {
+/**
+ * Keeps what a large file holds and is to hold with the run, and hashes what it holds, piece by piece, before the change would
+ * do it at once.
+ */
+async function readAhead(
+  { path, over, after }: ReadyPlan,
+  content: Buffer,
+  { context }: ToolCall,
+): Promise<HashedFile | undefined> {
   const { texts, signal } = context.services
-  if (texts === undefined) return
-  if (content.length >= leastAhead) await texts.keepAhead({ bytes: content, hash: after }, signal)
-  const size = over === null ? 0 : (statusAt(path)?.size ?? 0)
-  if (over !== null && size >= leastAhead) await texts.keepAhead({ file: realPath(path), hash: over }, signal)
+  if (content.length >= leastAhead) await texts?.keepAhead({ bytes: content, hash: after }, signal)
+  if (over === null || (statusAt(path)?.size ?? 0) < leastAhead) return undefined
+  const file = realPath(path)
+  await texts?.keepAhead({ file, hash: over }, signal)
+  return hashedFile(file, context)
 }
 
 /** The content that a recorded plan is about; undefined: it cannot be made any more. */
