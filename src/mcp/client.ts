@@ -474,7 +474,7 @@ function problemOf(error: unknown): ConnectionProblem {
   if (ProtocolError.isInstance(error)) {
     if (error.code === brokenStream) return { kind: 'unreachable', reason: error.message }
     if (error.code === tooLarge) return { kind: 'too_large' }
-    return { kind: 'refused', code: error.code, message: error.message }
+    return { kind: 'refused', code: error.code, message: [error.message, ...addressesIn(error.data)].join(' ') }
   }
   if (SdkError.isInstance(error)) {
     const { code, message, data } = error
@@ -485,6 +485,13 @@ function problemOf(error: unknown): ConnectionProblem {
     return { kind: 'invalid', reason: message }
   }
   return { kind: 'unreachable', reason: causeText(error) }
+}
+
+/** Where a person has to go before a call is made again. */
+function addressesIn(data: unknown): readonly string[] {
+  const wanted =
+    isObject(data) && Array.isArray(data['elicitations']) ? (data['elicitations'] as readonly unknown[]) : []
+  return wanted.flatMap((one) => (isObject(one) && typeof one['url'] === 'string' ? [one['url']] : []))
 }
 
 /** What a server says of a failure; for a redirect that is not followed, where it leads. */

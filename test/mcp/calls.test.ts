@@ -84,6 +84,9 @@ describe('a call', () => {
     await expect(mcp.call('test', 'refuse', {}, { signal })).rejects.toMatchObject({
       message: 'the MCP server test answered with an error while it was asked for refuse: I do not do that (-32602)',
     })
+    await expect(mcp.call('test', 'refuse', { url: 'https://example.com/login' }, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining('Log in first: https://example.com/login (-32042)'),
+    })
     await expect(mcp.call('test', 'nonsense', {}, { signal })).rejects.toMatchObject({
       message: expect.stringContaining('its answer is no result of a tool'),
     })
