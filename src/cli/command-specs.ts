@@ -246,6 +246,29 @@ export const commandSpecs = {
       },
     },
   },
+  mcp: {
+    summary: 'list the MCP servers of the settings, show their tools, call one',
+    words: [
+      {
+        name: 'action',
+        count: 'optional',
+        choices: ['list', 'tools', 'call'],
+        describe: 'list (the default), tools SERVER, call SERVER TOOL',
+      },
+      { name: 'words', count: 'any', describe: 'the server, and of call its tool' },
+    ],
+    flags: {
+      args: { kind: 'text', describe: 'call: what the tool is given, as a JSON object' },
+      output: { kind: 'text', describe: 'call: the folder for images and other files (default: a temporary one)' },
+      check: { kind: 'switch', describe: 'list: ask each server; exit code 1 if one does not answer' },
+      names: { kind: 'switch', describe: 'list: print names only' },
+    },
+    examples: [
+      ['baton mcp list --check', 'which servers there are, and whether they answer'],
+      ['baton mcp tools files', 'the tools, resources and prompts of the server files'],
+      [`baton mcp call files read_file --args '{"path": "notes.txt"}'`, 'one call, without a model'],
+    ],
+  },
   schema: {
     summary: 'print a JSON Schema, for editors and programs',
     words: [

@@ -54,6 +54,10 @@ _baton_modes() {
   _baton_words "$(command baton list modes --names 2>/dev/null </dev/null)"
 }
 
+_baton_servers() {
+  _baton_words "$(command baton mcp list --names 2>/dev/null </dev/null)"
+}
+
 _baton() {
   local line=\${COMP_LINE:0:COMP_POINT} cur word='' flag='' command='' first=''
   local -i given=0 last
@@ -160,6 +164,7 @@ const actions = {
   waiting: '_baton_waiting',
   calls: '_baton_calls',
   modes: '_baton_modes',
+  servers: '_baton_servers',
   files: '_baton_files files',
   folders: '_baton_files folders',
   unknown: '',

@@ -31,6 +31,12 @@ _baton_calls() {
   compadd "$@" -a ids
 }
 
+_baton_servers() {
+  local -a servers
+  servers=(\${(f)"$(_call_program servers command baton mcp list --names 2>/dev/null)"})
+  compadd "$@" -a servers
+}
+
 _baton_modes() {
   local -a modes
   modes=(\${(f)"$(_call_program modes command baton list modes --names 2>/dev/null)"})
@@ -125,6 +131,7 @@ const actions = {
   waiting: '_baton_waiting',
   calls: '_baton_calls',
   modes: '_baton_modes',
+  servers: '_baton_servers',
   files: '_files',
   folders: '_files -/',
   unknown: ' ',

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { referencesIn } from '../base/references.ts'
 import { type Finding, wrongKey, wrongValue } from './issue.ts'
-import type { SettingValues } from './schema.ts'
+import type { Settings } from './settings.ts'
 
 /** A table of `[mcp_servers]`. */
-export type ServerSettings = NonNullable<SettingValues['mcp_servers']>[string]
+export type ServerSettings = NonNullable<Settings['mcp_servers']>[string]
 
 /** Whether a name can stand before `__` in the names of tools, of which hosts take 64 characters. */
 export function isServerName(name: string): boolean {

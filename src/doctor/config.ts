@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { displayPath, realPath } from '../base/files.ts'
+import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import {
   aipackConfigFiles,
@@ -23,6 +24,8 @@ export interface ConfigFound {
   /** The defaults when the config is invalid. */
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
+  /** MCP servers that are not used, because their file is not trusted. */
+  readonly leftOut: readonly LeftOutServers[]
   readonly isValid: boolean
 }
 
@@ -32,11 +35,18 @@ export async function checkConfig(patient: Patient): Promise<ConfigFound> {
   const found = checkWorkspace(workspace, patient)
   try {
     const { overrides, ...around } = patient
-    const { settings, origins } = await loadTargetConfig({ ...around, flags: { overrides } })
-    return { checks: [found, checkFiles(workspace, patient)], workspace, settings, origins, isValid: true }
+    const { settings, origins, leftOut } = await loadTargetConfig({ ...around, flags: { overrides } })
+    return { checks: [found, checkFiles(workspace, patient)], workspace, settings, origins, leftOut, isValid: true }
   } catch (error) {
     const settings = settingsOf(defaultLayer.values, { workspace })
-    return { checks: [found, ...checksOf('config', error)], workspace, settings, origins: [], isValid: false }
+    return {
+      checks: [found, ...checksOf('config', error)],
+      workspace,
+      settings,
+      origins: [],
+      leftOut: [],
+      isValid: false,
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Check, ok, type Patient } from './check.ts'
-import { checkConfig, checkPacks } from './config.ts'
+import { checkConfig, checkPacks, type ConfigFound } from './config.ts'
 import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
 import { checkKeys, checkModels } from './models.ts'
 
@@ -26,8 +26,15 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ...models,
     ...lua,
     ...packs,
+    ...(await mcpChecks(patient, config)),
     checkRuns(patient, { settings, workspace }),
     git,
     sandbox,
   ]
+}
+
+/** Most people have no server. */
+async function mcpChecks(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
+  if (config.settings.mcp_servers === undefined && config.leftOut.length === 0) return []
+  return (await import('./servers.ts')).checkServers(patient, config)
 }

@@ -133,6 +133,8 @@ export interface McpCall {
  */
 export interface McpServers {
   readonly servers: readonly McpServer[]
+  /** Servers that are not used because their file is not trusted, with that file; left out: none. */
+  readonly leftOut?: ReadonlyMap<string, string>
   /** Those that its filters let through, as of now: a server that has announced a change is asked again. */
   tools(server: string, signal: AbortSignal): Promise<readonly McpTool[]>
   /** Templates too. Empty where a server has none. */

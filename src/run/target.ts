@@ -61,10 +61,16 @@ export function leftOutOf(target: Target): readonly LeftOutServers[] {
   return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 
+/** Where the settings of a target are written. */
+export function originsOf(target: Target): readonly SourcedValue[] {
+  return target.kind === 'prompt' ? target.spec.origins : target.origins
+}
+
 /** Whether somebody has set a key inside a table, and not the defaults alone. */
 export function isSet(target: Target, key: string, inner: string): boolean {
-  const origins = target.kind === 'prompt' ? target.spec.origins : target.origins
-  return origins.some(({ path, layer }) => path[0] === key && path[1] === inner && layer.origin.kind !== 'default')
+  return originsOf(target).some(
+    ({ path, layer }) => path[0] === key && path[1] === inner && layer.origin.kind !== 'default',
+  )
 }
 
 /** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */

@@ -3,6 +3,7 @@ import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
+import type { McpServers } from '../event/mcp.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
 import type { BudgetLimits } from '../event/effects.ts'
@@ -27,7 +28,7 @@ import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import type { Target } from '../run/target.ts'
+import { leftOutOf, type Target } from '../run/target.ts'
 import type { TaskOutcome } from '../run/task.ts'
 import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
 import { maskFor, wireRun } from './run-context.ts'
@@ -211,7 +212,13 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
+  let mcp: McpServers | undefined
   try {
+    // runs without servers load nothing for them
+    if (target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0) {
+      const { openServers } = await import('./servers.ts')
+      mcp = openServers(target, { env: surroundings.env, journal, bus, signal: deadline.signal })
+    }
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {
         meter.add(parsePlace(place), call)
@@ -231,6 +238,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
       patienceMs: retry.patience_ms ?? patienceMs,
       replay,
+      mcp,
       past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
       onRepeat: (one) => run.repeated.push(one),
     })
@@ -259,6 +267,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     throw reason
   } finally {
     deadline.close()
+    await mcp?.close()
     await journal.close()
   }
 }

@@ -14,6 +14,7 @@ import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
+import type { McpServers } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
@@ -64,6 +65,8 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly past: Past | undefined
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
+  /** Left out: the settings name no server. */
+  readonly mcp?: McpServers | undefined
   readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
@@ -158,7 +161,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       now: () => new Date(),
       signal,
       env,
-      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions }),
+      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions, mcp: run.mcp }),
       sources,
     },
   }

@@ -208,3 +208,33 @@ it('doctor runs the engine that is configured', async () => {
   const files = { 'project/baton.toml': '[lua]\nengine = "fengari"\n' }
   expect(of(await look({ files }), 'lua')).toEqual(['ok fengari runs'])
 })
+
+describe('MCP servers', () => {
+  it('are looked for, not started', async () => {
+    const files = {
+      'home/.config/baton/config.toml': `[mcp_servers.here]
+command = "${process.execPath}"
+[mcp_servers.gone]
+command = "no-such-program"
+[mcp_servers.key]
+url = "http://127.0.0.1:9/mcp"
+bearer_token_env = "NOT_SET_HERE"
+[mcp_servers.web]
+url = "http://127.0.0.1:9/mcp?key=1"
+`,
+      'project/.mcp.json': '{"mcpServers": {"theirs": {"command": "x"}}}',
+    }
+    const shown = of(await look({ files }), 'mcp').map((line) => line.replaceAll(/\/\S+\/(?=config\.toml)/g, ''))
+    expect(shown).toEqual([
+      `ok here is started as ${process.execPath} (config.toml:1); baton mcp list --check starts it`,
+      'warn gone needs no-such-program, which is not found',
+      'warn the MCP server key needs the variable NOT_SET_HERE, which is not set',
+      'ok web is asked at 127.0.0.1:9 (config.toml:8); baton mcp list --check asks it',
+      'note the server theirs of .mcp.json is left out: the file is not trusted',
+    ])
+  })
+
+  it('are no line where there are none', async () => {
+    expect(of(await look({}), 'mcp')).toEqual([])
+  })
+})

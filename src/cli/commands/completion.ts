@@ -21,11 +21,11 @@ export async function completionCommand(
 
 /**
  * What is completed: one of some words, a file that can be run or an agent, a run of the workspace, one that waits for
- * approvals, an open call of the run that is named before, a mode, a file, a folder.
+ * approvals, an open call of the run that is named before, a mode, an MCP server, a file, a folder.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'modes' | 'files' | 'folders' | 'unknown' }
+  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'modes' | 'servers' | 'files' | 'folders' | 'unknown' }
 
 export interface CompletedFlag {
   /** `--model`, `-m`. */
@@ -71,7 +71,9 @@ export function completionModel(table: readonly Command[], from: readonly string
         values:
           answers.has(name) && word.name === 'run'
             ? waiting
-            : valuesOf(word.name, choicesOf(name, commandNames) ?? word.choices, pipelines),
+            : name === 'mcp' && word.name === 'words'
+              ? servers
+              : valuesOf(word.name, choicesOf(name, commandNames) ?? word.choices, pipelines),
       })),
     }
   })
@@ -92,6 +94,7 @@ function toolNames(): readonly string[] {
 /** Commands whose run is one that waits. */
 const answers: ReadonlySet<string> = new Set(['approve', 'reject'])
 const waiting = { kind: 'waiting' } as const
+const servers = { kind: 'servers' } as const
 
 const help = { kind: 'switch', short: 'h', describe: 'show help' } as const
 

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { messageOf } from '../../base/error.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { harmless, safeJson } from '../../base/terminal-text.ts'
+import type { McpContent, McpResult } from '../../event/mcp.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import type { McpContext } from './mcp.ts'
+
+/**
+ * Calls one tool and prints what it gave: texts as they are; images, audio and other bytes go into files, which are named. Exit
+ * code 1 when the tool says that it failed.
+ */
+export async function callTool(
+  { server, tool }: { readonly server: string; readonly tool: string },
+  { args, output, level }: Flags<'mcp'>,
+  { service, io, cwd, print, note }: McpContext,
+): Promise<number> {
+  const input = readArguments(args)
+  const result = await service.call(server, tool, input, {
+    signal: io.signal,
+    onProgress({ done, total, message = '' }) {
+      if (level === 'verbose')
+        note(`${done}${total === undefined ? '' : ` of ${total}`} ${harmless(message)}`.trimEnd() + '\n')
+    },
+  })
+  const { content, structured, isError = false } = result
+  print({ server, tool, content, structured, is_error: isError }, () => {
+    const folder = once(() =>
+      output === undefined ? mkdtempSync(join(tmpdir(), 'baton-mcp-')) : made(resolve(cwd, output)),
+    )
+    return textOf(result, (data, type, index) => written(data, join(folder(), `${index + 1}.${endingOf(type)}`)))
+  })
+  if (isError) note(`the tool ${tool} says that it failed\n`)
+  return isError ? 1 : 0
+}
+
+/** @throws BatonError USAGE for what is no JSON object */
+function readArguments(text = '{}'): JsonObject {
+  let value: Json
+  try {
+    value = JSON.parse(text) as Json
+  } catch (error) {
+    throw usageError(
+      `--args is not JSON: ${messageOf(error)}`,
+      `Write an object, for example --args '{"path": "notes.txt"}'.`,
+    )
+  }
+  if (isJsonObject(value)) return value
+  throw usageError('--args is not an object', `Write for example --args '{"path": "notes.txt"}'.`)
+}
+
+type Save = (data: string, mimeType: string, index: number) => string
+
+function textOf({ content, structured }: McpResult, save: Save): string {
+  // servers send what is structured as text, too
+  const hasText = content.some(({ type }) => type === 'text')
+  const pieces = content.map((piece, index) => pieceText(piece, index, save))
+  const all = structured === undefined || hasText ? pieces : [...pieces, safeJson(structured, 2)]
+  return all.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join('')
+}
+
+function pieceText(piece: McpContent, index: number, save: Save): string {
+  switch (piece.type) {
+    case 'text':
+      return piece.text
+    case 'image':
+    case 'audio':
+      return `${piece.type}: ${save(piece.data, piece.mimeType, index)}`
+    case 'resource_link':
+      return `${piece.name}: ${piece.uri}`
+    case 'resource': {
+      const { uri, text, blob, mimeType = 'application/octet-stream' } = piece.resource
+      return blob === undefined ? (text ?? uri) : `${uri}: ${save(blob, mimeType, index)}`
+    }
+  }
+}
+
+/** `image/svg+xml` is `svg`. A server does not choose the name of a file. */
+function endingOf(mimeType: string): string {
+  return /^\w+\/(?:x-)?([a-z0-9]+)/i.exec(mimeType)?.[1]?.toLowerCase().replace('jpeg', 'jpg') ?? 'bin'
+}
+
+function written(data: string, file: string): string {
+  writeFileSync(file, Buffer.from(data, 'base64'), { flag: 'wx' })
+  return file
+}
+
+function made(folder: string): string {
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
+function once<T>(make: () => T): () => T {
+  let value: { readonly made: T } | undefined
+  return () => (value ??= { made: make() }).made
+}

@@ -1,0 +1,114 @@
+import { messageOf, isBatonError } from '../../base/error.ts'
+import { harmlessName } from '../../base/terminal-text.ts'
+import { cutEnd } from '../../base/width.ts'
+import { leftOutHint } from '../../config/left-out-servers.ts'
+import { shownServer } from '../../config/shown-server.ts'
+import { countOf } from '../../render/format.ts'
+import type { Flags } from '../command-specs.ts'
+import { jsonLine } from '../io.ts'
+import type { McpContext } from './mcp.ts'
+
+interface Row {
+  readonly name: string
+  readonly transport?: string
+  /** What is started, or asked. */
+  readonly target?: string
+  readonly state: 'on' | 'off' | 'untrusted' | 'changed' | 'ok' | 'failed'
+  readonly origin: string
+  /** With --check. */
+  readonly error?: string
+  readonly hint?: string | undefined
+  readonly server?: string
+  readonly tools?: number
+}
+
+/** Every server that settings name, one line each; with `--check` they are asked, and exit code 1 says that one cannot be. */
+export async function listServers({ check, names, json }: Flags<'mcp'>, context: McpContext): Promise<number> {
+  const { service, io } = context
+  if (names) {
+    for (const { name } of service.servers) io.out(`${name}\n`)
+    return 0
+  }
+  const rows = [...usedRows(context), ...offRows(context), ...leftOutRows(context)]
+  const shown = check ? await Promise.all(rows.map((row) => checked(row, context))) : rows
+  if (json) for (const row of shown) io.out(jsonLine(row))
+  else print(shown, context)
+  return shown.some(({ state }) => state === 'failed') ? 1 : 0
+}
+
+function usedRows({ service, tables, hide }: McpContext): readonly Row[] {
+  return service.servers.map(({ name, origin }) => ({
+    name,
+    ...reached(tables[name] ?? {}, hide),
+    state: 'on',
+    origin,
+  }))
+}
+
+function offRows({ tables, originOf, hide }: McpContext): readonly Row[] {
+  return Object.entries(tables).flatMap(([name, table]): readonly Row[] =>
+    table.enabled === false ? [{ name, ...reached(table, hide), state: 'off', origin: originOf(name) }] : [],
+  )
+}
+
+function leftOutRows({ leftOut }: McpContext): readonly Row[] {
+  return leftOut.flatMap(({ file, names, isChanged }) =>
+    names.map((name): Row => ({
+      name,
+      state: isChanged ? 'changed' : 'untrusted',
+      origin: file,
+      hint: leftOutHint({ file }),
+    })),
+  )
+}
+
+/** As it is written, without secrets: variables are looked up when it is started. */
+function reached(
+  table: McpContext['tables'][string],
+  hide: (text: string) => string,
+): Pick<Row, 'transport' | 'target'> {
+  const { type, command, args = [], url } = shownServer(table as never) as typeof table
+  if (command !== undefined) return { transport: 'stdio', target: hide([command, ...args].join(' ')) }
+  return url === undefined ? {} : { transport: type ?? 'http', target: hide(url.replace(/[?#].*$/s, '')) }
+}
+
+async function checked(row: Row, { service, io, hide }: McpContext): Promise<Row> {
+  if (row.state !== 'on') return row
+  try {
+    const tools = await service.tools(row.name, io.signal)
+    const { name = '', version = '' } = service.about(row.name) ?? {}
+    return { ...row, state: 'ok', server: `${name} ${version}`.trim(), tools: tools.length }
+  } catch (error) {
+    io.signal.throwIfAborted()
+    const hint = isBatonError(error) ? error.hint : undefined
+    return { ...row, state: 'failed', error: hide(messageOf(error)), hint: hint === undefined ? undefined : hide(hint) }
+  }
+}
+
+const states = {
+  on: '',
+  off: 'off',
+  untrusted: 'not trusted',
+  changed: 'changed since it was trusted',
+  ok: 'ok',
+  failed: 'failed',
+} as const
+const colors = { on: 'dim', off: 'dim', untrusted: 'yellow', changed: 'yellow', ok: 'green', failed: 'red' } as const
+
+function print(rows: readonly Row[], { io, paint, width, note }: McpContext): void {
+  if (rows.length === 0) note('no MCP server is named: [mcp_servers.NAME] in your config file does, see docs/mcp.md\n')
+  const column = (texts: readonly string[]): number => Math.min(32, Math.max(0, ...texts.map(({ length }) => length)))
+  const nameWidth = column(rows.map(({ name }) => name))
+  const originWidth = column(rows.map(({ origin }) => origin))
+  for (const { name, transport = '-', target = '', state, origin, error, hint, server, tools } of rows) {
+    const about = server === undefined ? '' : ` (${server}, ${countOf(tools ?? 0, 'tool')})`
+    const start = `${harmlessName(name).padEnd(nameWidth)}  ${transport.padEnd(5)}  ${harmlessName(origin).padEnd(originWidth)}`
+    const note = states[state] === '' ? '' : `  ${paint(colors[state], states[state])}${harmlessName(about)}`
+    io.out(
+      `${start}${note}${target === '' ? '' : `  ${paint('dim', cutEnd(harmlessName(target), width))}`}`.trimEnd() +
+        '\n',
+    )
+    if (error !== undefined) io.out(`  ${harmlessName(error)}\n`)
+    if (hint !== undefined) io.out(`  ${paint('cyan', 'hint')}: ${harmlessName(hint)}\n`)
+  }
+}

@@ -1,0 +1,84 @@
+import { BatonError } from '../../base/error.ts'
+import { leftOutHint, whyLeftOut } from '../../config/left-out-servers.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
+import { openServersHere, type ServersHere } from '../servers-here.ts'
+
+type Action = NonNullable<Flags<'mcp'>['action']>
+
+/** What every action of `baton mcp` that asks servers is given. */
+export interface McpContext extends Workplace, ServersHere {
+  readonly io: CommandIo
+}
+
+interface ActionSpec {
+  /** How many words the action takes after its name, and what they are. */
+  readonly count: number
+  readonly words: string
+  /** Flags that not every action has. */
+  readonly flags: readonly (keyof Flags<'mcp'>)[]
+}
+
+const actions: { readonly [action in Action]: ActionSpec } = {
+  list: { count: 0, words: '', flags: ['check', 'names'] },
+  tools: { count: 1, words: 'SERVER', flags: [] },
+  call: { count: 2, words: 'SERVER TOOL', flags: ['args', 'output'] },
+}
+
+/** `baton mcp [list|tools|call]`: the MCP servers of the settings here, without a run. Returns the exit code. */
+export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
+  const { action = 'list', words } = flags
+  refuseForeignFlags(flags, action)
+  const { count, words: shape } = actions[action]
+  if (words.length !== count) {
+    throw usageError(
+      `baton mcp ${action} takes ${shape === '' ? 'no name' : shape}`,
+      'baton mcp list names the servers.',
+    )
+  }
+  const workplace = openWorkplace(flags, io)
+  const here = await openServersHere(flags, io, ({ server, level, text }) => {
+    if (level === 'warning' || flags.level === 'verbose') workplace.note(`${server}: ${text}\n`)
+  })
+  const context: McpContext = { io, ...workplace, ...here }
+  const [server = '', tool = ''] = words
+  try {
+    if (action === 'list') return await (await import('./mcp-list.ts')).listServers(flags, context)
+    refuseUnused(server, here)
+    if (action === 'tools') return await (await import('./mcp-tools.ts')).showTools(server, context)
+    return await (await import('./mcp-call.ts')).callTool({ server, tool }, flags, context)
+  } finally {
+    await here.service.close()
+  }
+}
+
+function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
+  const own = actions[action].flags
+  const foreign = (['check', 'names', 'args', 'output'] as const).find(
+    (flag) => !own.includes(flag) && isGiven(flags[flag]),
+  )
+  if (foreign === undefined) return
+  const of = (Object.keys(actions) as Action[]).find((other) => actions[other].flags.includes(foreign))
+  throw usageError(`--${foreign} is not for baton mcp ${action}`, `It is for baton mcp ${of}.`)
+}
+
+function isGiven(value: string | boolean | undefined): boolean {
+  return value !== undefined && value !== false
+}
+
+/** @throws BatonError UNTRUSTED, USAGE for a server that settings name and that is not used */
+function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): void {
+  if (service.servers.some((server) => server.name === name)) return
+  const file = leftOut.find(({ names }) => names.includes(name))
+  if (file !== undefined) {
+    const message = `the server ${name} is one of ${file.file}, and ${whyLeftOut(file.isChanged)}`
+    throw new BatonError('UNTRUSTED', message, { hint: leftOutHint(file), place: { file: file.file } })
+  }
+  if (tables[name] !== undefined) {
+    throw usageError(
+      `the server ${name} is switched off`,
+      'Remove enabled = false where it is written: baton mcp list.',
+    )
+  }
+}

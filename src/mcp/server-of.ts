@@ -1,0 +1,91 @@
+import { resolve } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import { withReferences } from '../base/references.ts'
+import { originText, type SourcedValue } from '../config/layers.ts'
+import { isServerUrl, type ServerSettings } from '../config/mcp-servers.ts'
+import type { Settings } from '../config/settings.ts'
+import type { McpServer, McpTransport } from '../event/mcp.ts'
+
+/** In seconds: R304, R305. */
+const usual = { start: 10, tool: 60 } as const
+
+export interface ServersOfOptions {
+  readonly settings: Pick<Settings, 'mcp_servers'>
+  /** Where they are written. */
+  readonly origins: readonly SourcedValue[]
+  /** Absolute. */
+  readonly workspace: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** The servers that settings name, without those that are switched off. */
+export function serversOf(options: ServersOfOptions): readonly McpServer[] {
+  const { mcp_servers: servers = {} } = options.settings
+  return Object.entries(servers).flatMap(([name, given]) =>
+    given.enabled === false ? [] : [serverOf(name, given, options)],
+  )
+}
+
+function serverOf(name: string, given: ServerSettings, { origins, workspace, env }: ServersOfOptions): McpServer {
+  const origin = serverOrigin(name, origins)
+  const { startup_timeout_sec: start = usual.start, tool_timeout_sec: tool = usual.tool } = given
+  const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false } = given
+  const missing = (variable: string): never => {
+    throw new BatonError('KEY_MISSING', `the MCP server ${name} needs the variable ${variable}, which is not set`, {
+      hint: `Set it: ${origin} refers to it. \${${variable}:-text} has a text for when it is not set.`,
+    })
+  }
+  return {
+    name,
+    transport: () => transportOf(given, { name, origin, workspace, env, missing }),
+    startMs: start * 1000,
+    toolMs: tool * 1000,
+    ...defined({ tools, disallowedTools }),
+    isTrusted: trusted,
+    sampling,
+    origin,
+  }
+}
+
+interface Resolving extends Pick<ServersOfOptions, 'workspace' | 'env'> {
+  readonly name: string
+  readonly origin: string
+  readonly missing: (variable: string) => never
+}
+
+/** @throws BatonError KEY_MISSING, CONFIG_INVALID for an address that is none once its variables have values */
+function transportOf(given: ServerSettings, { name, origin, workspace, env, missing }: Resolving): McpTransport {
+  const { type, command, args = [], env: own = {}, cwd = '', headers = {}, bearer_token_env: bearer } = given
+  const filled = (text: string): string => withReferences(text, env, missing)
+  const filledTable = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(table).map(([key, value]) => [key, filled(value)]))
+  if (command !== undefined) {
+    const folder = resolve(workspace, filled(cwd))
+    const program = filled(command)
+    return {
+      kind: 'stdio',
+      command: program.includes('/') ? resolve(folder, program) : program,
+      args: args.map(filled),
+      env: filledTable(own),
+      cwd: folder,
+    }
+  }
+  const url = filled(given.url ?? '')
+  if (!isServerUrl(url)) {
+    const message = `the url of the MCP server ${name} is not an http:// or https:// address without user name and password`
+    throw new BatonError('CONFIG_INVALID', message, { hint: `Look at the variables it refers to in ${origin}.` })
+  }
+  const key = bearer === undefined ? undefined : (env[bearer] ?? '').trim() || missing(bearer)
+  const all = { ...filledTable(headers), ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }) }
+  return { kind: type === 'sse' ? 'sse' : 'http', url, headers: all, isNamed: type !== undefined }
+}
+
+/** `baton.toml:3`. The line is looked for in the text: to parse it again for its lines would take longer than to start a server. */
+export function serverOrigin(name: string, origins: readonly SourcedValue[]): string {
+  const layer = origins.find(({ path: [key, inner] }) => key === 'mcp_servers' && inner === name)?.layer
+  if (layer === undefined) return 'the settings'
+  const header = new RegExp(`^\\s*(?:\\[\\s*mcp_servers\\s*\\.\\s*["']?${name}["']?\\s*\\]|.*"${name}"\\s*:\\s*\\{)`)
+  const line = (layer.text ?? '').split('\n').findIndex((text) => header.test(text))
+  return `${originText(layer.origin)}${line === -1 ? '' : `:${line + 1}`}`
+}
