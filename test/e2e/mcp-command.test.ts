@@ -12,7 +12,7 @@ const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 function world(servers: object = {}) {
   const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
   const pids = join(cwd, 'pids')
-  const test = { command: process.execPath, args: [program, JSON.stringify({ pids })] }
+  const test = { command: '/bin/sh', args: ['-c', `echo $$ >> '${pids}'; exec "$0" "$1"`, process.execPath, program] }
   const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: { test, ...servers } }) })
   const mcp = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<BatonResult> =>
     baton(['mcp', ...args], { cwd, env: { BATON_HOME: home, ...env } })
@@ -20,8 +20,9 @@ function world(servers: object = {}) {
     cwd,
     env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: home },
     mcp,
+    pids,
     /** The processes of the server that were started and are still there. */
-    left: () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').filter(isRunning) : []),
+    left: () => readFileSync(pids, 'utf8').trim().split('\n').filter(isRunning),
   }
 }
 
@@ -130,12 +131,15 @@ describe('baton mcp call', () => {
   })
 
   it('is stopped by Ctrl-C, and leaves no process', async () => {
-    const { cwd, env, left } = world()
+    const { cwd, env, pids, left } = world()
     const args = ['mcp', 'call', 'test', 'slow', '--args', '{"ms": 600000}']
     const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), ...args], { cwd, env, stdio: 'ignore' })
     const ended = once(child, 'exit')
-    await expect.poll(left, { timeout: 20_000 }).toHaveLength(1)
-    child.kill('SIGINT')
+    try {
+      await expect.poll(() => (existsSync(pids) ? left() : []), { timeout: 20_000 }).toHaveLength(1)
+    } finally {
+      child.kill('SIGINT')
+    }
     expect(await ended).toEqual([130, null])
     expect(left()).toEqual([])
   })
