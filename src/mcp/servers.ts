@@ -5,7 +5,6 @@ import { BatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
-import type { McpAuthProvider } from './client.ts'
 import { createServerLife, type LifeOptions, type ServerLife } from './server-life.ts'
 
 export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> {
@@ -32,8 +31,6 @@ export interface McpNotice {
   readonly level: 'debug' | 'warning'
   readonly text: string
 }
-
-export type { McpAuthProvider }
 
 const defaultMaxBytes = 16 * 1024 ** 2
 /** A server that logs without end is not listened to for ever. */

@@ -7,7 +7,7 @@ import { type ServedMcp, serveMcp } from '../fixtures/mcp/http.mjs'
 export type { Switches }
 
 /** A program that serves over stdio, with node as its interpreter: `[node, ...args]` is how settings name it. */
-export function serverArguments(switches: Switches = {}): readonly string[] {
+function serverArguments(switches: Switches = {}): readonly string[] {
   return [join(import.meta.dirname, '../fixtures/mcp/stdio.mjs'), JSON.stringify(switches)]
 }
 
