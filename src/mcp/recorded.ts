@@ -14,10 +14,15 @@ import type {
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
 
-/** @throws BatonError MCP_FAILED where no server is named so */
+/** @throws BatonError MCP_FAILED where no server is named so, UNTRUSTED where the file that names it is not trusted */
 export function findServer(name: string, { services }: RunContext): McpServer {
   const found = services.mcp?.servers.find((server) => server.name === name)
   if (found !== undefined) return found
+  const file = services.mcp?.leftOut?.get(name)
+  if (file !== undefined) {
+    const message = `the MCP server "${name}" is one of ${file}, and the file is not trusted as it is`
+    throw new BatonError('UNTRUSTED', message, { hint: `Look at the file, then run baton trust ${file}.` })
+  }
   throw new BatonError('MCP_FAILED', `there is no MCP server "${name}"`, {
     hint: `Name it in [mcp_servers.${name}] of your config file.`,
   })

@@ -130,6 +130,13 @@ describe('baton mcp call', () => {
     })
   })
 
+  it('ends at the limit that the settings have for a call (R305)', async () => {
+    const { mcp } = world({ brief: { command: process.execPath, args: [program], tool_timeout_sec: 0.3 } })
+    const { stderr, code } = await mcp(['call', 'brief', 'slow', '--args', '{"ms": 600000}'])
+    expect(stderr).toMatch(/error: .*brief.*300 ms|error: .*brief.*0\.3/)
+    expect(code).toBe(1)
+  })
+
   it('is stopped by Ctrl-C, and leaves no process', async () => {
     const { cwd, env, pids, left } = world()
     const args = ['mcp', 'call', 'test', 'slow', '--args', '{"ms": 600000}']
