@@ -241,7 +241,7 @@ describe('.mcp.json of a workspace', () => {
       'named.md': '+++\ntools = ["read", "files__read"]\n+++\nHi\n',
       'pattern.md': '+++\ntools = ["mcp__web__*"]\n+++\nHi\n',
       'option.md': '+++\nsub_agents = [{ name = "x", options = { tools = ["web__get"] } }]\n+++\nHi\n',
-      'other.md': '+++\ntools = ["*", "git__log"]\n+++\nHi\n',
+      'other.md': '+++\ntools = ["*", "read"]\n+++\nHi\n',
     })
     const checked = async (file: string) => checkNamedTools(await spec(file))
     const untrusted = (name: string): readonly string[] => [
