@@ -247,25 +247,34 @@ export const commandSpecs = {
     },
   },
   mcp: {
-    summary: 'list the MCP servers of the settings, show their tools, call one',
+    summary: 'list MCP servers, show their tools, call one, log in; serve prompt files as tools',
     words: [
       {
         name: 'action',
         count: 'optional',
-        choices: ['list', 'tools', 'call'],
-        describe: 'list (the default), tools SERVER, call SERVER TOOL',
+        choices: ['list', 'tools', 'call', 'login', 'logout', 'serve'],
+        describe: 'list (the default), tools SERVER, call SERVER TOOL, login SERVER, logout SERVER, serve FILE...',
       },
-      { name: 'words', count: 'any', describe: 'the server, and of call its tool' },
+      { name: 'words', count: 'any', describe: 'the server, and of call its tool; of serve the files' },
     ],
     flags: {
       args: { kind: 'text', describe: 'call: what the tool is given, as a JSON object' },
       output: { kind: 'text', describe: 'call: the folder for images and other files (default: a temporary one)' },
       check: { kind: 'switch', describe: 'list: ask each server; exit code 1 if one does not answer' },
       names: { kind: 'switch', describe: 'list: print names only' },
+      'no-browser': { kind: 'switch', describe: 'login: only print the address to open' },
+      port: {
+        kind: 'text',
+        describe: 'serve: listen on this port of this machine (0: a free one), not on standard input',
+      },
+      model: { kind: 'text', short: 'm', describe: 'serve: the model, in place of the ones that files name' },
+      timeout,
     },
     examples: [
       ['baton mcp list --check', 'which servers there are, and whether they answer'],
       ['baton mcp tools files', 'the tools, resources and prompts of the server files'],
+      ['baton mcp login issues', 'log in at a server in the browser'],
+      ['baton mcp serve pipelines/', 'prompt files as tools, for a program that starts this one'],
       [`baton mcp call files read_file --args '{"path": "notes.txt"}'`, 'one call, without a model'],
     ],
   },

@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import { defined } from '../base/json.ts'
 import type { McpServers } from '../event/mcp.ts'
+import { knownLogins } from '../mcp/auth/known-login.ts'
 import { serverOrigin, serversOf } from '../mcp/server-of.ts'
 import { createMcpServers, type McpNotice } from '../mcp/servers.ts'
 import { version } from '../version.ts'
@@ -40,6 +41,7 @@ export async function openServersHere(
     env,
     servers: serversOf({ settings, origins, workspace, env }),
     roots: [workspace],
+    authProvider: knownLogins({ env, home: around.home }),
     // nobody is asked: a server that has a question is told no
     canAsk: false,
     signal: io.signal,

@@ -26,7 +26,7 @@ function badName(name: string): Finding {
 }
 
 const ofPrograms = ['args', 'env', 'cwd'] as const
-const ofAddresses = ['headers', 'bearer_token_env'] as const
+const ofAddresses = ['headers', 'bearer_token_env', 'oauth'] as const
 
 function checkServer(name: string, server: JsonObject): readonly Finding[] {
   const at = ['mcp_servers', name]
@@ -114,9 +114,10 @@ function checkHeaders(name: string, { headers, bearer_token_env: bearer }: JsonO
 /** The variables of the environment that servers are given, or whose values are in what they are given. */
 export function variablesOf(servers: JsonObject): readonly string[] {
   const names = Object.values(servers).flatMap((server) => {
-    const bearer = isJsonObject(server) ? server['bearer_token_env'] : undefined
+    const { bearer_token_env: bearer, oauth } = isJsonObject(server) ? server : {}
+    const secret = isJsonObject(oauth) ? oauth['client_secret_env'] : undefined
     const named = referencesIn(JSON.stringify(server)).map(({ name }) => name)
-    return typeof bearer === 'string' ? [...named, bearer] : named
+    return [...named, ...[bearer, secret].filter((one) => typeof one === 'string')]
   })
   return [...new Set(names)]
 }

@@ -53,6 +53,7 @@ export const serversSchema = tableOf(
     url: name,
     headers: tableOf(text),
     bearer_token_env: variableName,
+    oauth: table({ client_id: name, client_secret_env: variableName, scope: name, port: integer(1, 65_535) }),
     startup_timeout_sec: seconds,
     tool_timeout_sec: seconds,
     tools: toolNames,

@@ -34,10 +34,21 @@ export interface McpServer {
   readonly disallowedTools?: readonly string[]
   /** What it says of its own tools is believed: one that only reads may be called again after a crash, and in plan mode. */
   readonly isTrusted: boolean
+  /** What a person has registered for logins at a server over HTTP; left out: it registers programs by itself. */
+  readonly login?: McpLogin
   /** It may ask our model, under budget and permission. */
   readonly sampling: boolean
   /** Where it is written, for messages: `baton.toml:3`. */
   readonly origin: string
+}
+
+export interface McpLogin {
+  readonly clientId?: string
+  /** Throws BatonError KEY_MISSING where its variable is not set; undefined: it has none. */
+  readonly clientSecret: () => string | undefined
+  readonly scope?: string
+  /** Of this machine, where the browser comes back to. */
+  readonly port?: number
 }
 
 /** What a server says of a tool. Plain JSON: it is recorded. Types, because only types are JSON. */

@@ -10,6 +10,7 @@ interface ServerTable {
   readonly url?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly bearer_token_env?: string | undefined
+  readonly oauth?: { readonly client_secret_env?: string | undefined } | undefined
 }
 
 /** Variables that say where things are, or who works here. */
@@ -32,12 +33,15 @@ export function serverSecrets(
 ): Required<Pick<MaskOptions, 'keys' | 'values'>> {
   const tables = Object.entries(servers)
   const keys = tables.flatMap(
-    ([, { command = '', args = [], env: given = {}, cwd = '', url = '', headers = {}, bearer_token_env: bearer }]) => {
+    ([
+      ,
+      { command = '', args = [], env: given = {}, cwd = '', url = '', headers = {}, bearer_token_env: bearer, oauth },
+    ]) => {
       const texts = [command, ...args, cwd, url, ...Object.values(given), ...Object.values(headers)]
       const named = texts.flatMap((text) => referencesIn(text).map(({ name }) => name))
       return [
         ...named.filter((name) => !ordinary.test(name) && !isPath(env[name] ?? '')),
-        ...(bearer === undefined ? [] : [bearer]),
+        ...[bearer, oauth?.client_secret_env].filter((one) => one !== undefined),
       ]
     },
   )

@@ -5,7 +5,7 @@ import { withReferences } from '../base/references.ts'
 import { originText, type SourcedValue } from '../config/layers.ts'
 import { isServerUrl, type ServerSettings } from '../config/mcp-servers.ts'
 import type { Settings } from '../config/settings.ts'
-import type { McpServer, McpTransport } from '../event/mcp.ts'
+import type { McpLogin, McpServer, McpTransport } from '../event/mcp.ts'
 
 /** In seconds: R304, R305. */
 const usual = { start: 10, tool: 60 } as const
@@ -30,7 +30,7 @@ export function serversOf(options: ServersOfOptions): readonly McpServer[] {
 function serverOf(name: string, given: ServerSettings, { origins, workspace, env }: ServersOfOptions): McpServer {
   const origin = serverOrigin(name, origins)
   const { startup_timeout_sec: start = usual.start, tool_timeout_sec: tool = usual.tool } = given
-  const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false } = given
+  const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false, oauth } = given
   const missing = (variable: string): never => {
     throw new BatonError('KEY_MISSING', `the MCP server ${name} needs the variable ${variable}, which is not set`, {
       hint: `Set it: ${origin} refers to it. \${${variable}:-text} has a text for when it is not set.`,
@@ -41,11 +41,21 @@ function serverOf(name: string, given: ServerSettings, { origins, workspace, env
     transport: () => transportOf(given, { name, origin, workspace, env, missing }),
     startMs: start * 1000,
     toolMs: tool * 1000,
-    ...defined({ tools, disallowedTools }),
+    ...defined({ tools, disallowedTools, login: oauth && loginOf(oauth, env, missing) }),
     isTrusted: trusted,
     sampling,
     origin,
   }
+}
+
+function loginOf(
+  { client_id: clientId, client_secret_env: secret, scope, port }: NonNullable<ServerSettings['oauth']>,
+  env: ServersOfOptions['env'],
+  missing: (variable: string) => never,
+): McpLogin {
+  const clientSecret = (): string | undefined =>
+    secret === undefined ? undefined : (env[secret] ?? '').trim() || missing(secret)
+  return { clientSecret, ...defined({ clientId, scope, port }) }
 }
 
 interface Resolving extends Pick<ServersOfOptions, 'workspace' | 'env'> {

@@ -217,7 +217,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     // runs without servers load nothing for them
     if (target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0) {
       const { openServers } = await import('./servers.ts')
-      mcp = openServers(target, { env: surroundings.env, journal, bus, signal: deadline.signal })
+      mcp = openServers(target, { env: surroundings.env, home, journal, bus, signal: deadline.signal })
     }
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {

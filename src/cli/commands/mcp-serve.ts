@@ -2,23 +2,15 @@ import { Writable } from 'node:stream'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import type { Offered } from '../../serve/mcp/protocol.ts'
 import { type CommandIo, surroundings } from '../io.ts'
-import type { GlobalFlags } from '../command.ts'
+import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 
-/** What `baton mcp serve` is given. */
-export interface McpServeFlags extends Pick<GlobalFlags, 'chdir' | 'config' | 'level'> {
-  /** Prompt files, agents, packs, and folders of them. */
-  readonly files: readonly string[]
-  readonly model?: string | undefined
-  readonly timeout?: string | undefined
-  /** Listen on this port of this machine; 0: one that is free. Left out: standard input and output are the connection. */
-  readonly port?: number | undefined
-}
-
 /** `baton mcp serve FILE...`: offers files to clients as tools, until the client leaves or Ctrl-C. */
-export async function mcpServeCommand(flags: McpServeFlags, io: CommandIo): Promise<number> {
-  const { files, model, timeout, config, level, port } = flags
-  if (files.length === 0) throw usageError('name what to serve', 'baton mcp serve pipelines/review.md agents/')
+export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
+  const { model, timeout, config, level } = flags
+  const port = portOf(flags.port)
+  if (files.length === 0)
+    throw usageError('name what to serve', 'For example: baton mcp serve pipelines/review.md agents/')
   const around = surroundings(flags, io)
   const place = { cwd: around.cwd, home: around.home, env: { ...around.env } }
   const named = await filesNamed(files, place, io.signal)
@@ -36,6 +28,12 @@ export async function mcpServeCommand(flags: McpServeFlags, io: CommandIo): Prom
   if (port !== undefined) return serveHttp(offered, { port, secret: place.env['BATON_MCP_SECRET'], note }, io)
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')} over standard input and output\n`)
   return serveStdio(offered, io)
+}
+
+function portOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
+  if (/^\d{1,5}$/.test(given) && Number(given) < 65_536) return Number(given)
+  throw usageError(`--port takes a number from 0 to 65535, not "${given}"`, '0 takes a port that is free.')
 }
 
 async function serveStdio(offered: Offered, io: CommandIo): Promise<number> {

@@ -14,7 +14,7 @@ export interface McpContext extends Workplace, ServersHere {
 
 interface ActionSpec {
   /** How many words the action takes after its name, and what they are. */
-  readonly count: number
+  readonly count: number | 'any'
   readonly words: string
   /** Flags that not every action has. */
   readonly flags: readonly (keyof Flags<'mcp'>)[]
@@ -24,19 +24,23 @@ const actions: { readonly [action in Action]: ActionSpec } = {
   list: { count: 0, words: '', flags: ['check', 'names'] },
   tools: { count: 1, words: 'SERVER', flags: [] },
   call: { count: 2, words: 'SERVER TOOL', flags: ['args', 'output'] },
+  login: { count: 1, words: 'SERVER', flags: ['noBrowser'] },
+  logout: { count: 1, words: 'SERVER', flags: [] },
+  serve: { count: 'any', words: 'FILE...', flags: ['port', 'model', 'timeout'] },
 }
 
-/** `baton mcp [list|tools|call]`: the MCP servers of the settings here, without a run. Returns the exit code. */
+/** `baton mcp ACTION`: the MCP servers of the settings here, without a run; and ours. Returns the exit code. */
 export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
   const { action = 'list', words } = flags
   refuseForeignFlags(flags, action)
   const { count, words: shape } = actions[action]
-  if (words.length !== count) {
+  if (count !== 'any' && words.length !== count) {
     throw usageError(
       `baton mcp ${action} takes ${shape === '' ? 'no name' : shape}`,
       'baton mcp list names the servers.',
     )
   }
+  if (action === 'serve') return (await import('./mcp-serve.ts')).serveFiles(words, flags, io)
   const workplace = openWorkplace(flags, io)
   const here = await openServersHere(flags, io, ({ server, level, text }) => {
     if (level === 'warning' || flags.level === 'verbose') workplace.note(`${server}: ${text}\n`)
@@ -46,6 +50,8 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
   try {
     if (action === 'list') return await (await import('./mcp-list.ts')).listServers(flags, context)
     refuseUnused(server, here)
+    if (action === 'login') return await (await import('./mcp-login.ts')).logIn(server, flags, context)
+    if (action === 'logout') return await (await import('./mcp-login.ts')).logOut(server, context)
     if (action === 'tools') return await (await import('./mcp-tools.ts')).showTools(server, context)
     return await (await import('./mcp-call.ts')).callTool({ server, tool }, flags, context)
   } finally {
@@ -55,12 +61,15 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
 
 function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
   const own = actions[action].flags
-  const foreign = (['check', 'names', 'args', 'output'] as const).find(
+  const foreign = (['check', 'names', 'args', 'output', 'noBrowser', 'port', 'model', 'timeout'] as const).find(
     (flag) => !own.includes(flag) && isGiven(flags[flag]),
   )
   if (foreign === undefined) return
   const of = (Object.keys(actions) as Action[]).find((other) => actions[other].flags.includes(foreign))
-  throw usageError(`--${foreign} is not for baton mcp ${action}`, `It is for baton mcp ${of}.`)
+  throw usageError(
+    `--${foreign === 'noBrowser' ? 'no-browser' : foreign} is not for baton mcp ${action}`,
+    `It is for baton mcp ${of}.`,
+  )
 }
 
 function isGiven(value: string | boolean | undefined): boolean {

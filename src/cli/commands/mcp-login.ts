@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { platform } from 'node:os'
+import { BatonError } from '../../base/error.ts'
+import { findProgram } from '../../base/program.ts'
+import type { McpServer } from '../../event/mcp.ts'
+import { registeredClient } from '../../mcp/auth/known-login.ts'
+import { openLoginStore } from '../../mcp/auth/login-store.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import type { McpContext } from './mcp.ts'
+
+/** `baton mcp login SERVER`: logs in at a server in the browser; runs use the login from then on. */
+export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, context: McpContext): Promise<number> {
+  const { io, env, home, cwd, print, note } = context
+  const server = serverNamed(name, context)
+  const { url, headers } = addressOf(server)
+  const [{ login }, { authorize }] = await Promise.all([
+    import('../../mcp/auth/login.ts'),
+    import('../../mcp/client.ts'),
+  ])
+  const end = await login({
+    name,
+    url,
+    headers,
+    store: openLoginStore(url, { env, home }),
+    registered: registeredClient(server),
+    scope: server.login?.scope,
+    port: server.login?.port,
+    show(address) {
+      const isOpened = !isBare && openBrowser(address, env, cwd)
+      io.err(`${isOpened ? 'your browser opens' : 'open'} ${address.href}\n`)
+      note('waiting for you to come back; Ctrl-C ends\n')
+    },
+    authorize,
+    signal: io.signal,
+  })
+  print({ server: name, login: end }, () =>
+    end === 'done' ? `logged in at ${name}\n` : `${name} answers without a login\n`,
+  )
+  return 0
+}
+
+/** `baton mcp logout SERVER`: forgets the login at a server. */
+export async function logOut(name: string, context: McpContext): Promise<number> {
+  const { env, home, print } = context
+  const { url } = addressOf(serverNamed(name, context))
+  const isForgotten = openLoginStore(url, { env, home }).remove()
+  print({ server: name, logout: isForgotten }, () =>
+    isForgotten ? `the login at ${name} is forgotten\n` : `there was no login at ${name}\n`,
+  )
+  return 0
+}
+
+/** @throws BatonError USAGE */
+function serverNamed(name: string, { service }: McpContext): McpServer {
+  const found = service.servers.find((server) => server.name === name)
+  if (found !== undefined) return found
+  const names = service.servers.map((server) => server.name)
+  throw usageError(
+    `there is no MCP server ${name}`,
+    names.length === 0 ? 'No settings name one.' : `There are ${names.join(', ')}.`,
+  )
+}
+
+/** @throws BatonError USAGE for a server that is a program, KEY_MISSING */
+function addressOf({ name, transport }: McpServer): { url: string; headers: Readonly<Record<string, string>> } {
+  const given = transport()
+  if (given.kind !== 'stdio') return given
+  throw new BatonError('USAGE', `the MCP server ${name} is a program: it gets its keys from its env`, {
+    hint: 'Only servers with a url have logins.',
+  })
+}
+
+/** False: there is no program for it. What it prints is nobody's business. */
+function openBrowser(url: URL, env: Readonly<Record<string, string | undefined>>, workspace: string): boolean {
+  if (platform() === 'linux' && env['DISPLAY'] === undefined && env['WAYLAND_DISPLAY'] === undefined) return false
+  const program = findProgram(platform() === 'darwin' ? 'open' : 'xdg-open', env, workspace)
+  if (program === undefined) return false
+  const child = spawn(program, [url.href], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+  return true
+}
