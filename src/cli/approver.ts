@@ -1,4 +1,7 @@
+import { createPool, type Pool } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import type { AskPerson } from '../event/mcp.ts'
 import { actionText, type Approver } from '../event/permission.ts'
 import { isAttended, type MayAsk } from './confirm.ts'
 import type { CommandIo } from './io.ts'
@@ -12,10 +15,33 @@ export interface ApprovalFlags extends MayAsk {
 export interface ApproverIo extends CommandIo {
   /** Keeps the live view away while a question stands on the terminal. Returns what lets it come back. */
   readonly hold: () => () => void
+  /** One question stands on the terminal at a time. */
+  readonly turn: Pool
 }
 
+/** Whoever starts a run answers for it: what needs an approval, and what servers ask. */
+export function createPerson(
+  flags: ApprovalFlags,
+  io: Omit<ApproverIo, 'turn'>,
+): { readonly approver?: Approver | 'allow' | 'deny'; readonly askPerson?: AskPerson } {
+  const all = { ...io, turn: createPool(1) }
+  return defined({ approver: createApprover(flags, all), askPerson: createAnswerer(flags, all) })
+}
+
+/** Who answers the questions of servers: a person at the terminal. Undefined: nobody does, also with `-y`, which agrees and knows nothing. */
+function createAnswerer(flags: ApprovalFlags, io: ApproverIo): AskPerson | undefined {
+  if (flags.yes || !isAttended(flags, io)) return undefined
+  let person: Promise<AskPerson> | undefined
+  return async (...asked) => {
+    person ??= import('./ask-for-server.ts').then(({ askForServer }) => askForServer(io) ?? nobody)
+    return (await person)(...asked)
+  }
+}
+
+const nobody: AskPerson = async () => undefined
+
 /** Who answers what needs an approval: `-y`, a person at the terminal, else `--on-ask`. Undefined: nobody does. */
-export function createApprover(flags: ApprovalFlags, io: ApproverIo): Approver | 'allow' | 'deny' | undefined {
+function createApprover(flags: ApprovalFlags, io: ApproverIo): Approver | 'allow' | 'deny' | undefined {
   if (flags.yes) return 'allow'
   const absent = flags.onAsk === 'suspend' ? suspend : flags.onAsk
   if (!isAttended(flags, io)) return absent

@@ -20,7 +20,6 @@ export function askAtTerminal(io: ApproverIo): Approver | undefined {
 
 function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  let before: Promise<unknown> = Promise.resolve()
   let isAll = false
 
   async function ask(action: Action, question: Question): Promise<Decision> {
@@ -39,11 +38,7 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
     }
   }
 
-  return (action, question) => {
-    const answer = before.then(() => ask(action, question))
-    before = answer.catch(() => undefined)
-    return answer
-  }
+  return (action, question) => io.turn.run(() => ask(action, question), question.signal)
 }
 
 interface Asking {

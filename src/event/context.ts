@@ -4,7 +4,7 @@ import type { AgentExecutor } from './agent.ts'
 import type { BudgetLimits, Effects, HashedContent } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { TakenFiles } from './message.ts'
-import type { McpServers } from './mcp.ts'
+import type { AskPerson, McpServers } from './mcp.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
@@ -148,6 +148,13 @@ export interface RunServices {
   readonly broughtTools?: readonly PluginTool[]
   /** Servers that settings name; left out: none. */
   readonly mcp?: McpServers
+  /** Asks a person what a server wants to know while it works on a call; left out: nobody can be asked. */
+  readonly askPerson?: AskPerson
+  /**
+   * Asks a model for a server, at the place of the context: takes the parameters of `sampling/createMessage`, and gives what it
+   * does. Left out: no model is asked.
+   */
+  readonly sample?: (params: JsonObject, context: RunContext) => Promise<JsonObject>
   /** Functions that plug-ins add to programs of models; left out: none. */
   readonly programFunctions?: readonly PluginFunction[]
   /** Notified of what is read; undefined: nobody compares it later. */

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
+import type { Place } from './place.ts'
 
 /** How a server is reached, without references to variables. */
 export type McpTransport =
@@ -125,6 +126,20 @@ export type McpQuestion =
 export type McpAnswer =
   | { readonly action: 'accept'; readonly content?: JsonObject }
   | { readonly action: 'decline' | 'cancel' }
+
+/** A question of a server that a person answers. */
+export interface AskedByServer {
+  readonly server: string
+  readonly question: Exclude<McpQuestion, { readonly kind: 'sampling' }>
+  /** The call that the server works on. */
+  readonly at: Place
+}
+
+/**
+ * Puts a question of a server to a person. What they say is for the server alone: it is not recorded, and no event has it.
+ * Undefined: nobody can be asked. Rejects with the reason of the signal, which withdraws the question.
+ */
+export type AskPerson = (asked: AskedByServer, signal: AbortSignal) => Promise<McpAnswer | undefined>
 
 export interface McpCall {
   readonly signal: AbortSignal

@@ -57,6 +57,7 @@ const partNames = [
   'read',
   'repair',
   'run',
+  'sampling',
   'score',
   'seed',
   'structure',

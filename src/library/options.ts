@@ -7,6 +7,7 @@ import { variableFlags } from '../config/input-variables.ts'
 import type { StartOptions } from '../runner.ts'
 import type { ResumeOptions as ResumeParts } from '../wiring/resume.ts'
 import { type AnswerOptions, type Approve, type ApproveOptions, approverOf, type RejectOptions } from './approvals.ts'
+import { type AnswerServer, personOf } from './server-questions.ts'
 import type { WatchMessage } from '../watch/session.ts'
 
 /** Where a run works. All are those of the process when left out. */
@@ -28,6 +29,8 @@ export interface SharedOptions extends PlaceOptions {
    * has asked stays open.
    */
   readonly approve?: Approve
+  /** Answers what MCP servers ask a person while they work on a call. Left out: it is declined. */
+  readonly answer?: AnswerServer
   /** Settings as `-c` takes them, for example `temperature=0.2`; they win over files. */
   readonly overrides?: readonly string[]
 }
@@ -80,6 +83,7 @@ const shared: Checks<SharedOptions> = {
     expected: 'a duration above zero such as "30s" or "10m"',
   },
   approve: { fits: (value) => typeof value === 'function', expected: 'a function' },
+  answer: { fits: (value) => typeof value === 'function', expected: 'a function' },
   overrides: texts,
 }
 
@@ -171,17 +175,26 @@ function wrong(caller: string, problem: string, hint = 'docs/library.md describe
 
 /** Options of a program as a run takes them. */
 export function startOptions(
-  { vars = {}, budget, timeout, overrides, approve, ...options }: RunOptions,
+  { vars = {}, budget, timeout, overrides, approve, answer, ...options }: RunOptions,
   place: Required<PlaceOptions>,
 ): StartOptions {
-  const approver = approve && approverOf(approve)
   return {
     ...place,
     ...options,
-    ...defined({ approver }),
+    ...answersOf({ approve, answer }),
     vars: variableFlags(vars),
     overrides: overridesFor({ budget, timeout, overrides }),
   }
+}
+
+/** A program in place of a person. */
+export function answersOf({
+  approve,
+  answer,
+}: {
+  readonly [Name in 'approve' | 'answer']: SharedOptions[Name] | undefined
+}): Pick<StartOptions, 'approver' | 'askPerson'> {
+  return defined({ approver: approve && approverOf(approve), askPerson: answer && personOf(answer) })
 }
 
 /** `budget`, `timeout` and `overrides` as `-c` takes them. */

@@ -1,6 +1,5 @@
 import { createBroadcast, manyListeners } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
-import { defined } from '../base/json.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import type { RunEvent } from '../event/event.ts'
@@ -10,8 +9,8 @@ import { runsFolder } from '../journal/run-id.ts'
 import { startRun } from '../runner.ts'
 import type { RunCause, WatchControls, WatchMessage } from '../watch/session.ts'
 import type { RunReport } from '../wiring/conduct.ts'
-import { approverOf } from './approvals.ts'
 import {
+  answersOf,
   overridesFor,
   type PlaceOptions,
   type ResumeOptions,
@@ -92,14 +91,13 @@ export function beginRun(file: string, options: RunOptions, place: Required<Plac
 
 export function beginResume(run: string, options: ResumeOptions, place: Required<PlaceOptions>): Run {
   return begin(options.signal, async (listener, signal) => {
-    const { budget, timeout, overrides: given, approve, ...choices } = options
+    const { budget, timeout, overrides: given, approve, answer, ...choices } = options
     const overrides = overridesFor({ budget, timeout, overrides: given })
     const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides } })
     const runs = runsFolder({ ...place, workspace, runsDir: settings.runs.dir })
     const folder = run === 'last' ? await unfinishedRun(runs) : findRun(runs, run)
     const { resumeRun } = await import('../wiring/resume.ts')
-    const approver = approve && approverOf(approve)
-    return resumeRun({ ...place, ...choices, ...defined({ approver }), overrides, folder, signal }, listener)
+    return resumeRun({ ...place, ...choices, ...answersOf({ approve, answer }), overrides, folder, signal }, listener)
   })
 }
 

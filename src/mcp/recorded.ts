@@ -13,6 +13,7 @@ import type {
 } from '../event/mcp.ts'
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
+import { withQuestions } from './questions.ts'
 
 /** @throws BatonError MCP_FAILED where no server is named so, UNTRUSTED where the file that names it is not trusted */
 export function findServer(name: string, { services }: RunContext): McpServer {
@@ -98,8 +99,9 @@ export function callTool(
     { kind: 'mcp', request, action, repeat, assumed },
     async (stop) => {
       await tellDifference(server, context)
-      const both = AbortSignal.any([stop, signal])
-      return live(context).call(server.name, tool, input, { signal: both })
+      return withQuestions({ server, at, context }, AbortSignal.any([stop, signal]), (call) =>
+        live(context).call(server.name, tool, input, call),
+      )
     },
     permit,
   )
@@ -112,7 +114,7 @@ export function readResource(
 ): Promise<readonly McpResourceContent[]> {
   const action = useOf(server, uri, caller)
   return reading({ server: server.name, resource: uri }, { at, action, context }, (signal) =>
-    live(context).read(server.name, uri, { signal }),
+    withQuestions({ server, at, context }, signal, (call) => live(context).read(server.name, uri, call)),
   )
 }
 
@@ -123,7 +125,7 @@ export function getPrompt(
 ): Promise<readonly McpPromptMessage[]> {
   const action = useOf(server, name, caller)
   return reading({ server: server.name, prompt: name, values }, { at, action, context }, (signal) =>
-    live(context).prompt(server.name, name, values, { signal }),
+    withQuestions({ server, at, context }, signal, (call) => live(context).prompt(server.name, name, values, call)),
   )
 }
 

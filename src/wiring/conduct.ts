@@ -3,7 +3,7 @@ import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
-import type { McpServers } from '../event/mcp.ts'
+import type { AskPerson, McpServers } from '../event/mcp.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
 import type { BudgetLimits } from '../event/effects.ts'
@@ -53,6 +53,8 @@ export interface Surroundings {
    * older process has asked stays open.
    */
   readonly approver?: Approver | 'allow' | 'deny'
+  /** Asks a person what an MCP server wants to know while it works on a call; left out: it is declined. */
+  readonly askPerson?: AskPerson
   /** Who else takes part in effects. */
   readonly hooks?: readonly EffectHook[]
 }

@@ -14,7 +14,7 @@ import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
-import type { McpServers } from '../event/mcp.ts'
+import type { AskPerson, McpServers } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
@@ -67,6 +67,7 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly approver?: EffectParts['approver']
   /** Left out: the settings name no server. */
   readonly mcp?: McpServers | undefined
+  readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** Set when a recorded run is run again without anything outside. */
   readonly replay: Replay | undefined
@@ -86,7 +87,7 @@ export async function maskFor({ settings }: Pick<Target, 'settings'>, env: RunPa
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
 export function wireRun(target: Target, run: RunParts): WiredRun {
-  const { journal, bus, env, cwd, dry, log, builtInDir } = run
+  const { journal, bus, env, cwd, dry, log, builtInDir, askPerson } = run
   const { workspace } = target
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
@@ -161,7 +162,11 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       now: () => new Date(),
       signal,
       env,
-      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions, mcp: run.mcp }),
+      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions, mcp: run.mcp, askPerson }),
+      async sample(params, at) {
+        const options = { ...at.scope.options, ...(target.kind === 'agent' && target.flagOptions) }
+        return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
+      },
       sources,
     },
   }

@@ -8,7 +8,7 @@ import { createMask } from '../../journal/secrets.ts'
 import { invocationOf } from '../../run/record.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import { resumeRun } from '../../wiring/resume.ts'
-import { createApprover } from '../approver.ts'
+import { createPerson } from '../approver.ts'
 import { isAttended } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -43,8 +43,8 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   }
   const resume = (): Promise<RunReport> =>
     presentRun({ flags, around }, io, (listener, hold) => {
-      const approver = createApprover(flags, { ...io, cwd, hold })
-      return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...defined({ approver }) }, listener)
+      const person = createPerson(flags, { ...io, cwd, hold })
+      return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...person }, listener)
     })
   if (flags.record === undefined) return (await resume()).exitCode
   const file = resolve(cwd, flags.record)

@@ -3,7 +3,7 @@ import { BatonError } from '../../base/error.ts'
 import { findEditor, startDetached } from '../../base/editor.ts'
 import { type StartOptions, startRun } from '../../runner.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
-import { createApprover } from '../approver.ts'
+import { createPerson } from '../approver.ts'
 import { isAttended } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -72,8 +72,8 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
   return presentRun({ flags, around }, io, async (listener, hold) => {
     // a watch session reads its own keys
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
-    const approver = createApprover(mayAsk, { ...io, cwd: around.cwd, hold })
-    const report = await startRun(file, { ...options, ...defined({ approver }) }, listener)
+    const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })
+    const report = await startRun(file, { ...options, ...person }, listener)
     return { ...report, error: withMeantCommand(report.error, file) }
   })
 }

@@ -1,0 +1,41 @@
+import { BatonError } from '../base/error.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
+import type { AskPerson, McpAnswer } from '../event/mcp.ts'
+import { openerOf, placeText } from '../event/place.ts'
+
+/** What an MCP server asks while it works on a call. All but `server` and `agent` are its words. */
+export type ServerQuestion = {
+  readonly server: string
+  /** The place of the agent that calls it, as in its events. */
+  readonly agent: string
+  readonly message: string
+  /** Aborted when the question is withdrawn. */
+  readonly signal: AbortSignal
+} & (
+  | { readonly kind: 'form'; /** A flat JSON Schema of type object. */ readonly schema: JsonObject }
+  | { readonly kind: 'url'; readonly url: string }
+)
+
+/** `accept`: with the values of a form, or the address was opened. */
+export type ServerAnswer = 'decline' | 'cancel' | { readonly accept: JsonObject }
+
+/** Answers what servers ask. */
+export type AnswerServer = (question: ServerQuestion) => ServerAnswer | Promise<ServerAnswer>
+
+/** A program in place of a person. */
+export function personOf(answer: AnswerServer): AskPerson {
+  return async ({ server, question, at }, signal) => {
+    const given = plainAnswer(await answer({ ...question, server, agent: placeText(openerOf(at)), signal }))
+    return question.kind === 'url' ? { action: given.action } : given
+  }
+}
+
+function plainAnswer(answer: unknown): McpAnswer {
+  if (answer === 'decline' || answer === 'cancel') return { action: answer }
+  if (isObject(answer) && isObject(answer['accept'])) {
+    return { action: 'accept', content: answer['accept'] as JsonObject }
+  }
+  throw new BatonError('USAGE', 'the option "answer" has to answer { accept }, "decline" or "cancel"', {
+    hint: 'docs/library.md describes them.',
+  })
+}
