@@ -22,6 +22,7 @@ it('exports these names', () => {
     names.split(',').map((name) => name.replace('type', '').trim()),
   )
   expect(types.toSorted()).toEqual([
+    'AnswerServer',
     'ApprovalAnswer',
     'ApprovalRequest',
     'ApprovalView',
@@ -45,6 +46,8 @@ it('exports these names', () => {
     'RunEvent',
     'RunOptions',
     'RunReport',
+    'ServerAnswer',
+    'ServerQuestion',
     'WatchOptions',
     'WatchSession',
     'WatchedRun',

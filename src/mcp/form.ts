@@ -69,7 +69,7 @@ function kindOf(name: string, schema: JsonObject): FieldKind {
   const { type, format, items } = schema
   const choices = choicesOf(schema)
   if (choices !== undefined) return { kind: 'choice', choices }
-  switch (type) {
+  switch (typeof type === 'string' ? type : '') {
     case 'string':
       return { kind: 'text', ...boundsOf(schema, 'Length', 0), ...(typeof format === 'string' && { format }) }
     case 'number':
@@ -160,7 +160,7 @@ function problemOf(value: Json, kind: FieldKind): string | undefined {
   switch (kind.kind) {
     case 'text': {
       if (!isText(value)) return 'must be a text'
-      const length = [...value].length
+      const { length } = Array.from(value)
       if (length < kind.least) return `must have at least ${kind.least} characters`
       if (length > kind.most) return `must have at most ${kind.most} characters`
       const { fits, what } = formats.get(kind.format ?? '') ?? anything
