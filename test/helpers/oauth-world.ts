@@ -10,6 +10,12 @@ export interface OAuthWorld {
   readonly url: string
   /** What was asked of the authorization server, in order: `register`, `authorize`, `code`, `refresh`. */
   readonly asked: string[]
+  /** The scopes that persons were asked for. */
+  readonly scopes: string[]
+  /** From now on a login needs this scope as well, of which only the refusal of a call tells. */
+  wanted?: string
+  /** The authorization server is another one now: its issuer has a path. */
+  readonly move: () => void
   /** Access tokens that were given become invalid. */
   readonly expire: () => void
   /** The refresh token as well. */
@@ -31,6 +37,9 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
   const valid = new Set<string>()
   let refreshToken: string | undefined
   const asked: string[] = []
+  const scopes: string[] = []
+  let path = ''
+  const granted = new Map<string, string>()
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'guarded', version: '1' })
     server.registerTool('whoami', { description: 'Who is logged in.' }, () => ({
@@ -49,15 +58,21 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
     const answers: Readonly<Record<string, () => unknown>> = {
       '/mcp': () => {
         const token = request.headers.authorization?.replace(/^Bearer /, '')
-        if (token !== undefined && valid.has(token)) return void guarded(request, response)
         const where = `${base}/.well-known/oauth-protected-resource/mcp`
+        if (token !== undefined && valid.has(token)) {
+          const { wanted } = world
+          const isEnough = wanted === undefined || granted.get(token)?.split(' ').includes(wanted) === true
+          if (isEnough || request.headers['mcp-method'] !== 'tools/call') return void guarded(request, response)
+          const why = `Bearer error="insufficient_scope", scope="${wanted}", resource_metadata="${where}"`
+          return response.writeHead(403, { 'www-authenticate': why }).end()
+        }
         return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${where}"` }).end()
       },
       '/.well-known/oauth-protected-resource/mcp': () =>
-        json({ resource: `${base}/mcp`, authorization_servers: [base], scopes_supported: ['tools'] }),
-      '/.well-known/oauth-authorization-server': () =>
+        json({ resource: `${base}/mcp`, authorization_servers: [`${base}${path}`], scopes_supported: ['tools'] }),
+      [`/.well-known/oauth-authorization-server${path}`]: () =>
         json({
-          issuer: base,
+          issuer: `${base}${path}`,
           authorization_endpoint: `${base}/authorize`,
           token_endpoint: `${base}/token`,
           registration_endpoint: `${base}/register`,
@@ -75,6 +90,7 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
       },
       '/authorize': () => {
         asked.push('authorize')
+        scopes.push(searchParams.get('scope') ?? '')
         const client = searchParams.get('client_id') ?? ''
         const redirect = searchParams.get('redirect_uri') ?? ''
         if (clients.get(client)?.includes(redirect) !== true) return json({ error: 'invalid_client' }, 400)
@@ -112,6 +128,7 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
   function newTokens(): object {
     const access = `access-${randomBytes(8).toString('hex')}`
     valid.add(access)
+    granted.set(access, scopes.at(-1) ?? '')
     refreshToken = `refresh-${randomBytes(8).toString('hex')}`
     return { access_token: access, token_type: 'Bearer', expires_in: 3600, refresh_token: refreshToken, scope: 'tools' }
   }
@@ -125,6 +142,8 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
   const world: OAuthWorld = {
     url: `http://127.0.0.1:${port}/mcp`,
     asked,
+    scopes,
+    move: () => void (path = '/moved'),
     expire: () => valid.clear(),
     revoke() {
       valid.clear()

@@ -124,6 +124,33 @@ describe('a login', () => {
     expect(store.read().tokens).toBeUndefined()
   })
 
+  it('asks for what a run was refused for want of', async () => {
+    const world = await startOAuthWorld()
+    const { store } = storeFor(world)
+    await logIn(world, store)
+    world.wanted = 'write'
+    await expect(whoami(serversOf(world, store))).rejects.toMatchObject({
+      hint: expect.stringContaining('baton mcp login guarded'),
+    })
+    await logIn(world, store)
+    expect(await whoami(serversOf(world, store))).toEqual([{ type: 'text', text: 'Ada' }])
+    expect(world.scopes.map((scope) => scope.split(' ').toSorted())).toEqual([['tools'], ['tools', 'write']])
+  })
+
+  it('is made at the authorization server that the server names now', async () => {
+    const world = await startOAuthWorld()
+    const { store } = storeFor(world)
+    await logIn(world, store)
+    world.move()
+    world.revoke()
+    await logIn(world, store)
+    expect(world.asked).toEqual(['register', 'authorize', 'code', 'register', 'authorize', 'code'])
+    expect(Object.keys(store.read().clients)).toEqual([
+      new URL('/', world.url).origin,
+      new URL('/moved', world.url).href,
+    ])
+  })
+
   it('is forgotten', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)

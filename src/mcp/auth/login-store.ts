@@ -15,6 +15,8 @@ export interface Login {
   readonly discovery?: JsonObject
   /** The address of this machine that the clients were registered with. */
   readonly redirectUrl?: string
+  /** What a run was refused for want of, separated by spaces: the next login asks for it too. */
+  readonly missingScope?: string
 }
 
 /** The login at one server: a file of its own that nobody else may read. */

@@ -1,6 +1,7 @@
 import { startLimit } from '../../base/clock.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
 import type { Authorizing } from '../connection.ts'
 import { openCallback } from './callback.ts'
 import type { Login, LoginStore } from './login-store.ts'
@@ -31,14 +32,13 @@ const patienceMs = 10 * 60 * 1000
  */
 export async function login(options: LoginOptions): Promise<'done' | 'not_needed'> {
   const { name, url, headers, store, registered, scope, show, authorize, signal } = options
-  const before = store.read()
-  const callback = await openCallback(options.port ?? portOf(before.redirectUrl))
+  const callback = await openCallback(options.port ?? portOf(store.read().redirectUrl))
   const late = new AbortController()
   const endLimit = startLimit(patienceMs, () => late.abort(tooLate(name)))
   const stop = manyListeners(AbortSignal.any([signal, late.signal]))
   try {
-    // an old login would be used in place of a new one
-    if (before.tokens !== undefined) store.change(withoutTokens)
+    // an old login would be used in place of a new one, and an authorization server that is no longer asked
+    store.change(withoutOldLogin)
     const redirect = { url: callback.url, open: show }
     const provider = createAuthProvider({ name, store, registered, scope, redirect })
     // who is logged in there already comes back at once
@@ -51,9 +51,8 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
   }
 }
 
-function withoutTokens(login: Login): Login {
-  const { tokens, ...kept } = login
-  return tokens === undefined ? login : kept
+function withoutOldLogin({ clients, redirectUrl, missingScope }: Login): Login {
+  return { clients, ...defined({ redirectUrl, missingScope }) }
 }
 
 /** The port that this installation was registered with. */

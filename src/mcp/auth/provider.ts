@@ -82,8 +82,10 @@ export function createAuthProvider({ name, store, registered, scope, redirect }:
     },
 
     redirectToAuthorization(url: URL): void | Promise<void> {
-      if (redirect === undefined) throw loginNeeded(name)
-      return redirect.open(url)
+      if (redirect !== undefined) return redirect.open(withScope(url, store.read().missingScope))
+      const scope = url.searchParams.get('scope')
+      if (scope !== null) store.change((login) => ({ ...login, missingScope: scope }))
+      throw loginNeeded(name)
     },
     saveCodeVerifier: (given: string) => void (verifier = given),
     codeVerifier(): string {
@@ -145,6 +147,13 @@ function without({ tokens, discovery, ...login }: Login, what: string, isOurs: b
     ...(tokens === undefined || ((isAll || what === 'tokens') && isOurs) ? {} : { tokens }),
     ...(discovery === undefined || isAll || what === 'discovery' ? {} : { discovery }),
   }
+}
+
+function withScope(url: URL, more = ''): URL {
+  const scopes = `${url.searchParams.get('scope') ?? ''} ${more}`.split(' ').filter(Boolean)
+  const wanted = new URL(url)
+  if (scopes.length > 0) wanted.searchParams.set('scope', [...new Set(scopes)].join(' '))
+  return wanted
 }
 
 /** The error of a server that wants a login where nobody can log in. */
