@@ -17,6 +17,7 @@ import { inputs } from './inputs.mjs'
 import { cpu } from './lua-cpu.mjs'
 import { iterate } from './iterate.mjs'
 import { lua } from './lua.mjs'
+import { mcp } from './mcp.mjs'
 import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
 import { runs } from './runs.mjs'
@@ -50,6 +51,7 @@ const benchmarks = {
   grep,
   edit,
   bash,
+  mcp,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')
