@@ -3,8 +3,8 @@ import type { FilePart, Message, MessagePart, TakenFiles, TextPart, ToolResultPa
 import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
 
 /**
- * Messages as a model takes them that is asked in place of another one: of files that tools gave that one, and that this
- * one does not take, the text of the pages, or what they are. `taken` undefined: nobody knows, so all stay as they are.
+ * Messages as a model takes them that is asked in place of another one: of files that tools gave that one, or servers as resources, and that
+ * this one does not take, the text of the pages, or what they are. `taken` undefined: nobody knows, so all stay as they are.
  */
 export async function takenMessages(
   messages: readonly Message[],
@@ -14,11 +14,14 @@ export async function takenMessages(
   if (taken === undefined || (taken.image && taken.document)) return messages
   const isLeft = (part: MessagePart): boolean => part.type === 'file' && !isTaken(part, taken)
   const hasLeft = (part: MessagePart): part is ToolResultPart => part.type === 'tool_result' && part.parts.some(isLeft)
+  const isLeftResource = (part: MessagePart): part is FilePart =>
+    part.type === 'file' && part.isResource === true && isLeft(part)
   return Promise.all(
     messages.map(async (message) => {
-      if (!message.parts.some(hasLeft)) return message
+      if (!message.parts.some((part) => hasLeft(part) || isLeftResource(part))) return message
       const parts = await Promise.all(
         message.parts.map(async (part) => {
+          if (isLeftResource(part)) return takenPart(part, taken, signal)
           if (!hasLeft(part)) return part
           return { ...part, parts: await Promise.all(part.parts.map((one) => takenPart(one, taken, signal))) }
         }),

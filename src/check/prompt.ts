@@ -9,6 +9,7 @@ import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
+import { resourceIssues } from '../run/named-resources.ts'
 import { toolIssues } from '../run/named-tools.ts'
 import { otherToolsOf } from '../run/other-tools.ts'
 import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
@@ -66,7 +67,8 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
     agents.push(await checkEntry(config, spec, around))
   }
-  const tools = (await toolIssues(spec)).map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
+  const named = [...(await toolIssues(spec)), ...(await resourceIssues(spec))]
+  const tools = named.map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
   return [
     ...notes,
     ...tools,

@@ -203,10 +203,12 @@ function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask
   return `${shown(model)}${chosen} · ${countOf(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
 }
 
-function filesText({ context, knowledge, working, structure }: PromptPlan['files']): string {
+function filesText({ context, knowledge, working, structure, resources = [] }: PromptPlan['files']): string {
   const files = Object.entries({ context, knowledge, working }).filter(([, { count }]) => count > 0)
   const kinds = files.map(([kind, counted]) => `${kind} ${filesOf(counted)}`)
-  return [...kinds, ...(structure === 0 ? [] : [`structure ${countOf(structure, 'path')}`])].join(' · ') || 'none'
+  const paths = structure === 0 ? [] : [`structure ${countOf(structure, 'path')}`]
+  const asked = resources.length === 0 ? [] : [`resources ${resources.join(', ')} (not asked, so not counted)`]
+  return [...kinds, ...paths, ...asked].join(' · ') || 'none'
 }
 
 function filesOf({ count: files, bytes }: FileCount): string {

@@ -64,6 +64,10 @@ const entries = {
   },
   max_files_size_kb: { ...request, initial: 1500, text: 'With more than this the task fails before anything is paid.' },
   ...globs('context_globs', 'Files whose content goes into the prompt. Globs start in base_dir; "!…" excludes.'),
+  context_resources: {
+    ...request,
+    text: 'Resources of MCP servers whose content goes into the prompt: "SERVER:URI"; * stands for any characters.',
+  },
   ...globs('knowledge_globs', 'The same as context_globs, as knowledge to follow.'),
   ...globs('structure_globs', 'Files of which only the path goes into the prompt.'),
   ...globs('working_globs', 'One task for each file that matches; an inner list is one task with all its files.'),

@@ -51,6 +51,8 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   file_content_mode: free,
   max_files_size_kb: free,
   ...globKeys('context_globs', () => free),
+  // a server is a program that is started
+  context_resources: byPrompt,
   ...globKeys('knowledge_globs', () => free),
   ...globKeys('structure_globs', () => free),
   ...globKeys('working_globs', () => free),

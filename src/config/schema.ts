@@ -30,6 +30,10 @@ import {
 
 const anything = z.unknown()
 const globs = listOf(name, 'a list of globs')
+const resources = listOf(
+  text.regex(/^[\w-]+:./, { error: 'a resource, "SERVER:URI"' }),
+  'a list of resources, "SERVER:URI"',
+)
 const groups = listOf(
   z.union([name, listOf(name)], { error: 'a glob or a list of globs' }),
   'a list of globs and of lists of globs',
@@ -67,6 +71,7 @@ const settingShape = {
   input_concurrency: integer(1, 1000),
   base_dir: text,
   ...globKeys('context_globs', () => globs),
+  context_resources: resources,
   ...globKeys('knowledge_globs', () => globs),
   ...globKeys('structure_globs', () => globs),
   ...globKeys('working_globs', () => groups),

@@ -42,6 +42,7 @@ const optionalKeys = [
   'plugins',
   'auto_approve_plan_mode',
   'mcp_servers',
+  'context_resources',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

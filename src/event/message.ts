@@ -40,6 +40,8 @@ export interface FilePart extends AnyPart {
   readonly mediaType: string
   /** Base64. */
   readonly data: string
+  /** It was put into a prompt as a resource of a server: nobody has chosen it for the model that is asked. */
+  readonly isResource?: true
 }
 
 /** Which files a model takes as they are. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../base/json.ts'
 import { sizeText } from '../base/size.ts'
-import type { McpContent, McpResult } from '../event/mcp.ts'
+import type { McpContent, McpResourceContent, McpResult } from '../event/mcp.ts'
 import type { FilePart, TakenFiles } from '../event/message.ts'
 import type { ToolOutput } from '../tool/toolbox/kind.ts'
 
@@ -87,12 +87,31 @@ interface GivenFile {
   readonly what: string
 }
 
+/** The image or PDF document that a resource is, where hosts of models take it at all. */
+export function fileOfResource({ uri, mimeType = '', blob }: McpResourceContent): FilePart | undefined {
+  if (blob === undefined) return undefined
+  const mediaType = plainType(mimeType)
+  const kind = kindOf(mediaType)
+  if (kind === undefined || Buffer.byteLength(blob, 'base64') > mostBytes[kind]) return undefined
+  return { type: 'file', name: lastStep(uri), mediaType, data: blob, isResource: true }
+}
+
+/** Without parameters. */
+function plainType(mimeType: string): string {
+  return (mimeType.split(';')[0] ?? '').trim().toLowerCase()
+}
+
+function kindOf(mediaType: string): keyof typeof mostBytes | undefined {
+  if (takenImages.has(mediaType)) return 'image'
+  return mediaType === 'application/pdf' ? 'document' : undefined
+}
+
 /** A file that the model takes is one of the message; of others it is told that they are there. */
 function filePiece({ data, mimeType, name, what }: GivenFile, { taken }: Telling): Piece {
   const bytes = Buffer.byteLength(data, 'base64')
   const shown = `${what} (${mimeType}, ${sizeText(bytes)})`
-  const mediaType = (mimeType.split(';')[0] ?? '').trim().toLowerCase()
-  const kind = takenImages.has(mediaType) ? 'image' : mediaType === 'application/pdf' ? 'document' : undefined
+  const mediaType = plainType(mimeType)
+  const kind = kindOf(mediaType)
   if (kind === undefined) return { text: `[${shown}: models are given only text, images and PDF documents]` }
   if (!taken[kind]) return { text: `[${shown}: this model takes no ${kind}s]` }
   if (bytes > mostBytes[kind]) return { text: `[${shown}: a model is given at most ${sizeText(mostBytes[kind])}]` }

@@ -60,6 +60,8 @@ export interface PromptPlan {
     readonly working: FileCount
     /** Paths only. */
     readonly structure: number
+    /** Of MCP servers, as they are written; left out: none. Nobody is asked how many and how large they are. */
+    readonly resources?: readonly string[]
   }
   /** Places that may still change files, tasks, model and instruction. */
   readonly decided_by: readonly string[]

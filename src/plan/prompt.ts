@@ -107,6 +107,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
         knowledge: countOf(files.knowledge),
         working: countOf((files.groups ?? []).flat()),
         structure: files.structure.length,
+        ...defined({ resources: settings.context_resources }),
       },
       decided_by: drift.by,
       tasks: tasksOf(plans, tasks, call),

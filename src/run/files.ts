@@ -10,6 +10,7 @@ import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { item, part } from '../event/place.ts'
 import type { Settings } from '../config/settings.ts'
+import type { ContextResource } from '../mcp/context-resources.ts'
 import { readableFiles } from '../tool/guard.ts'
 import { oddFiles } from './odd-files.ts'
 import type { LoadedFile } from './messages.ts'
@@ -25,6 +26,8 @@ export interface FileSet {
   readonly context: readonly FileRef[]
   /** Undefined when there are no working globs. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
+  /** Of MCP servers, with what they hold; left out: none. */
+  readonly resources?: readonly ContextResource[]
 }
 
 /**

@@ -16,9 +16,10 @@ import { limitsOfWriting } from './ask-person.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
 import { type GivenTools, giveTools, refuseLimit } from '../agent/tools.ts'
 import { chosenTools } from '../tool/toolbox/chosen.ts'
-import { buildMessages, type Material, showFiles, showMessages } from './messages.ts'
+import { buildMessages, type Material, type PromptParts, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
+import { showResources } from './resources.ts'
 import { repairAnswer } from './structured-answer.ts'
 
 export interface Question {
@@ -158,13 +159,14 @@ async function readFiles(
   { plan, settings, files, stdin }: Question,
   keepsShown: boolean,
   context: RunContext,
-): Promise<Material & Pick<Prompt, 'shown'>> {
+): Promise<Material & Pick<PromptParts, 'attached' | 'resources'> & Pick<Prompt, 'shown'>> {
   const worked = new Set(plan.working.map(({ path }) => path))
   const contextRefs = files.context.filter(({ path }) => !worked.has(path))
   const piped = stdin === undefined ? [] : [{ path: 'stdin', size: Buffer.byteLength(stdin) }]
-  checkSize([...files.knowledge, ...contextRefs, ...plan.working, ...piped], settings)
+  const { resources = [] } = files
+  checkSize([...files.knowledge, ...contextRefs, ...resources, ...plan.working, ...piped], settings)
   const allowance = allowanceOf(settings)
-  for (const { path, size } of piped) allowance.take(path, size)
+  for (const { path, size } of [...piped, ...resources]) allowance.take(path, size)
   const at = below(context, part('ask'))
   const shown = new Map<string, string>()
 
@@ -188,6 +190,7 @@ async function readFiles(
   return {
     knowledge: await show('knowledge', files.knowledge),
     context: await show('context', contextRefs),
+    ...showResources(resources),
     working,
     shown,
   }

@@ -13,6 +13,7 @@ import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf } from './task.ts'
+import { createResources, type ResourcesOf } from './resources.ts'
 import { type RoundTasks, type Worked, type Working, workOnce } from './tasks.ts'
 import { warnOfUnoffered } from './unoffered-tools.ts'
 
@@ -45,15 +46,16 @@ export type PromptOutcome =
  */
 export function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
   const context = narrow(around, limitsOfTools(run.target.settings))
+  const resourcesOf = createResources(context)
   let first: Keeper | undefined
   async function round(redoCount: number, at: RunContext): Promise<RoundOutcome<PromptOutcome>> {
     const { iteration } = run.target
-    if (iteration === undefined) return runRound(run, { redoCount }, at)
+    if (iteration === undefined) return runRound(run, { redoCount, resourcesOf }, at)
     const { keeperOf, workAgain } = await import('./iterate/prompt.ts')
     const keeper = await keeperOf(iteration, run, { around: at, first })
     first ??= keeper
     const work: Round['work'] = (tasks, working) => workAgain(tasks, working, { iteration, keeper })
-    return runRound(run, { redoCount, work }, at)
+    return runRound(run, { redoCount, resourcesOf, work }, at)
   }
   return runRounds(round, {
     context,
@@ -63,6 +65,7 @@ export function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOut
 
 interface Round {
   readonly redoCount: number
+  readonly resourcesOf: ResourcesOf
   /** Works on the tasks again and again; left out: once. */
   readonly work?: (
     tasks: RoundTasks,
@@ -72,7 +75,7 @@ interface Round {
 
 async function runRound(
   run: PromptRun,
-  { redoCount, work }: Round,
+  { redoCount, resourcesOf, work }: Round,
   around: RunContext,
 ): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
@@ -83,6 +86,8 @@ async function runRound(
     placeOf: async (config) =>
       spec.agents.includes(config) ? placeOf(spec.document, ['sub_agents', config.index, 'name'], 'value') : undefined,
   }
+  // what cannot be read ends the run before agents of the chain are paid for
+  await resourcesOf(target.settings)
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
   const { state } = await runChain(
@@ -97,7 +102,7 @@ async function runRound(
   // a chain may lower the budget
   const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
   const context = isSame ? around : narrow(around, { budget: settings.budget })
-  const tasks = { run, state, redoCount, services, settings }
+  const tasks = { run, state, redoCount, services, settings, resourcesOf }
   // a post agent may still ask for another round, which replaces the answers; so does a further iteration
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const delivery = createDelivery(run.onOutcome, { held: hasPost || work !== undefined })

@@ -68,6 +68,9 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   if (namesTools(spec)) {
     await (await import('./named-tools.ts')).checkNamedTools(spec)
   }
+  if (settings.context_resources !== undefined) {
+    await (await import('./named-resources.ts')).checkNamedResources(spec)
+  }
   await checkMode(spec)
   const lookup = agentLookup(spec, options, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)

@@ -14,6 +14,7 @@ import type { ChainState } from '../stage/state.ts'
 import { failureOf } from './answer.ts'
 import type { Delivery } from './delivery.ts'
 import { type FileSet, listFileSet, placeGlobErrors } from './files.ts'
+import type { ResourcesOf } from './resources.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import type { PromptRun } from './prompt-run.ts'
 import { endsAll } from './iterate/ends.ts'
@@ -29,6 +30,7 @@ export interface RoundTasks {
   readonly redoCount: number
   readonly services: ChainServices
   readonly settings: Settings
+  readonly resourcesOf: ResourcesOf
 }
 
 /** What became of the tasks; `nothing`: there were none. */
@@ -46,12 +48,12 @@ export interface Working {
 
 /** Works on all tasks, with the files as they are now. */
 export async function workOnce(
-  { run, state, redoCount, services, settings }: RoundTasks,
+  { run, state, redoCount, services, settings, resourcesOf }: RoundTasks,
   { delivery, context, promptOf, isIteration }: Working,
 ): Promise<Worked> {
   const { target, given } = run
   const { spec } = target
-  const filesOf = createFileCache(settings, spec.file, context)
+  const filesOf = createFileCache(settings, { file: spec.file, resourcesOf }, context)
   const round: Round = { target, state, redoCount, services, given, filesOf, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
   const { workflow } = settings
@@ -74,12 +76,16 @@ export async function workOnce(
  * Files are listed once per round and settings, so every task of a round sees the same list. Lists of other settings than
  * the round's own are recorded by what they are of: which task asks first differs from process to process.
  */
-export function createFileCache(own: Settings, file: string, context: RunContext): Round['filesOf'] {
+export function createFileCache(
+  own: Settings,
+  { file, resourcesOf }: { readonly file: string; readonly resourcesOf: ResourcesOf },
+  context: RunContext,
+): Round['filesOf'] {
   const promptFile = realPath(file)
   const lists = new Map<string, Promise<FileSet>>()
   const keyOf = ({ base_dir, globs }: Settings): string => canonicalJson({ base_dir, globs: globs as unknown as Json })
   const ownKey = keyOf(own)
-  return (settings) => {
+  const listOf = (settings: Settings): Promise<FileSet> => {
     const key = keyOf(settings)
     const known = lists.get(key)
     if (known !== undefined) return known
@@ -87,6 +93,11 @@ export function createFileCache(own: Settings, file: string, context: RunContext
     const listed = listFileSet(settings, { context: at, promptFile })
     lists.set(key, listed)
     return listed
+  }
+  return async (settings) => {
+    const files = await listOf(settings)
+    const resources = await resourcesOf(settings)
+    return resources.length === 0 ? files : { ...files, resources }
   }
 }
 

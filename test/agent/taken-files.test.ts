@@ -52,3 +52,21 @@ it('all others are given them as they are', async () => {
   expect(await takenMessages(messages, undefined, signal)).toBe(messages)
   expect((await takenMessages(messages, { image: true, document: false }, signal))[2]).toBe(messages[2])
 })
+
+it('a resource of a prompt is named where a model does not take it', async () => {
+  const messages: readonly Message[] = [
+    {
+      role: 'user',
+      parts: [
+        { type: 'text', text: 'docs:a.png' },
+        { ...image, isResource: true },
+      ],
+    },
+  ]
+  expect(await takenMessages(messages, { image: true, document: false }, signal)).toEqual(messages)
+  const [given] = await takenMessages(messages, { image: false, document: false }, signal)
+  expect(given?.parts[1]).toEqual({
+    type: 'text',
+    text: '[a.png is an image (image/png), and this model takes only text]',
+  })
+})

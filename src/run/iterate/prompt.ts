@@ -61,7 +61,7 @@ export async function workAgain(
   const { outcomes } = outcome
   // of an iteration that a record has answered nothing was delivered
   delivery.deliver(outcomes)
-  const filesOf = createFileCache(settings, target.spec.file, context)
+  const filesOf = createFileCache(settings, { file: target.spec.file, resourcesOf: tasks.resourcesOf }, context)
   const files = await placeGlobErrors(target, () => filesOf(settings))
   return { status: 'worked', outcomes, suspension: undefined, files, iterated: result }
 }

@@ -29,6 +29,7 @@ export const decidingKeys: readonly string[] = [
   'gateway',
   'agents',
   'context_globs',
+  'context_resources',
   'knowledge_globs',
   'structure_globs',
   'working_globs',
