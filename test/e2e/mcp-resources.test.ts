@@ -11,7 +11,7 @@ function prompt(resources: string, more = ''): string {
   return `+++\nmodel = "m"\ncontext_resources = ${resources}\n${more}+++\nWhat is it?\n`
 }
 
-it('resources of a server are in the prompt of each task, are read once, and are known to the record', async () => {
+it('resources of a server are in the prompt of each task, and resume and replay have them from the record', async () => {
   const model = await startToolModel([
     { text: 'One.' },
     { text: 'Two.' },
@@ -24,8 +24,7 @@ it('resources of a server are in the prompt of each task, are read once, and are
     'other.md': prompt('["memo:memo://one"]'),
     'large.md': prompt('["memos:memo://o*"]', 'max_files_size_kb = 1\ncontext_globs = ["*.txt"]\n'),
     'large.txt': 'x'.repeat(990),
-    'server.sh': `echo started >> calls; exec ${process.execPath} ${fixtures}/stdio.mjs '{}'\n`,
-    calls: '',
+    'server.sh': `exec ${process.execPath} ${fixtures}/stdio.mjs '{}'\n`,
   })
   const config = `[mcp_servers.memos]\ncommand = "sh"\nargs = ["${join(cwd, 'server.sh')}"]\n`
   const home = tempTree({ 'config/config.toml': config })
@@ -52,9 +51,10 @@ it('resources of a server are in the prompt of each task, are read once, and are
   }
   expect((await run('ask.md')).code).not.toBe(0)
   rmSync(join(cwd, 'server.sh'))
+  const resumed = await run('resume', '--last')
+  expect(resumed).toMatchObject({ code: 0, stdout: 'Again.\n' })
   expect(await run('ask.md', '-i', 'a', '-i', 'b', '--replay', 'run.cassette')).toMatchObject({
     code: 0,
     stdout: ran.stdout,
   })
-  expect(await run('resume')).toMatchObject({ code: 0, stdout: 'Again.\n' })
 })
