@@ -541,7 +541,7 @@ attack(
 
 it('a question about a pack leaves out nothing, and what can do most harm stands right above it', async () => {
   const many = (name: string): string => JSON.stringify(Array.from({ length: 3000 }, (_, at) => `${name}${at}`))
-  const kinds = ['read', 'write', 'hosts', 'commands', 'env', 'models'].map((kind) => `${kind} = ${many(kind)}`)
+  const kinds = ['read', 'write', 'hosts', 'mcp', 'commands', 'env', 'models'].map((kind) => `${kind} = ${many(kind)}`)
   const pack = '[pack]\nnamespace = "demo"\nname = "many"\nversion = "1.0.0"\n\n[capabilities]\n'
   const world = createWorld({
     work: { 'many/pack.toml': `${pack}${kinds.join('\n')}\n`, 'many/main.aip': saying('x') },
@@ -555,6 +555,7 @@ it('a question about a pack leaves out nothing, and what can do most harm stands
     'read',
     'hosts',
     'write',
+    'mcp',
     'commands',
   ])
   for (const line of lines) expect(line.split(', ')).toHaveLength(3000)
