@@ -9,7 +9,7 @@ import { eventOf, finishEvents } from './stream-events.mjs'
 export async function startModel(answerOf) {
   let asked = 0
   let first
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     first ??= performance.timeOrigin + performance.now()
     for await (const _ of request);
     asked += 1
@@ -19,7 +19,8 @@ export async function startModel(answerOf) {
     for (const content of words) response.write(eventOf({ content }))
     for (const call of calls) response.write(eventOf({ tool_calls: [call] }))
     response.end(finishEvents)
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${server.address().port}/v1`,

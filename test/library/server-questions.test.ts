@@ -9,15 +9,15 @@ const url = { kind: 'url', message: 'Log in.', url: 'https://example.com' } as c
 
 it('a program answers what a server asks a person', async () => {
   const asked: unknown[] = []
-  const ask = personOf(({ signal: _, ...question }) => {
+  const ask = personOf((question) => {
     asked.push(question)
     return { accept: { name: 'Ada' } }
   })
   expect(await ask({ server: 's', at, question: form }, signal)).toEqual({ action: 'accept', content: { name: 'Ada' } })
   expect(await ask({ server: 's', at, question: url }, signal)).toEqual({ action: 'accept' })
   expect(asked).toEqual([
-    { ...form, server: 's', agent: 'main/data#0' },
-    { ...url, server: 's', agent: 'main/data#0' },
+    { ...form, server: 's', agent: 'main/data#0', signal: expect.any(AbortSignal) },
+    { ...url, server: 's', agent: 'main/data#0', signal: expect.any(AbortSignal) },
   ])
   const decline = personOf(() => 'decline')
   expect(await decline({ server: 's', at, question: form }, signal)).toEqual({ action: 'decline' })
