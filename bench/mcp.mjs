@@ -8,7 +8,7 @@ const input = { text: 'one' }
 
 /** A call of a tool of a server that is a process, one after the other and all at once, against the bare package of the protocol. */
 export async function mcp({ library, folder, small }) {
-  const calls = small ? 20 : 400
+  const calls = small ? 20 : 100
   const stop = new AbortController()
   const client = new Client({ name: 'bench', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [server] }))
@@ -25,7 +25,7 @@ export async function mcp({ library, folder, small }) {
         serviceAtOnce: atOnce(service, calls),
         recordedAtOnce: atOnce(recorded, calls),
       },
-      small ? 3 : 31,
+      small ? 3 : 11,
     )
     const against = (name, reference) => ({ ratios: quotients(results[name], results[reference]) })
     return [
