@@ -52,3 +52,11 @@ type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name],
 export function plainText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
+
+/** The same value with other texts. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: unknown) => mapTexts(item, change))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+}

@@ -1,3 +1,4 @@
+import { mapTexts } from '../base/json.ts'
 import type { EventBody, RunEvent } from './event.ts'
 import { type Place, placeText } from './place.ts'
 
@@ -89,17 +90,9 @@ function createTimeTexts(): (time: Date) => string {
 
 /** The same event without secrets. Pieces of answers are most of all events, and only their text is anyone else's. */
 function hidden(event: EventBody, hide: (text: string) => string): EventBody {
-  if (event.type !== 'item.delta') return hideIn(event, hide) as EventBody
+  if (event.type !== 'item.delta') return mapTexts(event, hide) as EventBody
   const text = hide(event.text)
   return text === event.text ? event : { ...event, text }
-}
-
-/** The same value without secrets. */
-function hideIn(value: unknown, hide: (text: string) => string): unknown {
-  if (typeof value === 'string') return hide(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: unknown) => hideIn(item, hide))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hideIn(item, hide)]))
 }
 
 type Delta = Extract<EventBody, { readonly type: 'item.delta' }>

@@ -29,6 +29,7 @@ import {
   type ListName,
   listNames,
 } from './connection.ts'
+import { keepHeaders } from './own-headers.ts'
 
 // The one file that knows the package of the protocol: makes a `Wire` of it.
 
@@ -107,25 +108,37 @@ export async function authorize({
   signal,
 }: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
   const bounded = createBoundedFetch(mostLoginBytes)
-  const given = { requestInit: { headers }, fetch: bounded.fetch, authProvider: provider }
-  const transport = new StreamableHTTPClientTransport(new URL(url), given)
+  const address = new URL(url)
+  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const transport = new StreamableHTTPClientTransport(address, {
+    requestInit: { headers },
+    fetch,
+    authProvider: provider,
+  })
   const client = new Client({ name: 'baton', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   const sent = { signal: manyListeners(signal), timeout: longestTimer }
-  try {
-    await client.connect(transport, sent)
-    await client.listTools(undefined, sent)
-    return 'not_needed'
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!hasCause(error, (cause) => UnauthorizedError.isInstance(cause))) throw ownError(error) ?? failureOf(error)
-  } finally {
-    await client.close().catch(() => {})
+
+  async function isLoginNeeded(): Promise<boolean> {
+    try {
+      await client.connect(transport, sent)
+      await client.listTools(undefined, sent)
+      return false
+    } catch (error) {
+      signal.throwIfAborted()
+      if (hasCause(error, (cause) => UnauthorizedError.isInstance(cause))) return true
+      throw ownError(error) ?? failureOf(error)
+    } finally {
+      await client.close().catch(() => {})
+    }
   }
+
   try {
+    if (!(await isLoginNeeded())) return 'not_needed'
     await transport.finishAuth(await answer())
     return 'done'
   } catch (error) {
     signal.throwIfAborted()
+    if (error instanceof ConnectionFailure) throw error
     throw ownError(error) ?? new ConnectionFailure({ kind: 'invalid', reason: messageOf(error) }, error)
   } finally {
     await bounded.close()
@@ -133,7 +146,7 @@ export async function authorize({
 }
 
 /** Of what a login exchanges. */
-const mostLoginBytes = 1024 ** 2
+export const mostLoginBytes = 1024 ** 2
 
 /** What a provider of ours has thrown. */
 function ownError(error: unknown): BatonError | undefined {
@@ -155,7 +168,8 @@ export async function openHttp(
 ): Promise<Wire> {
   const bounded = createBoundedFetch(maxBytes)
   const address = new URL(url)
-  const given = { requestInit: { headers }, fetch: bounded.fetch, ...defined({ authProvider }) }
+  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const given = { requestInit: { headers }, fetch, ...defined({ authProvider }) }
 
   async function streamable(mode: 'auto' | 'legacy'): Promise<Wire> {
     const transport = new StreamableHTTPClientTransport(address, given)

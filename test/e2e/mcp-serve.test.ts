@@ -88,6 +88,14 @@ describe('baton mcp login', () => {
     expect((await baton(['mcp', 'call', 'guarded', 'whoami'], options)).code).not.toBe(0)
   })
 
+  it('says which server cannot be reached', async () => {
+    const servers = { away: { url: 'http://127.0.0.1:1/mcp' } }
+    const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: servers }) })
+    const options = { cwd: tempTree({ '.git/HEAD': 'x\n' }), env: { BATON_HOME: home } }
+    const login = await baton(['mcp', 'login', 'away'], options)
+    expect([login.code, login.stderr]).toEqual([1, expect.stringContaining('the MCP server away cannot be reached')])
+  })
+
   it('is not for programs and not for unknown servers', async () => {
     const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: { local: { command: 'true' } } }) })
     const options = { cwd: tempTree({ '.git/HEAD': 'x\n' }), env: { BATON_HOME: home } }

@@ -22,6 +22,10 @@ export interface OAuthWorld {
   readonly revoke: () => void
   /** What the next person says at the authorization server. */
   answer: 'allow' | 'deny'
+  /** Where people are sent to; left out: to the authorization server. */
+  authorizationEndpoint?: string
+  /** The authorization server that comes back says that it is this one. */
+  issuer?: string
 }
 
 interface Pending {
@@ -73,7 +77,7 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
       [`/.well-known/oauth-authorization-server${path}`]: () =>
         json({
           issuer: `${base}${path}`,
-          authorization_endpoint: `${base}/authorize`,
+          authorization_endpoint: world.authorizationEndpoint ?? `${base}/authorize`,
           token_endpoint: `${base}/token`,
           registration_endpoint: `${base}/register`,
           response_types_supported: ['code'],
@@ -96,6 +100,7 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
         if (clients.get(client)?.includes(redirect) !== true) return json({ error: 'invalid_client' }, 400)
         const target = new URL(redirect)
         target.searchParams.set('state', searchParams.get('state') ?? '')
+        if (world.issuer !== undefined) target.searchParams.set('iss', world.issuer)
         if (world.answer === 'deny') target.searchParams.set('error', 'access_denied')
         else {
           const code = randomBytes(8).toString('hex')

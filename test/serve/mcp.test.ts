@@ -1,12 +1,6 @@
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { listen, type Listening } from '../../src/serve/mcp/listen.ts'
-import { readOffered } from '../../src/serve/mcp/offered.ts'
-import { serveWeb } from '../../src/serve/mcp/protocol.ts'
-import { tempTree } from '../helpers/temp.ts'
+import { describe, expect, it } from 'vitest'
+import { connectTo as connect, secret, type Served, serveFiles, textOf } from '../helpers/mcp-served.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
-
-const secret = 'a secret of this test'
 
 const greet = `+++
 name = "Greeter"
@@ -34,7 +28,6 @@ one two
 `
 
 const files = {
-  '.git/HEAD': 'x\n',
   'greet.md': greet,
   'count.md': count,
   'fails.md': '+++\nagent = "agents/fails.lua"\n+++\nHi\n',
@@ -46,40 +39,10 @@ const files = {
   'agents/double.lua': '-- Doubles a number.\nreturn input * 2',
 }
 
-interface World {
-  readonly listening: Listening
-  readonly home: string
-  readonly folder: string
-}
-
-async function serve(
+const serve = (
   names: readonly string[],
   { tree = files, env = {} }: { tree?: Readonly<Record<string, string>>; env?: Record<string, string> } = {},
-): Promise<World> {
-  const folder = tempTree(tree)
-  const home = tempTree({ 'config/config.toml': '[permission]\ntodo = "ask"\n' })
-  const place = { cwd: folder, home, env: { BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env } }
-  const offered = await readOffered(names, { ...place, shared: {} })
-  const listening = await listen(serveWeb(offered), { port: 0, secret })
-  onTestFinished(() => listening.close())
-  return { listening, home, folder }
-}
-
-type Era = 'newer' | 'older'
-
-async function connect({ listening }: World, era: Era, options: ClientOptions = {}): Promise<Client> {
-  const client = new Client(
-    { name: 'test', version: '1' },
-    { ...options, versionNegotiation: { mode: era === 'newer' ? 'auto' : 'legacy' } },
-  )
-  const requestInit = { headers: { authorization: `Bearer ${secret}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(listening.url), { requestInit }))
-  onTestFinished(() => client.close())
-  return client
-}
-
-const textOf = ({ content }: { readonly content: readonly object[] }): string =>
-  content.map((part) => ('text' in part ? String(part.text) : '')).join('')
+): Promise<Served> => serveFiles(names, tree, { env })
 
 describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) => {
   it('is offered files with the schemas of their variables and answers', async () => {
@@ -147,7 +110,7 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
   const steps = { todos: [{ content: 'Look', status: 'pending' }] }
   const asking = async () => {
     const model = await startToolModel([callsTools(['todo', steps]), { text: 'Done.' }])
-    const tree = { '.git/HEAD': 'x\n', 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n' }
+    const tree = { 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n' }
     return { model, world: await serve(['ask.md'], { tree, env: { BATON_GATEWAY_URL: model.url } }) }
   }
 

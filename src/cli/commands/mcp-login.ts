@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { platform } from 'node:os'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
-import type { McpServer } from '../../event/mcp.ts'
+import type { McpServer, McpTransport } from '../../event/mcp.ts'
 import { registeredClient } from '../../mcp/auth/known-login.ts'
 import { openLoginStore } from '../../mcp/auth/login-store.ts'
 import type { Flags } from '../command-specs.ts'
@@ -13,10 +13,12 @@ import type { McpContext } from './mcp.ts'
 export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, context: McpContext): Promise<number> {
   const { io, env, home, cwd, print, note } = context
   const server = serverNamed(name, context)
-  const { url, headers } = addressOf(server)
-  const [{ login }, { authorize }] = await Promise.all([
+  const transport = addressOf(server)
+  const { url, headers } = transport
+  const [{ login }, { authorize, mostLoginBytes }, { mcpError }] = await Promise.all([
     import('../../mcp/auth/login.ts'),
     import('../../mcp/client.ts'),
+    import('../../mcp/problems.ts'),
   ])
   const end = await login({
     name,
@@ -33,6 +35,8 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     },
     authorize,
     signal: io.signal,
+  }).catch((error: unknown) => {
+    throw mcpError(error, { server, transport, doing: 'to log in', maxBytes: mostLoginBytes, hide: context.hide })
   })
   print({ server: name, login: end }, () =>
     end === 'done' ? `logged in at ${name}\n` : `${name} answers without a login\n`,
@@ -63,7 +67,7 @@ function serverNamed(name: string, { service }: McpContext): McpServer {
 }
 
 /** @throws BatonError USAGE for a server that is a program, KEY_MISSING */
-function addressOf({ name, transport }: McpServer): { url: string; headers: Readonly<Record<string, string>> } {
+function addressOf({ name, transport }: McpServer): Exclude<McpTransport, { readonly kind: 'stdio' }> {
   const given = transport()
   if (given.kind !== 'stdio') return given
   throw new BatonError('USAGE', `the MCP server ${name} is a program: it gets its keys from its env`, {

@@ -12,7 +12,9 @@ export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, 
   if (files.length === 0)
     throw usageError('name what to serve', 'For example: baton mcp serve pipelines/review.md agents/')
   const around = surroundings(flags, io)
-  const place = { cwd: around.cwd, home: around.home, env: { ...around.env } }
+  // what runs start has no use for the secret
+  const { BATON_MCP_SECRET: secret, ...env } = around.env
+  const place = { cwd: around.cwd, home: around.home, env }
   const named = await filesNamed(files, place, io.signal)
   const all = [...new Set(named.flatMap((one) => one.files))]
   const shared = {
@@ -25,7 +27,7 @@ export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, 
   const note = (text: string): void => {
     if (level !== 'quiet') io.err(text)
   }
-  if (port !== undefined) return serveHttp(offered, { port, secret: place.env['BATON_MCP_SECRET'], note }, io)
+  if (port !== undefined) return serveHttp(offered, { port, secret, note }, io)
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')} over standard input and output\n`)
   return serveStdio(offered, io)
 }
@@ -45,6 +47,7 @@ async function serveStdio(offered: Offered, io: CommandIo): Promise<number> {
       done()
     },
   })
+  io.signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const end = (): void => {
       io.signal.removeEventListener('abort', end)
@@ -74,7 +77,9 @@ async function serveHttp(offered: Offered, { port, secret: given, note }: HttpOp
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')}\n`)
   io.out(`${listening.url}\n`)
   if (given === undefined) note(`secret: ${secret}\nClients send it as "Authorization: Bearer SECRET". Ctrl-C ends.\n`)
-  await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
+  if (!io.signal.aborted) {
+    await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
+  }
   await listening.close()
   throw io.signal.reason
 }

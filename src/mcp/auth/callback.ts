@@ -17,7 +17,9 @@ const page = (text: string): string =>
 export async function openCallback(port?: number): Promise<Callback> {
   let take: ((params: URLSearchParams) => boolean) | undefined
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
+    // `//` is a path here, and other things that anybody may ask for are no address
+    const address = `http://127.0.0.1${request.url ?? '/'}`
+    const { pathname, searchParams } = new URL(URL.canParse(address) ? address : 'http://127.0.0.1/')
     response.setHeader('content-type', 'text/html; charset=utf-8')
     response.setHeader('connection', 'close')
     if (pathname !== '/callback') return void response.writeHead(404).end(page('Not found.'))

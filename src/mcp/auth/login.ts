@@ -1,5 +1,6 @@
 import { startLimit } from '../../base/clock.ts'
 import { manyListeners } from '../../base/concurrency.ts'
+import { cutText } from '../../base/cut-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { Authorizing } from '../connection.ts'
@@ -28,7 +29,7 @@ const patienceMs = 10 * 60 * 1000
 
 /**
  * Logs in at a server, in the browser of the person. `not_needed`: the server answers without.
- * @throws BatonError KEY_REFUSED, LIMIT when nobody comes back, MCP_FAILED
+ * @throws BatonError KEY_REFUSED, LIMIT when nobody comes back, MCP_FAILED for an address that is not opened; ConnectionFailure
  */
 export async function login(options: LoginOptions): Promise<'done' | 'not_needed'> {
   const { name, url, headers, store, registered, scope, show, authorize, signal } = options
@@ -39,7 +40,7 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
   try {
     // an old login would be used in place of a new one, and an authorization server that is no longer asked
     store.change(withoutOldLogin)
-    const redirect = { url: callback.url, open: show }
+    const redirect = { url: callback.url, open: (address: URL) => show(checked(address, name)) }
     const provider = createAuthProvider({ name, store, registered, scope, redirect })
     // who is logged in there already comes back at once
     const brought = callback.answer(provider.state(), stop)
@@ -53,6 +54,18 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
 
 function withoutOldLogin({ clients, redirectUrl, missingScope }: Login): Login {
   return { clients, ...defined({ redirectUrl, missingScope }) }
+}
+
+/** Names by which this machine is reached without a network. */
+const local: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
+
+/** A server says where people log in: a browser could be sent to files, to programs, or over a network that others read. */
+function checked(address: URL, name: string): URL {
+  const { protocol, hostname } = address
+  if (protocol === 'https:' || (protocol === 'http:' && local.has(hostname))) return address
+  throw new BatonError('MCP_FAILED', `the login of the MCP server ${name} is at an address that is not https://`, {
+    hint: `It is not opened: ${cutText(address.href, 200)}`,
+  })
 }
 
 /** The port that this installation was registered with. */

@@ -1,5 +1,5 @@
 import { messageOf, isBatonError } from '../../base/error.ts'
-import { isObject, type Json, type JsonObject, plainText } from '../../base/json.ts'
+import { defined, isObject, type Json, type JsonObject, mapTexts, plainText } from '../../base/json.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import type { RunEvent } from '../../event/event.ts'
 import { answerCalls } from '../../library/approvals.ts'
@@ -50,23 +50,31 @@ export function startCall(
 ): Promise<CallEnd> {
   const { shared, ...place } = serving
   const options = { ...shared, ...givenTo(offer, input), ...asking(calling), signal: calling.signal }
-  return ended(beginRun(offer.file, options, place), offer, calling)
+  return explained(ended(beginRun(offer.file, options, place), offer, calling))
 }
 
 /** Records what was said to the questions of a run, and goes on with it. */
-export async function answerCall(
+export function answerCall(
+  offer: Offer,
+  given: { readonly runId: string; readonly answers: readonly Answer[] },
+  around: { readonly calling: Calling; readonly serving: Serving },
+): Promise<CallEnd> {
+  return explained(continued(offer, given, around))
+}
+
+async function continued(
   offer: Offer,
   { runId, answers }: { readonly runId: string; readonly answers: readonly Answer[] },
   { calling, serving }: { readonly calling: Calling; readonly serving: Serving },
 ): Promise<CallEnd> {
   const { shared, ...place } = serving
+  const { timeout, overrides } = shared
   for (const { id, decision, reason } of answers) {
     const verdict = decision === 'allow' ? ({ kind: 'approve' } as const) : ({ kind: 'reject', reason } as const)
-    await answerCalls(runId, verdict, { ...place, call: id })
+    await answerCalls(runId, verdict, { ...place, ...defined({ overrides }), call: id })
   }
-  const { timeout, overrides } = shared
-  const options = { ...(timeout === undefined ? {} : { timeout }), ...(overrides === undefined ? {} : { overrides }) }
-  return ended(beginResume(runId, { ...options, ...asking(calling), signal: calling.signal }, place), offer, calling)
+  const options = { ...defined({ timeout, overrides }), ...asking(calling), signal: calling.signal }
+  return ended(beginResume(runId, options, place), offer, calling)
 }
 
 /** A question is left open: the client is asked once the rest of the run has come as far as it can. */
@@ -80,6 +88,24 @@ function givenTo({ target }: Offer, input: JsonObject): Pick<RunOptions, 'vars' 
   return { vars, ...(typeof context === 'string' && context !== '' ? { stdin: context } : {}) }
 }
 
+/** What was thrown is all that the client is told: where it is and what to do are part of it then. */
+async function explained(end: Promise<CallEnd>): Promise<CallEnd> {
+  try {
+    return await end
+  } catch (error) {
+    throw isBatonError(error) ? new Error(wordsOf(error), { cause: error }) : error
+  }
+}
+
+function wordsOf(error: unknown): string {
+  const message = messageOf(error).replace(/\.$/, '')
+  if (!isBatonError(error)) return message
+  const { place, hint } = error
+  const where =
+    place?.line === undefined ? '' : ` (${[place.file, place.line, place.column].filter(Boolean).join(':')})`
+  return `${message}${where}${hint === undefined ? '' : `. ${hint}`}`
+}
+
 async function ended(run: Run, offer: Offer, { canAsk, onProgress }: Calling): Promise<CallEnd> {
   const denied: string[] = []
   for await (const event of run) {
@@ -90,7 +116,7 @@ async function ended(run: Run, offer: Offer, { canAsk, onProgress }: Calling): P
   const report = await run.result
   const { runId, approvals, stopReason } = report
   if (canAsk && stopReason === 'waiting_for_approval' && approvals.length > 0) {
-    return { kind: 'asks', runId, questions: approvals }
+    return { kind: 'asks', runId, questions: mapTexts(approvals, report.mask) as readonly ApprovalView[] }
   }
   const isError = report.exitCode !== 0
   const value = isError ? undefined : answerValue(valuesOf(report), offer)
@@ -100,7 +126,7 @@ async function ended(run: Run, offer: Offer, { canAsk, onProgress }: Calling): P
     runId,
     text: report.mask(text.filter((part) => part !== '').join('\n\n')),
     isError,
-    ...(value === undefined ? {} : { value }),
+    ...(value === undefined ? {} : { value: mapTexts(value, report.mask) as JsonObject }),
   }
 }
 
@@ -116,10 +142,9 @@ function valuesOf({ tasks }: RunReport): readonly Json[] {
 
 function errorText({ error, tasks, exitCode, runId, canResume }: RunReport): string {
   const failures = tasks.flatMap((task) => (task.status === 'failed' ? [task.error.message] : []))
-  const hint = isBatonError(error) && error.hint !== undefined ? ` ${error.hint}` : ''
-  const why = error === undefined ? failures.join('; ') : `${messageOf(error)}${hint}`
+  const why = error === undefined ? failures.join('; ') : wordsOf(error)
   const resume = canResume ? ` baton resume ${runId} continues it.` : ''
-  return `The run ended with exit code ${exitCode}: ${why}.${resume}`.replace('..', '.')
+  return `The run ended with exit code ${exitCode}: ${why.replace(/\.$/, '')}.${resume}`
 }
 
 /** The model was told already; whoever calls would otherwise not know why something was not done. */

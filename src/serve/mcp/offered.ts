@@ -6,7 +6,7 @@ import { loadTargetConfig } from '../../config/target-config.ts'
 import { viewParts } from '../../history/part-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { readTree } from '../../history/run-tree.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
@@ -49,9 +49,12 @@ export async function readOffered(files: readonly string[], serving: Serving): P
       return found
     },
     async readRun(id) {
-      const run = findRun(folder, id)
-      const summary = await readRunSummary(run)
-      if (summary === undefined || !isOffered(summary)) throw new BatonError('USAGE', `there is no run ${id}`)
+      // the beginning of an id, and `last`, are for people: they would tell of runs of other files
+      const run = runIds(folder).includes(id) ? join(folder, id) : undefined
+      const summary = run === undefined ? undefined : await readRunSummary(run)
+      if (run === undefined || summary === undefined || !isOffered(summary)) {
+        throw new BatonError('USAGE', `there is no run ${id} of what is served here`)
+      }
       const source = openFileRecords(run, { mask: noMask })
       try {
         const { root, breaks } = await readTree(source, { most: listed.parts, keepsAnswers: false })

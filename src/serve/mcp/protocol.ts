@@ -35,8 +35,8 @@ export interface Offered {
   readonly readRun: (id: string) => Promise<string>
 }
 
-/** What a client gives back with the answers of a person. It is signed, so that it names no other run. */
-type WaitingRun = { readonly runId: string; readonly ids: readonly string[] }
+/** What a client gives back with the answers of a person. It is signed, so that it names no other run, and is of one offer. */
+type WaitingRun = { readonly offer: string; readonly runId: string; readonly ids: readonly string[] }
 
 /** For how long a person may think. */
 const answerSeconds = 24 * 60 * 60
@@ -150,13 +150,15 @@ function registerOffer(server: McpServer, offer: Offer, { offered, codec }: Regi
   server.registerTool(name, config, async (given: JsonObject, context: ServerContext) => {
     const calling = callingOf(server, context)
     const waiting = context.mcpReq.requestState<WaitingRun>()
+    if (waiting !== undefined && waiting.offer !== name)
+      throw new Error(`these are answers to a call of ${waiting.offer}`)
     const end =
       waiting === undefined
         ? await offered.start(offer, given, calling)
         : await offered.answer(offer, { runId: waiting.runId, answers: answersIn(waiting, context) }, calling)
     if (end.kind === 'ended') return resultOf(end)
     const { runId, questions } = end
-    const requestState = await codec.mint({ runId, ids: questions.map(({ id }) => id) })
+    const requestState = await codec.mint({ offer: name, runId, ids: questions.map(({ id }) => id) })
     return inputRequired({ inputRequests: requestsFor(questions), requestState })
   })
 }
@@ -171,14 +173,16 @@ function resultOf({ text, value, isError, runId }: Extract<CallEnd, { readonly k
 }
 
 /** Of the client, as far as it has said what it can do. */
-function callingOf(server: McpServer, { mcpReq }: ServerContext): Calling {
+function callingOf(server: McpServer, { mcpReq, http }: ServerContext): Calling {
   // the package has no type for what it puts there
   const told = (mcpReq.envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY]
   const capabilities = told ?? server.server.getClientCapabilities()
   const progressToken = mcpReq._meta?.progressToken
+  // the older protocol keeps a request whose connection broke, and nobody could be given its answer any more
+  const gone = http?.req?.signal
   let progress = 0
   return {
-    signal: mcpReq.signal,
+    signal: gone === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, gone]),
     canAsk: isObject(capabilities) && capabilities['elicitation'] !== undefined,
     onProgress(message) {
       if (progressToken === undefined) return

@@ -1,0 +1,55 @@
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { onTestFinished } from 'vitest'
+import { listen, type Listening } from '../../src/serve/mcp/listen.ts'
+import { readOffered } from '../../src/serve/mcp/offered.ts'
+import { serveWeb } from '../../src/serve/mcp/protocol.ts'
+import { tempTree } from './temp.ts'
+
+/** Of every server here. */
+export const secret = 'a secret of this test'
+
+/** A server of ours that listens, where it works, and `BATON_HOME`. */
+export interface Served {
+  readonly listening: Listening
+  readonly home: string
+  readonly folder: string
+}
+
+export interface ServeOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** As `-c` takes them. */
+  readonly overrides?: readonly string[]
+}
+
+/** Offers files of a workspace in this process; `todo` has to be approved. */
+export async function serveFiles(
+  names: readonly string[],
+  tree: Readonly<Record<string, string>>,
+  { env = {}, overrides }: ServeOptions = {},
+): Promise<Served> {
+  const folder = tempTree({ '.git/HEAD': 'x\n', ...tree })
+  const home = tempTree({ 'config/config.toml': '[permission]\ntodo = "ask"\n' })
+  const place = { cwd: folder, home, env: { BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env } }
+  const shared = overrides === undefined ? {} : { overrides }
+  const listening = await listen(serveWeb(await readOffered(names, { ...place, shared })), { port: 0, secret })
+  onTestFinished(() => listening.close())
+  return { listening, home, folder }
+}
+
+export type Era = 'newer' | 'older'
+
+/** A client that knows the secret. */
+export async function connectTo({ listening }: Served, era: Era, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { ...options, versionNegotiation: { mode: era === 'newer' ? 'auto' : 'legacy' } },
+  )
+  const requestInit = { headers: { authorization: `Bearer ${secret}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(listening.url), { requestInit }))
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** The texts of a result. */
+export const textOf = ({ content }: { readonly content: readonly object[] }): string =>
+  content.map((part) => ('text' in part ? String(part.text) : '')).join('')

@@ -1,0 +1,110 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { login } from '../../src/mcp/auth/login.ts'
+import { openCallback } from '../../src/mcp/auth/callback.ts'
+import { openLoginStore } from '../../src/mcp/auth/login-store.ts'
+import { authorize } from '../../src/mcp/client.ts'
+import { startOAuthWorld } from '../helpers/oauth-world.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+// Servers that send people to other places than a login, and pages that come to the address where one is waited for.
+
+const never = new AbortController().signal
+
+function attempt(url: string, { headers = {}, visits = true } = {}) {
+  const home = tempTree()
+  const store = openLoginStore(url, { env: { BATON_HOME: home }, home })
+  const shown: string[] = []
+  const show = (address: URL): void => {
+    shown.push(address.href)
+    if (visits) void fetch(address).catch(() => {})
+  }
+  return { store, shown, end: login({ name: 'odd', url, headers, store, show, authorize, signal: never }) }
+}
+
+describe('a login at a server that is not honest', () => {
+  it.each([
+    'javascript:alert(1)//',
+    'file:///etc/passwd',
+    'vscode://x/y',
+    'ssh://-oProxyCommand=id/',
+    'http://login.example/authorize',
+    'http://127.0.0.1.evil.example/authorize',
+  ])('opens and shows nothing but https, or what is on this machine: %s', async (endpoint) => {
+    const world = await startOAuthWorld()
+    world.authorizationEndpoint = endpoint
+    const { store, shown, end } = attempt(world.url)
+    await expect(end).rejects.toThrow()
+    expect([shown, store.read().tokens]).toEqual([[], undefined])
+  })
+
+  it('is refused when another authorization server comes back', async () => {
+    const world = await startOAuthWorld()
+    world.issuer = 'https://other.example'
+    const { store, end } = attempt(world.url)
+    await expect(end).rejects.toMatchObject({ problem: { kind: 'invalid' } })
+    expect([world.asked.includes('code'), store.read().tokens]).toEqual([false, undefined])
+  })
+
+  it('sends headers of settings to the server, and to no authorization server elsewhere', async () => {
+    const asked: { readonly server: string; readonly path: string; readonly headers: IncomingHttpHeaders }[] = []
+    const start = async (
+      server: string,
+      answer: (path: string, base: string) => object | undefined,
+    ): Promise<string> => {
+      const listening = createServer((request, response) => {
+        const path = request.url ?? ''
+        asked.push({ server, path, headers: request.headers })
+        const value = answer(path, `http://${request.headers.host}`)
+        if (path === '/mcp') response.writeHead(401).end()
+        else if (value === undefined) response.writeHead(404).end()
+        else
+          response
+            .writeHead(path === '/register' ? 201 : 200, { 'content-type': 'application/json' })
+            .end(JSON.stringify(value))
+      })
+      await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => {
+        listening.close()
+        listening.closeAllConnections()
+      })
+      return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+    }
+    const other = await start('other', (path, base) => {
+      if (path === '/register') return { client_id: 'c', redirect_uris: ['http://127.0.0.1/callback'] }
+      if (!path.startsWith('/.well-known/oauth-authorization-server')) return undefined
+      return {
+        issuer: base,
+        authorization_endpoint: 'file:///x',
+        token_endpoint: `${base}/token`,
+        registration_endpoint: `${base}/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      }
+    })
+    const own = await start('own', (path, base) =>
+      path.startsWith('/.well-known/oauth-protected-resource')
+        ? { resource: `${base}/mcp`, authorization_servers: [other] }
+        : undefined,
+    )
+    await expect(attempt(`${own}/mcp`, { headers: { 'X-Api-Key': 'mine' } }).end).rejects.toThrow()
+    const withKey = (server: string) =>
+      asked.filter((one) => one.server === server && one.headers['x-api-key'] === 'mine')
+    expect(asked.some(({ server, path }) => server === 'other' && path === '/register')).toBe(true)
+    expect(withKey('own').length).toBeGreaterThan(0)
+    expect(withKey('other')).toEqual([])
+  })
+
+  it('waits on, whatever comes to its address', async () => {
+    const callback = await openCallback()
+    onTestFinished(callback.close)
+    const answer = callback.answer('right', never)
+    const base = callback.url.replace('/callback', '')
+    for (const path of ['//', '//[', '/callback', '/callback?state=wrong&code=x', '/callback?state=wrong&error=x']) {
+      expect([path, (await fetch(`${base}${path}`)).status]).toEqual([path, expect.toBeOneOf([400, 404])])
+    }
+    expect((await fetch(`${callback.url}?state=right&code=c`)).status).toBe(200)
+    expect((await answer).get('code')).toBe('c')
+  })
+})
