@@ -98,6 +98,7 @@ export function otherToolsIn({ services: { broughtTools = [], mcp } }: RunContex
   return {
     brought: broughtTools.map(({ name }) => name),
     servers: mcp?.servers.map(({ name }) => name) ?? [],
+    leftOut: [...(mcp?.leftOut ?? [])].map(([name, file]) => ({ file, names: [name], isChanged: false })),
   }
 }
 

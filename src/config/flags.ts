@@ -13,6 +13,8 @@ export interface Flags {
   readonly vars?: readonly string[]
   /** `--output-schema`: the name of a file as given, or the schema itself. */
   readonly outputSchema?: string | JsonObject
+  /** Names of the MCP servers of a run that is replayed: its tools are known, whatever is configured here. */
+  readonly recordedServers?: readonly string[]
 }
 
 /** Reads all `-c`: one layer each, so that later ones win and each is named as the origin of what it sets. */
@@ -57,6 +59,13 @@ export function flagLayers({ flags, cwd }: { readonly flags: Flags; readonly cwd
       ? []
       : [layerOf('flag', '--output-schema', { output: { schema: inFolder(schema, cwd) } })]),
   ]
+}
+
+/** Those servers as settings; nobody starts them. Above all others, which may say how one of the same name is reached. */
+export function recordedServerLayers({ recordedServers: names = [] }: Flags): readonly Layer[] {
+  if (names.length === 0) return []
+  const servers = Object.fromEntries(names.map((name) => [name, { command: 'the record' }]))
+  return [layerOf('flag', '--replay', { mcp_servers: servers })]
 }
 
 function inFolder(schema: string | JsonObject, cwd: string): string | JsonObject {

@@ -4,7 +4,7 @@ import { isInside, realPath } from '../base/files.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import { readConfigFiles } from './config-files.ts'
-import { environmentLayers, type Flags, flagLayers, readOverrides } from './flags.ts'
+import { environmentLayers, type Flags, flagLayers, readOverrides, recordedServerLayers } from './flags.ts'
 import { type Finding, type Issue, throwIssues, wrongValue } from './issue.ts'
 import { reserved } from './keys.ts'
 import { type Layer, mergeLayers, originsOf, placeOrigins, type SourcedValue } from './layers.ts'
@@ -79,9 +79,13 @@ export async function readLayers(options: ConfigOptions): Promise<SurroundingLay
   const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
   const isMain = options.isAgent !== true
   const overridden = isMain ? originsOf(overrides.layers).map(({ path }) => path.join('.')) : []
-  const { workspace, userFile, own, layers, issues, notes, leftOut } = await readConfigFiles({ ...options, overridden })
+  const { workspace, userFile, own, layers, issues, notes, ...found } = await readConfigFiles({
+    ...options,
+    overridden,
+  })
   const outer = environmentLayers(options.env)
-  const inner = flagLayers(options)
+  const inner = [...flagLayers(options), ...recordedServerLayers(options.flags)]
+  const leftOut = options.flags.recordedServers === undefined ? found.leftOut : []
   const forModels = overrides.layers.map(ofModels)
   const common = { workspace, userFile, own, overridden, notes, leftOut }
   const below = [defaultLayer, ...layers]

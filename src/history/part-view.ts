@@ -247,6 +247,8 @@ function describeEffect(kind: string, request: unknown): string {
       return [text('op'), ...(text('from') === '' ? [] : [text('from'), '→']), text('path')].join(' ')
     case 'http':
       return `${text('method') || 'GET'} ${text('url')}`
+    case 'mcp':
+      return [text('server'), text('tool') || text('resource') || text('prompt')].join(' ')
     default:
       return text('name') || text('path')
   }

@@ -17,5 +17,14 @@ export async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'
 export function leftProcessesText(ended: readonly LeftProcess[]): string | undefined {
   if (ended.length === 0) return undefined
   const shown = ended.map(({ pid, place }) => `process ${pid} of ${place}`)
-  return `the killed run had left ${ended.length === 1 ? 'a command' : 'commands'} running, which ${ended.length === 1 ? 'was' : 'were'} ended: ${shown.join(', ')}`
+  return `the killed run had left ${whatRan(ended)} running, which ${ended.length === 1 ? 'was' : 'were'} ended: ${shown.join(', ')}`
+}
+
+/** A server is recorded at a place of its own (src/wiring/servers.ts): no agent and no task is called `mcp`. */
+function whatRan(ended: readonly LeftProcess[]): string {
+  const isServer = ended.map(({ place }) => place.startsWith('mcp/'))
+  const [one, many] = isServer.every(Boolean)
+    ? ['an MCP server', 'MCP servers']
+    : ['a command', isServer.some(Boolean) ? 'commands and MCP servers' : 'commands']
+  return ended.length === 1 ? one : many
 }

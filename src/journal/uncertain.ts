@@ -1,4 +1,5 @@
 import { BatonError } from '../base/error.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
 import type { ChangeStates, FileChangeRecord } from '../event/effects.ts'
 import type { RunJournal } from './journal.ts'
 import type { JournalRecord, KnownEnd, UncertainChoice } from './record.ts'
@@ -99,7 +100,7 @@ export function unendedEffects(index: RunIndex, { stateOf, presentText, contentO
     } else if (repeat === 'safe') continue
     const error =
       ended?.k === 'ended' && ended.status !== 'ok' ? openError(index.source, ended.error).message : undefined
-    uncertain.push({ id, place, kind, what: callText(kind, request), ...(error !== undefined && { error }) })
+    uncertain.push({ id, place, kind, what: effectText(kind, request), ...(error !== undefined && { error }) })
   }
   return { found, uncertain }
 }
@@ -135,14 +136,22 @@ export function refuseUncertain(uncertain: readonly Uncertain[]): void {
   })
 }
 
+/** Calls of servers are named as people know them. */
+function effectText(kind: string, request: Json): string {
+  const { server, tool, input } = isJsonObject(request) ? request : {}
+  if (kind !== 'mcp' || typeof server !== 'string' || typeof tool !== 'string') return callText(kind, request)
+  return `${callText(tool, input ?? {})} of the MCP server ${server}`
+}
+
 /** What each choice leads to. */
 function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
-  const isFile = kind === 'file'
-  const ways = {
-    redo: isFile ? 'the change is made to what stands there now' : 'it is done again',
-    done: isFile ? 'what stands there now is kept' : 'it counts as done, without output',
-    fail: 'it counts as failed: who asked for it gets an error',
-  }
+  const fail = 'it counts as failed: who asked for it gets an error'
+  const ways =
+    kind === 'file'
+      ? { redo: 'the change is made to what stands there now', done: 'what stands there now is kept', fail }
+      : kind === 'mcp'
+        ? { redo: 'the tool is called again', done: 'it counts as called: what it gave is said to be unknown', fail }
+        : { redo: 'it is done again', done: 'it counts as done, without output', fail }
   const lines = Object.entries(ways).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
   return `Look, then resume with one of these for each:\n${lines.join('\n')}`
 }

@@ -18,7 +18,7 @@ import type { TargetOptions } from './target.ts'
 
 /** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
-  readonly flags: Pick<TargetOptions['flags'], 'overrides'>
+  readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers'>
 }
 
 /**
@@ -27,7 +27,7 @@ export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' |
  */
 export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
-  return { ...around, env, file, flags: { overrides: around.flags.overrides }, isAgent: true }
+  return { ...around, env, file, flags: around.flags, isAgent: true }
 }
 
 interface CallerOptions {

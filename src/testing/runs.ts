@@ -8,6 +8,8 @@ import { createEffects } from '../journal/effects.ts'
 import { isCassette } from '../journal/is-cassette.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import type { SecretMask } from '../journal/secrets.ts'
+import { serverNames } from '../run/other-tools.ts'
+import { silentServers } from '../run/recorded-servers.ts'
 import type { Target } from '../run/target.ts'
 import { startRun, type StartOptions } from '../runner.ts'
 import type { TestCase } from './load-tests.ts'
@@ -89,7 +91,7 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   const opening =
     source.kind === 'world'
       ? { runs: source.folder }
-      : { open: async (_: Target, { mask }: OpenParts) => openWithoutCassette({ mask, signal }) }
+      : { open: async (target: Target, { mask }: OpenParts) => openWithoutCassette(target, { mask, signal }) }
   const onRecord = (folder: string): void => void (record = folder)
   const report = await startRun(file, { ...options, ...opening, patienceMs, prepare, onRecord }, listener)
   return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
@@ -106,13 +108,17 @@ const whatIsDone: { readonly [kind in EffectKind]?: string } = {
   model: 'calls a model',
   http: 'sends an HTTP request',
   command: 'runs a command',
+  mcp: 'calls a tool of an MCP server',
 }
 
 /**
  * A test without a cassette: its run may read and change files, and nothing else. It fails with the first other effect,
  * even if a script catches the error.
  */
-function openWithoutCassette(options: { readonly mask: SecretMask; readonly signal: AbortSignal }): OpenedRun {
+function openWithoutCassette(
+  { settings }: Target,
+  options: { readonly mask: SecretMask; readonly signal: AbortSignal },
+): OpenedRun {
   const journal = createMemoryJournal(options)
   const live = createEffects({
     journal,
@@ -141,6 +147,10 @@ function openWithoutCassette(options: { readonly mask: SecretMask; readonly sign
     replay: {
       effects: offline(live),
       chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
+      mcp: silentServers(
+        serverNames(settings).map((name) => ({ name, isTrusted: false })),
+        () => refuse('asks an MCP server'),
+      ),
       settle(error) {
         if (refused !== undefined && !(isBatonError(error) && error.code === 'DIVERGED')) throw refused
       },

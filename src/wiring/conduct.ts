@@ -87,6 +87,8 @@ export interface RunPlan {
   readonly sources: SourceRecorder
   /** `-c` values of the process that goes on; they win. */
   readonly overrides?: readonly string[]
+  /** See `Flags`. */
+  readonly recordedServers?: readonly string[]
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
   readonly prepare?: (target: Target) => Target
@@ -214,10 +216,10 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
-  let mcp: McpServers | undefined
+  let mcp: McpServers | undefined = replay?.mcp
   try {
     // runs without servers load nothing for them
-    if (target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0) {
+    if (replay === undefined && (target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0)) {
       const { openServers } = await import('./servers.ts')
       mcp = openServers(target, { env: surroundings.env, home, journal, bus, signal: deadline.signal })
     }

@@ -16,7 +16,7 @@ import type { RunPlan, Surroundings } from './conduct.ts'
  * @throws BatonError for everything that is wrong before a run can start
  */
 export async function loadRun(
-  { invocation, sources, overrides = [], prepare }: RunPlan,
+  { invocation, sources, overrides = [], recordedServers, prepare }: RunPlan,
   { env, home, log }: Surroundings,
   builtInDir: string,
 ): Promise<Target> {
@@ -29,7 +29,11 @@ export async function loadRun(
     builtInDir,
     reads: bothReads(log, sources.reads),
     ...defined({ text, stdin }),
-    flags: { overrides: [...invocation.overrides, ...overrides], vars, ...defined({ model, outputSchema }) },
+    flags: {
+      overrides: [...invocation.overrides, ...overrides],
+      vars,
+      ...defined({ model, outputSchema, recordedServers }),
+    },
   })
   return prepare?.(loaded) ?? loaded
 }

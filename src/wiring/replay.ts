@@ -16,6 +16,7 @@ import { replayedContents } from '../journal/replayed-contents.ts'
 import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
 import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
+import { recordedServers } from '../run/recorded-servers.ts'
 import { createReplayedChooser } from '../run/replayed-chooser.ts'
 import { createScratch, type Scratch } from '../run/scratch.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
@@ -86,11 +87,13 @@ export async function replayRun(
       signal: options.signal,
       files: options.observations === 'recorded' ? { kind: 'recorded', scratch } : { kind: 'live' },
     })
+    const mcp = recordedServers(index)
     const invocation = again(opened.invocation, { ...options, file })
     const report = await conduct(
       {
         id: index.records('run.start')[0]?.run ?? '',
         invocation,
+        ...defined({ recordedServers: mcp?.servers.map(({ name }) => name) }),
         sources: createStoredSources(),
         isResumed: false,
         prepare: (target) => withoutTranscript(options.prepare?.(target) ?? target),
@@ -99,6 +102,7 @@ export async function replayRun(
           replay: {
             effects: replayed.effects,
             chooseModel: chooserFor(target, index, options),
+            mcp,
             settle: (error) => settle(replayed, error),
           },
         }),

@@ -249,6 +249,8 @@ function agentParts(
   let prices: Promise<PriceList> | undefined
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let plugins: ReturnType<typeof pluginsOf> | undefined
+  const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
+  const flags = { overrides: target.overrides, ...defined({ recordedServers }) }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
@@ -282,7 +284,7 @@ function agentParts(
     ...defined({ openedChanges: settings.changes.allow }),
     runPromptFile: async (request, context) => {
       promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) =>
-        createPromptRunner({ cwd, home, env, builtInDir, reads, flags: target }),
+        createPromptRunner({ cwd, home, env, builtInDir, reads, flags }),
       )
       return (await promptRunner)(request, context)
     },

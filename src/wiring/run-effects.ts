@@ -2,6 +2,7 @@ import type { AgentParts } from '../agent/parts.ts'
 import type { Cost, Effects } from '../event/effects.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunServices } from '../event/context.ts'
+import type { McpServers } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import type { OverlayChange } from '../event/overlay.ts'
 import type { Permission } from '../event/permission.ts'
@@ -36,6 +37,8 @@ interface PastNotices extends Pick<ResumeOptions, 'onRepeat' | 'onRecall'> {
 export interface Replay {
   readonly effects: Effects
   readonly chooseModel: AgentParts['chooseModel']
+  /** The MCP servers that the run had; undefined: none. */
+  readonly mcp: McpServers | undefined
 }
 
 export interface EffectParts {

@@ -6,6 +6,7 @@ import type { RunJournal } from '../journal/journal.ts'
 import { knownLogins } from '../mcp/auth/known-login.ts'
 import { serversOf } from '../mcp/server-of.ts'
 import { createMcpServers } from '../mcp/servers.ts'
+import { recordServers } from '../run/recorded-servers.ts'
 import { leftOutOf, originsOf, type Target } from '../run/target.ts'
 import { version } from '../version.ts'
 
@@ -36,6 +37,7 @@ export function openServers(target: Target, { env, home, journal, bus, signal }:
       if (level === 'warning') bus.send([], { type: 'warning', message: `MCP server ${server}: ${text}` })
     },
   })
+  recordServers(service.servers, journal)
   const leftOut = new Map(leftOutOf(target).flatMap(({ file, names }) => names.map((name) => [name, file] as const)))
   return leftOut.size === 0 ? service : { ...service, leftOut }
 }

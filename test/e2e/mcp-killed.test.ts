@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { baton, root } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const program = join(root, 'test/fixtures/mcp/stdio.mjs')
+
+/** Notes the process, then each line that it is sent, so that a test knows when a call has arrived. */
+const script = 'echo $$ >> "$2"; tee -a "$3" | exec "$0" "$1"'
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+it('a run that is killed in the middle of a call says what a person has to decide, and makes the call again', async () => {
+  const cwd = tempTree({
+    'slow.lua': 'return aip.mcp.call("calc", "slow", { ms = 3000 }).text\n',
+  })
+  const [pids, lines] = [join(cwd, 'pids'), join(cwd, 'lines')]
+  const args = JSON.stringify(['-c', script, process.execPath, program, pids, lines])
+  const home = tempTree({ 'config/config.toml': `[mcp_servers.calc]\ncommand = "/bin/sh"\nargs = ${args}\n` })
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, BATON_HOME: home, CI: '1' }
+  const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'slow.lua', '-y'], {
+    cwd,
+    env,
+    stdio: 'ignore',
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const hasArrived = (): boolean => existsSync(lines) && readFileSync(lines, 'utf8').includes('tools/call')
+  for (let tries = 0; tries < 1500 && !hasArrived(); tries += 1) await sleep(20)
+  child.kill('SIGKILL')
+  await exited
+
+  const asks = await baton(['resume', '--last'], { cwd, env })
+  expect(asks.code).toBe(5)
+  expect(asks.stderr).toContain('slow({"ms":3000}) of the MCP server calc at main/chunk#0: it began')
+  expect(asks.stderr).toContain('the killed run had left an MCP server running, which was ended')
+  expect(asks.stderr).toContain('=redo  the tool is called again')
+  expect(asks.stderr).toContain('=done  it counts as called: what it gave is said to be unknown')
+  const first = readFileSync(pids, 'utf8').trim().split('\n').map(Number)
+  expect(first).toHaveLength(1)
+  expect(first.filter(isRunning)).toEqual([])
+
+  const id = /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] ?? ''
+  const again = await baton(['resume', '--last', '-y', '--uncertain', `${id}=redo`], { cwd, env })
+  expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'after 3000 ms\n' })
+  expect(readFileSync(lines, 'utf8').match(/tools\/call/g)).toHaveLength(2)
+})
