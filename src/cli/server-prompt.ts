@@ -1,0 +1,93 @@
+import { BatonError } from '../base/error.ts'
+import type { McpPrompt, McpPromptMessage } from '../event/mcp.ts'
+import type { Flags } from './command-specs.ts'
+import { usageError } from './command.ts'
+import type { CommandIo } from './io.ts'
+import { openServersHere } from './servers-here.ts'
+
+const name = /^mcp:([^/]+)\/(.+)$/s
+
+/** Whether a word means a prompt of an MCP server: `mcp:SERVER/PROMPT`. */
+export function isServerPrompt(file: string | undefined): file is string {
+  return file !== undefined && name.test(file)
+}
+
+/**
+ * The text of a prompt of an MCP server, filled with `--var`. What it says is a prompt and nothing else: no front matter, no
+ * transcript. The run that begins with it records it as its text, and needs the server no more.
+ * @throws BatonError USAGE for an unknown prompt and for arguments that do not fit, MCP_FAILED
+ */
+export async function serverPrompt(
+  file: string,
+  flags: Pick<Flags<'run'>, 'chdir' | 'config' | 'var'>,
+  io: CommandIo,
+): Promise<string> {
+  const [, server = '', prompt = ''] = name.exec(file) ?? []
+  const { service } = await openServersHere(flags, io)
+  const { signal } = io
+  try {
+    const known = await service.prompts(server, signal)
+    const found = known.find((one) => one.name === prompt)
+    if (found === undefined) {
+      const names = known.map((one) => one.name).join(', ')
+      const hint = names === '' ? 'It has none.' : `Its prompts: ${names}.`
+      throw usageError(`the MCP server ${server} has no prompt "${prompt}"`, hint)
+    }
+    const messages = await service.prompt(server, prompt, valuesOf(found, flags.var), { signal })
+    return plainPrompt(conversation(messages, file))
+  } finally {
+    await service.close()
+  }
+}
+
+function valuesOf({ name: prompt, arguments: known }: McpPrompt, given: readonly string[]): Record<string, string> {
+  const values = Object.fromEntries(
+    given.map((text): readonly [string, string] => {
+      const end = text.indexOf('=')
+      if (end < 1) throw usageError(`--var takes NAME=VALUE, not "${text}"`, 'For example: --var topic=tests')
+      return [text.slice(0, end), text.slice(end + 1)]
+    }),
+  )
+  const names = known.map((one) => one.name)
+  const unknown = Object.keys(values).find((one) => !names.includes(one))
+  if (unknown !== undefined) {
+    throw usageError(`the prompt "${prompt}" takes no "${unknown}"`, `It takes ${names.join(', ') || 'nothing'}.`)
+  }
+  const missing = known.filter((one) => one.required === true && values[one.name] === undefined)
+  if (missing.length === 0) return values
+  const wanted = missing.map((one) => one.name)
+  throw usageError(
+    `the prompt "${prompt}" needs ${wanted.join(', ')}`,
+    `Add ${wanted.map((one) => `--var ${one}=…`).join(' ')}`,
+  )
+}
+
+/** Who says what is said where not all of it is the user's. */
+function conversation(messages: readonly McpPromptMessage[], file: string): string {
+  const isShared = messages.some(({ role }) => role === 'assistant')
+  return messages
+    .map((message) => {
+      const who = message.role === 'assistant' ? 'Assistant' : 'User'
+      return `${isShared ? `${who}: ` : ''}${textOf(message, file)}`
+    })
+    .join('\n\n')
+}
+
+function textOf({ content }: McpPromptMessage, file: string): string {
+  if (content.type === 'text') return content.text
+  if (content.type === 'resource' && content.resource.text !== undefined) {
+    return `${content.resource.uri}:\n\n${content.resource.text}`
+  }
+  throw notAPrompt(file, `it holds ${content.type === 'resource_link' ? 'a link' : `content of type ${content.type}`}`)
+}
+
+function notAPrompt(file: string, why: string): BatonError {
+  return new BatonError('NOT_AVAILABLE', `${file} cannot be run as a prompt: ${why}`, {
+    hint: 'Only texts can.',
+  })
+}
+
+/** Front matter that is empty, so that none of the text is; and no line that would begin a transcript. */
+function plainPrompt(text: string): string {
+  return `+++\n+++\n${text.replaceAll(/^====$/gm, ' ====')}`
+}
