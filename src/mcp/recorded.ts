@@ -1,16 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type {
-  McpPrompt,
-  McpPromptMessage,
-  McpResource,
-  McpResourceContent,
-  McpResult,
-  McpServer,
-  McpServers,
-  McpTool,
-} from '../event/mcp.ts'
+import type { McpResource, McpResourceContent, McpResult, McpServer, McpServers, McpTool } from '../event/mcp.ts'
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
 import { withQuestions } from './questions.ts'
@@ -50,13 +41,6 @@ export function listResources(server: McpServer, at: Place, context: RunContext)
   const asked = { name: 'mcp.resources', args: { server: server.name } }
   const { effects, signal } = context.services
   return effects.observeAsync(at, asked, () => live(context).resources(server.name, signal))
-}
-
-/** Its prompts, at a place of their own. */
-export function listPrompts(server: McpServer, at: Place, context: RunContext): Promise<readonly McpPrompt[]> {
-  const asked = { name: 'mcp.prompts', args: { server: server.name } }
-  const { effects, signal } = context.services
-  return effects.observeAsync(at, asked, () => live(context).prompts(server.name, signal))
 }
 
 /** Who asks a server, and at which place that is recorded. */
@@ -117,19 +101,6 @@ export function readResource(
     withQuestions({ server, at, context }, signal, (call) => live(context).read(server.name, uri, call)),
   )
 }
-
-/** Fills a prompt of a server, as one effect that may be done again. @throws BatonError MCP_FAILED, UNTRUSTED */
-export function getPrompt(
-  { server, name, values }: { readonly server: McpServer; readonly name: string; readonly values: JsonTexts },
-  { at, caller, context }: Asking,
-): Promise<readonly McpPromptMessage[]> {
-  const action = useOf(server, name, caller)
-  return reading({ server: server.name, prompt: name, values }, { at, action, context }, (signal) =>
-    withQuestions({ server, at, context }, signal, (call) => live(context).prompt(server.name, name, values, call)),
-  )
-}
-
-type JsonTexts = { readonly [name: string]: string }
 
 /** What a server is asked for, as the permission judges it. */
 function useOf({ name }: McpServer, what: string, caller: string): Action {

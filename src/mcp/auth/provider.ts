@@ -10,7 +10,7 @@ export interface RegisteredClient {
 }
 
 /** Where the authorization server sends the person back to, and how they get there. */
-export interface Redirecting {
+interface Redirecting {
   readonly url: string
   readonly open: (url: URL) => void | Promise<void>
 }
@@ -157,7 +157,7 @@ function withScope(url: URL, more = ''): URL {
 }
 
 /** The error of a server that wants a login where nobody can log in. */
-export function loginNeeded(name: string): BatonError {
+function loginNeeded(name: string): BatonError {
   return new BatonError('KEY_MISSING', `the MCP server ${name} wants a login`, {
     hint: `Log in with: baton mcp login ${name}`,
   })
