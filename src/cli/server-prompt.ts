@@ -7,9 +7,15 @@ import { openServersHere } from './servers-here.ts'
 
 const name = /^mcp:([^/]+)\/(.+)$/s
 
-/** Whether a word means a prompt of an MCP server: `mcp:SERVER/PROMPT`. */
-export function isServerPrompt(file: string | undefined): file is string {
-  return file !== undefined && name.test(file)
+/** What `baton run mcp:SERVER/PROMPT` is as `-p TEXT`. @throws BatonError as `serverPrompt` does */
+export async function asText(file: string, flags: Flags<'run'>, io: CommandIo): Promise<Flags<'run'>> {
+  if (!name.test(file)) {
+    throw usageError(`${file} names no prompt`, 'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists them.')
+  }
+  if (flags.prompt !== undefined) {
+    throw usageError('-p and a prompt of a server cannot be combined', 'Leave one of them out.')
+  }
+  return { ...flags, file: undefined, prompt: await serverPrompt(file, flags, io), var: [] }
 }
 
 /**
@@ -17,7 +23,7 @@ export function isServerPrompt(file: string | undefined): file is string {
  * transcript. The run that begins with it records it as its text, and needs the server no more.
  * @throws BatonError USAGE for an unknown prompt and for arguments that do not fit, MCP_FAILED
  */
-export async function serverPrompt(
+async function serverPrompt(
   file: string,
   flags: Pick<Flags<'run'>, 'chdir' | 'config' | 'var'>,
   io: CommandIo,

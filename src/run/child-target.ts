@@ -27,7 +27,9 @@ export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' |
  */
 export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
-  return { ...around, env, file, flags: around.flags, isAgent: true }
+  // what whoever runs it may have besides is for the file that was started
+  const { overrides, recordedServers } = around.flags
+  return { ...around, env, file, flags: { overrides, ...defined({ recordedServers }) }, isAgent: true }
 }
 
 interface CallerOptions {

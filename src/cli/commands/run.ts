@@ -26,7 +26,8 @@ export async function runCommand(flags: Flags<'run'>, io: CommandIo): Promise<nu
   const { cwd } = around
   // an invalid --output is refused before standard input is read
   openResult(flags, { ...io, cwd })
-  if (flags.file?.startsWith('mcp:') === true) return runServerPrompt(flags.file, flags, io)
+  if (flags.file?.startsWith('mcp:') === true)
+    return runCommand(await (await import('../server-prompt.ts')).asText(flags.file, flags, io), io)
   const source = await promptSource(flags, io)
   if (flags.open && !openInEditor(resolve(cwd, source.file), around)) {
     io.err('no editor is configured: set VISUAL or EDITOR\n')
@@ -36,17 +37,6 @@ export async function runCommand(flags: Flags<'run'>, io: CommandIo): Promise<nu
   if (!flags.watch) return (await runTrusted(run, io)).exitCode
   const { watchCommand } = await import('./watch.ts')
   return watchCommand(flags, io, (watched, runIo) => runOnce({ ...run, ...watched }, runIo))
-}
-
-/** Runs a prompt of an MCP server as the text of `-p`. */
-async function runServerPrompt(file: string, flags: Flags<'run'>, io: CommandIo): Promise<number> {
-  const { isServerPrompt, serverPrompt } = await import('../server-prompt.ts')
-  if (!isServerPrompt(file))
-    throw usageError(`${file} names no prompt`, 'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists them.')
-  if (flags.prompt !== undefined)
-    throw usageError('-p and a prompt of a server cannot be combined', 'Leave one of them out.')
-  const prompt = await serverPrompt(file, flags, io)
-  return runCommand({ ...flags, file: undefined, prompt, var: [] }, io)
 }
 
 interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' | 'onRecord'> {
