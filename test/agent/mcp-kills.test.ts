@@ -122,7 +122,7 @@ it.each([
       expect(adds(world.reached), `killed after ${lives} records`).toEqual(all)
       uncertain += world.asked.length
       for (const { kind, what } of world.asked) {
-        expect([kind, what]).toEqual(['mcp', expect.stringMatching(/"server":"ledger".*"tool":"add"/)])
+        expect([kind, what]).toEqual(['mcp', expect.stringMatching(/^add\(.*\) of the MCP server ledger$/)])
       }
     }
     // each of them was in flight at one of all records, and what only reads is never asked about
