@@ -198,6 +198,7 @@ interface HeartOptions {
 /** Shows other machines and containers that a writer is alive while it waits, and notices when its file is deleted. */
 function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) {
   let isOpen = false
+  let isEnded = false
   let descriptor: number | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -220,6 +221,8 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
   }
 
   function begin(): void {
+    // what is written as the journal is closed opens its file, and would start a heart that nobody ends
+    if (isEnded) return
     isOpen = true
     timer ??= setInterval(beat, beatMs).unref()
   }
@@ -240,6 +243,7 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
       }
     },
     end() {
+      isEnded = true
       clearInterval(timer)
       const beaten = descriptor
       descriptor = undefined

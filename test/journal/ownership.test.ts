@@ -73,6 +73,15 @@ describe('a run of a process that cannot be seen from here', () => {
     expect(acts).toEqual([])
   })
 
+  it('beats no more once the journal is closed, also where its file was only made then', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const journal = await openRun({ folder: newRunFolder(), now })
+    journal.note({ k: 'use', p: 'x', path: 'a', hash: 'b' })
+    await journal.close()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('gives signs of life while it waits, which end with it', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
