@@ -1,6 +1,7 @@
-import { durationText, startLimit } from '../base/clock.ts'
+import { durationText } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { BatonError, stopsRun } from '../base/error.ts'
+import { startPausableLimit } from '../base/pausable-limit.ts'
 import { type RunContext, withServices } from '../event/context.ts'
 
 /** How long an agent may take, and who says so. */
@@ -34,7 +35,7 @@ export async function withTimeLimit<T>(
   if (limit === undefined) return work(context)
   const { signal, asking: outer } = context.services
   const own = new AbortController()
-  const time = startStoppable(limit.ms, () => own.abort(passed(limit)))
+  const time = startPausableLimit(limit.ms, () => own.abort(passed(limit)))
   const asking = <R>(ask: () => Promise<R>): Promise<R> =>
     time.without(() => (outer === undefined ? ask() : outer(ask)))
   try {
@@ -53,35 +54,4 @@ function passed({ ms, whose, isUsual }: TimeLimit): BatonError {
   return new BatonError('LIMIT', `${whose} took longer than ${what}, ${durationText(ms)}`, {
     hint: `Raise ${isUsual ? 'it' : 'timeout'} if that is needed. A run that is resumed gives it the whole time again.`,
   })
-}
-
-/** A time limit that stands still while something is done that does not count. */
-function startStoppable(ms: number, onEnd: () => void) {
-  let left = ms
-  let others = 0
-  let since = performance.now()
-  let stop = startLimit(left, onEnd)
-  return {
-    async without<T>(work: () => Promise<T>): Promise<T> {
-      if (others === 0) {
-        stop()
-        left = Math.max(0, left - (performance.now() - since))
-      }
-      others += 1
-      try {
-        return await work()
-      } finally {
-        others -= 1
-        if (others === 0) {
-          since = performance.now()
-          stop = startLimit(left, onEnd)
-        }
-      }
-    },
-    end(): void {
-      // nothing starts it again
-      others = Infinity
-      stop()
-    },
-  }
 }

@@ -1,6 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { platform } from 'node:os'
 import { delimiter, resolve } from 'node:path'
+import { isProgram } from './program.ts'
 
 export interface Program {
   /** A path, or a name that is looked up in `PATH`. */
@@ -35,15 +36,6 @@ export function canBeStarted({ command, cwd, environment }: Omit<Program, 'args'
   if (command.includes('/')) return isProgram(resolve(cwd, command))
   const { PATH = '/usr/local/bin:/bin:/usr/bin' } = environment
   return PATH.split(delimiter).some((folder) => isProgram(resolve(cwd, folder, command)))
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 function isFolder(path: string): boolean {

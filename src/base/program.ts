@@ -15,7 +15,8 @@ export function findProgram(
   return undefined
 }
 
-function isProgram(path: string): boolean {
+/** Whether a path, absolute, is a file that can be executed. */
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()

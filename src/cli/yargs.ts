@@ -133,7 +133,9 @@ function unknownText(names: readonly string[]): string {
 }
 
 function usageHint(args: readonly string[], message: string): string {
-  const command = commandTable.find(({ name }) => args.includes(name))
+  // an action, or a value, may be named like another command
+  const first = args.find((arg) => commandTable.some(({ name }) => name === arg))
+  const command = commandTable.find(({ name }) => name === first)
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
   const meant = meantWord(args, { command, message })
   return meant === undefined ? help : `Did you mean ${meant}? ${help}`

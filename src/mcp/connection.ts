@@ -1,9 +1,8 @@
 import type {
   McpAbout,
-  McpAnswer,
+  McpCall,
   McpPrompt,
   McpPromptMessage,
-  McpQuestion,
   McpResource,
   McpResourceContent,
   McpResult,
@@ -22,14 +21,7 @@ export interface Listed<Item> {
 }
 
 /** What whoever calls is told and asked meanwhile. Without `onQuestion` questions are declined. */
-export interface Asker {
-  readonly onProgress?: (progress: {
-    readonly done: number
-    readonly total?: number
-    readonly message?: string
-  }) => void
-  readonly onQuestion?: (question: McpQuestion, signal: AbortSignal) => Promise<McpAnswer>
-}
+export type Asker = Pick<McpCall, 'onProgress' | 'onQuestion'>
 
 /**
  * One connection to a server that answers. Nothing is kept, limited in time or repeated here. All reject with ConnectionFailure,

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { manyListeners, unlessAborted } from '../base/concurrency.ts'
 import { BatonError, messageOf } from '../base/error.ts'
+import { startPausableLimit } from '../base/pausable-limit.ts'
 import type { McpAbout, McpCall, McpPrompt, McpResource, McpServer, McpTool, McpTransport } from '../event/mcp.ts'
 import { createMask } from '../journal/secrets.ts'
 import type { McpAuthProvider } from './client.ts'
@@ -12,7 +13,6 @@ import {
   type Listed,
   type ListName,
 } from './connection.ts'
-import { createPausableLimit } from './pausable-limit.ts'
 import { mcpError } from './problems.ts'
 
 /** What connections are made with. */
@@ -162,7 +162,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   ): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       const connection = await connected(call.signal)
-      const limit = createPausableLimit(server.toolMs, call.signal)
+      const limit = stoppingLimit(server.toolMs, call.signal)
       try {
         const result = await work(connection, askerOf(call, limit.without), limit.signal)
         failures = 0
@@ -181,7 +181,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   }
 
   function listFrom(connection: Connection, name: ListName): Promise<Listed<unknown>> {
-    const limit = createPausableLimit(server.startMs, stop.signal)
+    const limit = stoppingLimit(server.startMs, stop.signal)
     const listed: Promise<Listed<unknown>> = connection[name](limit.signal)
     return listed
       .catch((error: unknown) => {
@@ -239,4 +239,14 @@ function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: strin
     [`${name}#1`, value.replace(/^\w+ /, '')],
   ])
   return createMask(env, { values: Object.fromEntries(values) as Record<string, string> }).hide
+}
+
+/** A limit whose signal is aborted when the time is over, and with the signal it was made with. */
+function stoppingLimit(ms: number, signal: AbortSignal) {
+  const late = new AbortController()
+  return {
+    ...startPausableLimit(ms, () => late.abort()),
+    signal: manyListeners(AbortSignal.any([signal, late.signal])),
+    isOver: () => late.signal.aborted,
+  }
 }
