@@ -24,6 +24,10 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
   if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {
     return `permission denied: the line holds ${subject.doubt}, and no pattern allows that; leave it out, or let a person be asked`
   }
+  const ignored = decidingRule((lists[index] ?? []).map(trusted), action, workspace)
+  if (ignored?.effect === 'allow') {
+    return `permission denied: ${ignored.origin} allows it, which counts only once that file is trusted (baton trust)`
+  }
   const patterns = patternsFor(action, { lists, workspace })
   // a rule of a file of the folder stands above those of the user's file
   const [shown, ...others] =
@@ -34,6 +38,12 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
   return rule?.tightens === undefined
     ? `permission denied; to allow it set [permission] ${all}`
     : `permission denied by ${rule.origin}; to allow it use ${all}`
+}
+
+/** A rule as it would count if the file that it came with were trusted. */
+function trusted(rule: ToolRule): ToolRule {
+  const { tightens, ...kept } = rule
+  return tightens === undefined ? rule : kept
 }
 
 /** Paths of the rules that would allow a call, as narrow as makes sense: `['bash', 'npm test*']`. */

@@ -37,6 +37,15 @@ it.each<readonly [tool: string, subject: ToolSubject | undefined, rule: string]>
   expect(told(tool, subject)).toBe(`permission denied; to allow it set [permission] ${rule}`)
 })
 
+it('a rule that allows the call and came with a folder that is not trusted is named: to write it again would not help', () => {
+  const given = { ...asks('bash', { origin: 'ask.md:6', tightens: 'ask.md' }), effect: 'allow' } as const
+  expect(told('bash', commandSubject('make'), [asks('*'), given])).toBe(
+    'permission denied: ask.md:6 allows it, which counts only once that file is trusted (baton trust)',
+  )
+  const other = { ...given, pattern: 'npm *' }
+  expect(told('bash', commandSubject('make'), [asks('*'), other])).toContain('bash.make = "allow"')
+})
+
 it('of a line only the commands that are not allowed yet are named', () => {
   const rules = [asks('*'), { tool: 'bash', pattern: 'cd *', effect: 'allow', origin: 'mine:1' } as const]
   expect(told('bash', commandSubject('cd x && npm test'), rules)).toBe(
