@@ -171,6 +171,11 @@ describe('architecture', () => {
     expect([...users].filter(([, seen]) => seen.size > 1)).toEqual([])
   })
 
+  it('knows the package of the protocol for clients in one folder', () => {
+    const users = files.filter((file) => importsOf(file).some((name) => /(?:^|\/)sdk\.ts$/.test(name)))
+    expect([...new Set(users.map((file) => dirname(file)))]).toEqual(['mcp/wire'])
+  })
+
   it('reads the process only at its edge', () => {
     const edge = new Set(['main.ts', 'process.ts', 'index.ts'])
     const users = files.filter((file) =>

@@ -4,7 +4,7 @@ import { BatonError, messageOf } from '../base/error.ts'
 import { startPausableLimit } from '../base/pausable-limit.ts'
 import type { McpAbout, McpCall, McpPrompt, McpResource, McpServer, McpTool, McpTransport } from '../event/mcp.ts'
 import { createMask } from '../journal/secrets.ts'
-import type { McpAuthProvider } from './client.ts'
+import type { McpAuthProvider } from './wire/wire.ts'
 import {
   type Asker,
   type Connection,

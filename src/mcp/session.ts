@@ -3,7 +3,8 @@ import { startLimit } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { defined, isObject } from '../base/json.ts'
 import type { McpTransport } from '../event/mcp.ts'
-import { type Channel, type Handlers, type McpAuthProvider, openChannel, openHttp, type Wire } from './client.ts'
+import { openChannel, openHttp } from './wire/open.ts'
+import type { Channel, Handlers, McpAuthProvider, Wire } from './wire/wire.ts'
 import {
   type Asker,
   type Connection,

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { login } from '../../src/mcp/auth/login.ts'
 import { openCallback } from '../../src/mcp/auth/callback.ts'
 import { openLoginStore } from '../../src/mcp/auth/login-store.ts'
-import { authorize } from '../../src/mcp/client.ts'
+import { authorize } from '../../src/mcp/wire/login.ts'
 import { startOAuthWorld } from '../helpers/oauth-world.ts'
 import { tempTree } from '../helpers/temp.ts'
 

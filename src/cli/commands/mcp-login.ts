@@ -17,7 +17,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
   const { url, headers } = transport
   const [{ login }, { authorize, mostLoginBytes }, { mcpError }] = await Promise.all([
     import('../../mcp/auth/login.ts'),
-    import('../../mcp/client.ts'),
+    import('../../mcp/wire/login.ts'),
     import('../../mcp/problems.ts'),
   ])
   const end = await login({

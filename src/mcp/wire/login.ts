@@ -1,0 +1,61 @@
+import { longestTimer } from '../../base/clock.ts'
+import { manyListeners } from '../../base/concurrency.ts'
+import { messageOf } from '../../base/error.ts'
+import { createBoundedFetch } from '../bounded-fetch.ts'
+import { type Authorizing, ConnectionFailure } from '../connection.ts'
+import { keepHeaders } from '../own-headers.ts'
+import { failureOf, hasCause, ownError } from './failures.ts'
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from './sdk.ts'
+import type { McpAuthProvider } from './wire.ts'
+
+/**
+ * Logs in at a server: `provider` sends the person to the authorization server, and keeps what comes of it. `not_needed`: the
+ * server answers without. Rejects with ConnectionFailure, and with what the provider throws.
+ */
+export async function authorize({
+  url,
+  headers,
+  provider,
+  answer,
+  signal,
+}: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
+  const bounded = createBoundedFetch(mostLoginBytes)
+  const address = new URL(url)
+  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const transport = new StreamableHTTPClientTransport(address, {
+    requestInit: { headers },
+    fetch,
+    authProvider: provider,
+  })
+  const client = new Client({ name: 'baton', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const sent = { signal: manyListeners(signal), timeout: longestTimer }
+
+  async function isLoginNeeded(): Promise<boolean> {
+    try {
+      await client.connect(transport, sent)
+      await client.listTools(undefined, sent)
+      return false
+    } catch (error) {
+      signal.throwIfAborted()
+      if (hasCause(error, (cause) => UnauthorizedError.isInstance(cause))) return true
+      throw ownError(error) ?? failureOf(error)
+    } finally {
+      await client.close().catch(() => {})
+    }
+  }
+
+  try {
+    if (!(await isLoginNeeded())) return 'not_needed'
+    await transport.finishAuth(await answer())
+    return 'done'
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof ConnectionFailure) throw error
+    throw ownError(error) ?? new ConnectionFailure({ kind: 'invalid', reason: messageOf(error) }, error)
+  } finally {
+    await bounded.close()
+  }
+}
+
+/** Of what a login exchanges. */
+export const mostLoginBytes = 1024 ** 2

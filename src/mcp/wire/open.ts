@@ -1,0 +1,130 @@
+import { longestTimer } from '../../base/clock.ts'
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { defined } from '../../base/json.ts'
+import type { McpTransport } from '../../event/mcp.ts'
+import { createBoundedFetch } from '../bounded-fetch.ts'
+import { keepHeaders } from '../own-headers.ts'
+import { causeText, failureOf, statusOf } from './failures.ts'
+import { newClient } from './client.ts'
+import { wireOf } from './requests.ts'
+import {
+  type Client,
+  ProtocolError,
+  SSEClientTransport,
+  SseError,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from './sdk.ts'
+import { answering, createHub } from './transports.ts'
+import type { Channel, Handlers, McpAuthProvider, Wire } from './wire.ts'
+
+/**
+ * Shakes hands over one channel. Everybody answers the older handshake, or with an error: waiting for that needs no guess of how
+ * long a server may take that ignores what it does not know, and some end when they get anything else first. Rejects with
+ * ConnectionFailure, and with the reason of the signal.
+ */
+export async function openChannel(channel: Channel, handlers: Handlers, signal: AbortSignal): Promise<Wire> {
+  const hub = createHub(channel)
+  try {
+    return wireOf(await attempt('legacy', hub.transport(), handlers, signal), handlers)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!ProtocolError.isInstance(error)) throw failureOf(error)
+    const client = await attempt('auto', hub.transport(), handlers, signal).catch(() => {
+      signal.throwIfAborted()
+      throw failureOf(error)
+    })
+    return wireOf(client, handlers)
+  }
+}
+
+type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
+
+/**
+ * Connects over HTTP: with the newer protocol, else with the older one, else with the older form of events, unless the form was
+ * named. Rejects with ConnectionFailure, and with the reason of the signal.
+ */
+export async function openHttp(
+  { kind, url, headers, isNamed }: HttpTransport,
+  { maxBytes, authProvider }: { readonly maxBytes: number; readonly authProvider: McpAuthProvider | undefined },
+  handlers: Handlers,
+  signal: AbortSignal,
+): Promise<Wire> {
+  const bounded = createBoundedFetch(maxBytes)
+  const address = new URL(url)
+  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const given = { requestInit: { headers }, fetch, ...defined({ authProvider }) }
+
+  async function streamable(mode: 'auto' | 'legacy'): Promise<Wire> {
+    const transport = new StreamableHTTPClientTransport(address, given)
+    const client = await attempt(mode, answering(transport, bounded.wasTooLarge), handlers, signal)
+    return wireOf(client, handlers, async () => {
+      await atMost(leaveMs, transport.terminateSession()).catch(() => {})
+      await client.close()
+      await bounded.close()
+    })
+  }
+
+  async function events(): Promise<Wire> {
+    const transport = new SSEClientTransport(address, given)
+    const client = await attempt('legacy', transport, handlers, signal, (error) => {
+      // it connects again by itself, to a server that knows nothing of us
+      if (!SseError.isInstance(error)) return
+      handlers.onBroken({ kind: 'unreachable', reason: 'the stream of its events broke' })
+    })
+    return wireOf(client, handlers, async () => {
+      await client.close()
+      await bounded.close()
+    })
+  }
+
+  async function whatItKnows(): Promise<Wire> {
+    if (kind === 'sse') return events()
+    try {
+      return await streamable('auto')
+    } catch (error) {
+      signal.throwIfAborted()
+      const status = statusOf(error)
+      // some fail at a request that they do not know
+      if (status !== undefined && status >= 500) return streamable('legacy')
+      if (isNamed || status === undefined || ![400, 404, 405].includes(status)) throw error
+      return events().catch(() => {
+        throw error
+      })
+    }
+  }
+
+  try {
+    return await whatItKnows()
+  } catch (error) {
+    await bounded.close()
+    signal.throwIfAborted()
+    throw failureOf(error)
+  }
+}
+
+/** How long a server has to hear that its session is over. */
+const leaveMs = 1_000
+
+/** Nothing is left of the transport when it rejects. */
+async function attempt(
+  mode: 'legacy' | 'auto',
+  transport: Transport,
+  handlers: Handlers,
+  signal: AbortSignal,
+  onError: (error: Error) => void = () => {},
+): Promise<Client> {
+  const client = newClient(mode, handlers)
+  try {
+    await unlessAborted(client.connect(transport, { timeout: longestTimer }), signal)
+    client.onerror = (error) => {
+      onError(error)
+      handlers.onLog(`error: ${causeText(error)}`)
+    }
+    return client
+  } catch (error) {
+    await client.close().catch(() => {})
+    await transport.close().catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,64 @@
+import { defined } from '../../base/json.ts'
+import { brokenStream, tooLarge } from './failures.ts'
+import type { JSONRPCMessage, StreamableHTTPClientTransport, Transport } from './sdk.ts'
+import type { Channel } from './wire.ts'
+
+/** What the messages of a process come in through, whichever client listens. */
+export function createHub({ pid, send, listen }: Channel): { readonly transport: () => Transport } {
+  let current: Transport | undefined
+  listen({
+    onMessage: (message) => current?.onmessage?.(message as unknown as JSONRPCMessage),
+    onEnd: () => current?.onclose?.(),
+  })
+  return {
+    transport(): Transport {
+      const made: Transport & { readonly pid: number; readonly stderr: null } = {
+        // by these it is known as one that has one channel for everything
+        pid,
+        stderr: null,
+        start: async () => void (current = made),
+        send: async (message) => send(message),
+        close: async () => made.onclose?.(),
+      }
+      return made
+    },
+  }
+}
+
+/**
+ * The same transport, where a request whose stream ends without an answer is answered with an error: it would be waited for until
+ * its time is over.
+ */
+export function answering(inner: StreamableHTTPClientTransport, wasTooLarge: () => boolean): Transport {
+  const open = new Set<unknown>()
+  const outer: Transport = {
+    hasPerRequestStream: true,
+    get sessionId() {
+      return inner.sessionId
+    },
+    async start() {
+      inner.onclose = () => outer.onclose?.()
+      inner.onerror = (error) => outer.onerror?.(error)
+      inner.onmessage = (message) => {
+        if (!('method' in message)) open.delete(message.id)
+        outer.onmessage?.(message)
+      }
+      await inner.start()
+    },
+    async send(message, options) {
+      if (!('method' in message) || !('id' in message)) return inner.send(message, defined(options ?? {}))
+      const { id } = message
+      open.add(id)
+      const onRequestStreamEnd = (): void => {
+        options?.onRequestStreamEnd?.()
+        if (!open.delete(id)) return
+        const code = wasTooLarge() ? tooLarge : brokenStream
+        outer.onmessage?.({ jsonrpc: '2.0', id, error: { code, message: 'the connection broke' } })
+      }
+      await inner.send(message, { ...defined(options ?? {}), onRequestStreamEnd })
+    },
+    close: () => inner.close(),
+    setProtocolVersion: (given) => inner.setProtocolVersion(given),
+  }
+  return outer
+}
