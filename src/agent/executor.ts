@@ -26,6 +26,7 @@ import { givenOptions, mergeOptions } from './options.ts'
 import { ownIssues } from './own-issues.ts'
 import { readOwnOptions } from './own-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
+import { runCommandAgent } from './command/run.ts'
 import { createSectionRunner } from './script-run.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 
@@ -84,8 +85,12 @@ async function runFile(
   given.services.sources.execute(agent.file, { at: given.scope.at, text: agent.text })
   const context = await holdToPack(agent, parts, given)
   if (request.kind === 'script') return runScript(request, parts, context)
+  const { agent: answering } = request
   const values = request.inputs.map(({ value }) => value)
-  return parts.runPromptFile(request, descend(agent, values, context))
+  const inner = descend(answering, values, context)
+  return answering.kind === 'command'
+    ? runCommandAgent({ ...request, agent: answering }, inner)
+    : parts.runPromptFile({ ...request, agent: answering }, inner)
 }
 
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<ScriptResult> {

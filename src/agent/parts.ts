@@ -1,6 +1,6 @@
 import type { Pool } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { PromptRequest, PromptResult } from '../event/agent.ts'
+import type { CommandAgent, PromptAgent, PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { PackInRoot } from '../pack/pack-status.ts'
 import type { LeftOutServers } from '../config/left-out-servers.ts'
@@ -38,6 +38,9 @@ interface SettingWarning {
 /** `isInstalled`: for an agent of a pack that came from an archive, git or a URL. */
 export type LoadScripts = (agent: { readonly isInstalled: boolean }) => Promise<ScriptHost>
 
+/** A command line that settings define as an agent. */
+export type DefinedCommand = CommandAgent & { readonly builtIn: false }
+
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
 export interface AgentParts {
   /** Agent runs of older epochs of a resumed run: their numbers are taken. */
@@ -68,7 +71,7 @@ export interface AgentParts {
   readonly servers?: readonly string[]
   /** MCP servers that are not used, because their file is not trusted; left out: none. */
   readonly leftOut?: readonly LeftOutServers[]
-  readonly findAgent: (name: string, baseDir: string) => AgentFile
+  readonly findAgent: (name: string, baseDir: string) => AgentFile | DefinedCommand
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog
   /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */
@@ -76,7 +79,7 @@ export interface AgentParts {
   /** Globs from the workspace: `[changes] allow` of the user, which opens what packs are kept from. */
   readonly openedChanges?: readonly string[]
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
-  readonly runPromptFile: (request: PromptRequest, context: RunContext) => Promise<PromptResult>
+  readonly runPromptFile: (request: PromptRequest<PromptAgent>, context: RunContext) => Promise<PromptResult>
 }
 
 /** What script agents need besides: made once for each run. */

@@ -40,6 +40,39 @@ export interface PromptAgent {
   readonly text: string
 }
 
+/** A command line that answers a prompt with text, as `[agents.NAME] command` defines it (R266, R279, R280). */
+export interface CommandAgent {
+  readonly kind: 'command'
+  /** As the caller named it. */
+  readonly name: string
+  /** Absolute path of the file that defines it. */
+  readonly file: string
+  /** The definition as JSON: two agents with the same text do the same. */
+  readonly text: string
+  readonly line: CommandLine
+}
+
+/** What is started for a command agent. Plain JSON. */
+export type CommandLine = {
+  /** The command line whose flags and output are known; left out: standard output is the answer. */
+  readonly preset?: CommandPreset
+  /** A name on PATH, or a path from the workspace. */
+  readonly command: string
+  /** `{prompt}` and `{model}` in them are replaced; without `{prompt}` in any of them the prompt is written to standard input. */
+  readonly args: readonly string[]
+  /** Added to the environment of the program; `${NAME}` in a value is a variable of ours. */
+  readonly env: { readonly [name: string]: string }
+  /** A prompt of more bytes than this is written to standard input, with `{prompt}` left out. */
+  readonly stdinOver: number
+  readonly model?: string
+}
+
+export const commandPresets = ['claude', 'codex', 'gemini', 'opencode'] as const
+export type CommandPreset = (typeof commandPresets)[number]
+
+/** An agent that answers with text. */
+export type TextAgent = PromptAgent | CommandAgent
+
 /** What a prompt file is given by its caller. */
 export interface PromptInput {
   /** For its template and its own sub-agents. */
@@ -142,10 +175,10 @@ export interface ScriptRequest {
   readonly onOutput?: (output: Json, index: number) => void
 }
 
-export interface PromptRequest {
+export interface PromptRequest<Agent extends TextAgent = TextAgent> {
   readonly kind: 'prompt'
-  readonly agent: PromptAgent
-  /** One run of the file for each. */
+  readonly agent: Agent
+  /** One run of the agent for each. */
   readonly inputs: readonly PromptInput[]
   /** Settings of the caller, merged over the file's own. */
   readonly options: JsonObject
@@ -183,7 +216,7 @@ export type ScriptResult =
       readonly afterAll: Json | undefined
     }
 
-/** How a prompt file ended that was run as an agent. */
+/** How an agent ended that answers with text. */
 export type PromptResult =
   | {
       readonly kind: 'prompt'

@@ -145,7 +145,7 @@ const events = {
   'step.suspended': { id: text, error },
   /** One item of a step has ended; the place is that of the step. */
   'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
-  'agent.started': { name: text, kind: oneOf('aip', 'lua', 'prompt', 'llm'), input: optional(anything) },
+  'agent.started': { name: text, kind: oneOf('aip', 'lua', 'prompt', 'llm', 'command'), input: optional(anything) },
   'agent.completed': { name: text, stop_reason: text, output: optional(anything) },
   'agent.failed': { name: text, error },
   'agent.suspended': { name: text, error },

@@ -63,6 +63,7 @@ async function planStep(call: StepCall, planner: Planner, context: RunContext) {
   const input = chainInput({ stage, config, state, previous: [], next, promptDir, redoCount: 0, extra })
   const { options: given } = config
   const step = { at, name: config.name, enabled: true, entry: entryOf(config), runs: 1, decided_by: drift.by }
+  if (agent.kind === 'command') throw new Error('command lines are not planned')
   if (agent.kind !== 'prompt') {
     const options = { inherited: context.scope.options, given }
     const planned = await planScript({ agent, inputs: [input], options, drift, at }, planner, context)

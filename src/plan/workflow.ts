@@ -177,6 +177,7 @@ async function planNamed(
     const { plan, answer } = await planChild({ agent, given, options, drift }, planner, context)
     return { plan, asks: plan.asks, decides: [], tokens: answer }
   }
+  if (agent.kind === 'command') throw new Error('command lines are not planned')
   const layers = { inherited: context.scope.options, given: options }
   const plan = await planScript({ agent, inputs: [''], options: layers, drift, at }, planner, context)
   return { plan, asks: plan.asks, decides: ['what it gives', ...plan.decides], tokens: null }

@@ -9,12 +9,12 @@ import { mergeLayers } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type {
-  PromptAgent,
   PromptRequest,
   PromptResult,
   ScriptAgent,
   ScriptRequest,
   ScriptResult,
+  TextAgent,
 } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import type { Spent } from '../event/meter.ts'
@@ -196,7 +196,7 @@ function describeAnswer(value: Json): string {
 
 export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files'> {
   /** What `agent` of the front matter names. */
-  readonly agent: ScriptAgent | PromptAgent
+  readonly agent: ScriptAgent | TextAgent
   readonly spec: RunSpec
   /** The values of its `[input]` variables. */
   readonly vars?: JsonObject | undefined

@@ -59,7 +59,7 @@ async function loadChild(
 }
 
 async function runChildPrompt(
-  { agent, inputs, options }: PromptRequest,
+  { agent, inputs, options }: PromptRequest<PromptAgent>,
   loaded: PromptTarget,
   context: RunContext,
 ): Promise<PromptResult> {

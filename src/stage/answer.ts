@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { editDistance } from '../base/suggest.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
-import type { PromptAgent, PromptResult, ScriptAgent } from '../event/agent.ts'
+import type { PromptResult, ScriptAgent, TextAgent } from '../event/agent.ts'
 
 /** What a sub-agent returned, checked. Fields that were not returned are absent (R238 to R246). */
 export interface ChainAnswer {
@@ -199,10 +199,10 @@ export async function readTextAnswer(
  * Refuses `as` for an agent that answers no text.
  * @throws BatonError CONFIG_INVALID naming the entry
  */
-export function checkAs({ name, as, index }: AgentConfig, { kind }: ScriptAgent | PromptAgent): void {
-  if (as === undefined || kind === 'prompt') return
+export function checkAs({ name, as, index }: AgentConfig, { kind }: ScriptAgent | TextAgent): void {
+  if (as === undefined || kind === 'prompt' || kind === 'command') return
   throw new BatonError('CONFIG_INVALID', `sub_agents[${index}]: as = "${as}", but "${name}" does not answer text`, {
-    hint: 'Remove as: a script says by the fields it returns what changes. as is for prompt files.',
+    hint: 'Remove as: a script says by the fields it returns what changes. as is for prompt files and command lines.',
   })
 }
 

@@ -4,7 +4,7 @@ import { chainPromptInput } from '../agent/prompt-input.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
-import type { PromptAgent, ScriptAgent } from '../event/agent.ts'
+import type { ScriptAgent, TextAgent } from '../event/agent.ts'
 import { below, emit, type Limits, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { withoutLimits } from '../event/limits.ts'
@@ -29,7 +29,7 @@ export interface ChainCall {
 }
 
 /** An agent of a chain with the way its answers are merged when its entry does not say; left out: `replace`. */
-export type ChainAgent = (ScriptAgent | PromptAgent) & { readonly builtIn: boolean; readonly merge?: Merge }
+export type ChainAgent = (ScriptAgent | TextAgent) & { readonly builtIn: boolean; readonly merge?: Merge }
 
 /** Functions of the run that the chain needs, handed down. */
 export interface ChainServices {
