@@ -1,3 +1,4 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -5,6 +6,8 @@ import { figure, interleave, quotients } from './rounds.mjs'
 
 const server = join(dirname(import.meta.dirname), 'test/fixtures/mcp/stdio.mjs')
 const input = { text: 'one' }
+/** As long as what is recorded before a call. */
+const line = Buffer.alloc(500, 'x')
 
 /** A call of a tool of a server that is a process, one after the other and all at once, against the bare package of the protocol. */
 export async function mcp({ library, folder, small }) {
@@ -15,33 +18,44 @@ export async function mcp({ library, folder, small }) {
   const { servers, recorded } = await openServers(library, folder, stop.signal)
   const bare = () => client.callTool({ name: 'echo', arguments: input })
   const service = () => servers.call('bench', 'echo', input, { signal: stop.signal })
+  const reads = () => recorded({ readOnly: true })
+  const acts = () => recorded({ readOnly: false })
+  const file = openSync(join(folder, 'synced'), 'a')
+  const synced = () => {
+    writeSync(file, line)
+    fdatasyncSync(file)
+    return bare()
+  }
   try {
     const results = await interleave(
       {
         bare: inTurn(bare, calls),
         service: inTurn(service, calls),
-        recorded: inTurn(recorded, calls),
+        reads: inTurn(reads, calls),
+        acts: inTurn(acts, calls),
+        synced: inTurn(synced, calls),
         bareAtOnce: atOnce(bare, calls),
         serviceAtOnce: atOnce(service, calls),
-        recordedAtOnce: atOnce(recorded, calls),
+        readsAtOnce: atOnce(reads, calls),
+        actsAtOnce: atOnce(acts, calls),
       },
       small ? 3 : 11,
     )
     const against = (name, reference) => ({ ratios: quotients(results[name], results[reference]) })
+    const of = 'the bare package'
+    const aim = { atMost: 1.2 }
+    const ofSynced = 'the bare package, a line written and synced before each call'
     return [
-      figure('one call', { of: 'the bare package', aim: { atMost: 1.2 }, ...against('service', 'bare') }),
-      figure('one call, recorded on the disk', { of: 'the bare package', ...against('recorded', 'bare') }),
-      figure(`${calls} calls at once`, {
-        of: 'the bare package',
-        aim: { atMost: 1.2 },
-        ...against('serviceAtOnce', 'bareAtOnce'),
-      }),
-      figure(`${calls} calls at once, recorded on the disk`, {
-        of: 'the bare package',
-        ...against('recordedAtOnce', 'bareAtOnce'),
-      }),
+      figure('one call', { of, aim, ...against('service', 'bare') }),
+      figure('one call that reads, recorded', { of, aim, ...against('reads', 'bare') }),
+      figure('one call that acts, on the disk before it is made', { of, ...against('acts', 'bare') }),
+      figure('the same', { of: ofSynced, aim, ...against('acts', 'synced') }),
+      figure(`${calls} calls at once`, { of, aim, ...against('serviceAtOnce', 'bareAtOnce') }),
+      figure(`${calls} calls that read at once, recorded`, { of, aim, ...against('readsAtOnce', 'bareAtOnce') }),
+      figure(`${calls} calls that act at once, on the disk before`, { of, ...against('actsAtOnce', 'bareAtOnce') }),
     ]
   } finally {
+    closeSync(file)
     await servers.close()
     await client.close()
   }
@@ -61,7 +75,7 @@ async function openServers(library, folder, signal) {
     transport: () => transport,
     startMs: 30_000,
     toolMs: 60_000,
-    isTrusted: false,
+    isTrusted: true,
     sampling: false,
     origin: 'bench',
   }
@@ -70,10 +84,12 @@ async function openServers(library, folder, signal) {
   const journal = await openRun({ folder: join(folder, 'run'), now: () => new Date() })
   const effects = createEffects({ journal, permission, signal, onSpent: () => undefined })
   const context = { services: { effects, permission, signal, mcp: servers, events: () => undefined }, scope: {} }
-  const asked = { server: named, tool: 'echo', input }
   let count = 0
-  const recorded = () =>
-    callTool(asked, { at: [{ kind: 'tool', index: count++, name: 'echo' }], caller: 'bench', context })
+  const recorded = ({ readOnly }) =>
+    callTool(
+      { server: named, tool: 'echo', input, readOnly },
+      { at: [{ kind: 'tool', index: count++, name: 'echo' }], caller: 'bench', context },
+    )
   return { servers, recorded }
 }
 

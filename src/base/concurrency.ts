@@ -29,6 +29,25 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
+/** Does work with a signal that is aborted with either of two until it has ended; `AbortSignal.any` takes eight times as long. */
+export async function underBoth<T>(
+  one: AbortSignal,
+  other: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (one === other) return work(one)
+  const stop = new AbortController()
+  const abort = (): void => stop.abort((one.aborted ? one : other).reason)
+  const both = [one, other].map(manyListeners)
+  for (const signal of both) signal.addEventListener('abort', abort, { once: true })
+  if (one.aborted || other.aborted) abort()
+  try {
+    return await work(stop.signal)
+  } finally {
+    for (const signal of both) signal.removeEventListener('abort', abort)
+  }
+}
+
 export interface MapLimitOptions {
   /** Maximum number in progress at once; at least 1. */
   readonly limit: number

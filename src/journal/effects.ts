@@ -65,8 +65,11 @@ interface EffectEvent {
   readonly phase: 'started' | 'suspended' | Outcome<never>['status']
 }
 
-/** Effects whose end is durable before anyone sees it: paid for, or not to be repeated. */
-const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command', 'tool', 'mcp', 'git', 'approval'])
+/**
+ * Effects whose end is durable before anyone sees it: they are paid for, or a person has decided, or they take so long that
+ * a sync is nothing to them. Of others a lost end is asked about, or they are safe to repeat.
+ */
+const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command', 'git', 'approval'])
 
 /**
  * The one gate, recording into a journal; see docs/design/effects.md. A file change or an effect is handed to the
@@ -103,8 +106,9 @@ export function createEffects(options: EffectsOptions): Effects {
       const [cost, spent] = [tries.cost(), tries.spent()]
       const counted = { ...(cost !== undefined && { cost }), ...(spent.length > 0 && { spent }) }
       const ended: Entry = { k: 'ended', p, s, kind, ...outcome, ...counted }
-      if (repeat === 'unsafe' || durableKinds.has(kind)) await journal.append(ended)
+      if (durableKinds.has(kind)) await journal.append(ended)
       else journal.note(ended)
+      if (repeat === 'unsafe') journal.syncSoon()
       onEffect?.(at, { kind, phase: outcome.status })
     }
 

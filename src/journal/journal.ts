@@ -36,6 +36,8 @@ export interface RunJournal {
   readonly limitSize: ((bytes: number) => () => BatonError | undefined) | undefined
   /** Hands over what was noted, so that it survives the end of this process. Call before anything irrevocable. */
   push(): void
+  /** The same, and durable within a tenth of a second, which nobody waits for. */
+  syncSoon(): void
   /** Resolves once everything recorded so far is durable. */
   flush(): Promise<void>
   /**

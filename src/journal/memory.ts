@@ -38,6 +38,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): RunJour
     findKept: undefined,
     limitSize: undefined,
     push: () => undefined,
+    syncSoon: () => undefined,
     flush: async () => undefined,
     fenced: () => false,
     async close() {

@@ -171,6 +171,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
       return size.reached
     },
     push: writer.push,
+    syncSoon: writer.syncSoon,
     flush: writer.flush,
     fenced() {
       try {

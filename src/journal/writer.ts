@@ -28,6 +28,8 @@ export interface LineWriter {
   readonly note: (line: string) => void
   /** Hands all lines to the operating system: they survive the end of this process, not of the machine. */
   readonly push: () => void
+  /** The same, and they are durable within a tenth of a second, which nobody waits for. */
+  readonly syncSoon: () => void
   /** Resolves when all lines are durable. */
   readonly flush: () => Promise<void>
   /** Writes what is left and closes the file; syncs only when something was synced before. Rejects when dead. */
@@ -43,6 +45,8 @@ interface Waiter {
 
 /** Milliseconds a noted line may wait. */
 const noteDelay = 50
+/** Milliseconds until lines are synced that nobody waits for: much is synced by then for somebody who does. */
+const syncDelay = 100
 
 export function createLineWriter({ folder, files, pending, file, sign }: LineWriterOptions): LineWriter {
   const stop = new AbortController()
@@ -54,6 +58,7 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
   let committing: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
+  let syncTimer: NodeJS.Timeout | undefined
 
   function fail(error: unknown): BatonError {
     const failure = deadBecause() ?? journalFailure(folder, error)
@@ -133,9 +138,20 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
     }
   }
 
+  async function flush(): Promise<void> {
+    assertUsable()
+    if (isDirty || committing !== undefined || !pending.isEmpty()) await commit()
+  }
+
+  function push(): void {
+    assertUsable()
+    writeOut()
+  }
+
   async function finish(): Promise<void> {
     await committing
     clearTimeout(timer)
+    clearTimeout(syncTimer)
     try {
       const failure = deadBecause()
       if (failure !== undefined) throw failure
@@ -156,14 +172,16 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
       add(line)
       if (tail.hasWaiting()) writeLater()
     },
-    push() {
-      assertUsable()
-      writeOut()
+    push,
+    syncSoon() {
+      push()
+      syncTimer ??= setTimeout(() => {
+        syncTimer = undefined
+        // `failure` is aborted by now, and every later call tells
+        flush().catch(() => {})
+      }, syncDelay).unref()
     },
-    async flush() {
-      assertUsable()
-      if (isDirty || committing !== undefined || !pending.isEmpty()) await commit()
-    },
+    flush,
     close: () => (closing ??= finish()),
     fail,
   }

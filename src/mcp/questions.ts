@@ -26,14 +26,21 @@ export async function withQuestions<T>(
   signal: AbortSignal,
   work: (call: McpCall) => Promise<T>,
 ): Promise<T> {
-  const ended = new AbortController()
+  // most calls ask nothing
+  let asking: AbortController | undefined
+  let isEnded = false
   const answer = answerer(asked)
-  const onQuestion: McpCall['onQuestion'] = (question, withdrawn) =>
-    answer(question, AbortSignal.any([withdrawn, signal, ended.signal]))
+  const withdrawAll = (): void => asking?.abort(new BatonError('MCP_FAILED', 'the call of the server has ended'))
+  const onQuestion: McpCall['onQuestion'] = (question, withdrawn) => {
+    asking ??= new AbortController()
+    if (isEnded) withdrawAll()
+    return answer(question, AbortSignal.any([withdrawn, signal, asking.signal]))
+  }
   try {
     return await work({ signal, onQuestion })
   } finally {
-    ended.abort(new BatonError('MCP_FAILED', 'the call of the server has ended'))
+    isEnded = true
+    withdrawAll()
   }
 }
 

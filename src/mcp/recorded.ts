@@ -1,3 +1,4 @@
+import { underBoth } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
@@ -83,8 +84,8 @@ export function callTool(
     { kind: 'mcp', request, action, repeat, assumed },
     async (stop) => {
       await tellDifference(server, context)
-      return withQuestions({ server, at, context }, AbortSignal.any([stop, signal]), (call) =>
-        live(context).call(server.name, tool, input, call),
+      return underBoth(stop, signal, (either) =>
+        withQuestions({ server, at, context }, either, (call) => live(context).call(server.name, tool, input, call)),
       )
     },
     permit,
@@ -120,7 +121,7 @@ function reading<T>(
 ): Promise<T> {
   const { effects, signal } = context.services
   return effects.perform<T>(at, { kind: 'mcp', request, action, repeat: 'safe' }, (stop) =>
-    read(AbortSignal.any([stop, signal])),
+    underBoth(stop, signal, read),
   )
 }
 

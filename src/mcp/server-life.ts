@@ -148,6 +148,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   async function connected(signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted()
     if (stop.signal.aborted) throw closedError()
+    if (open !== undefined) return open
     current ??= start().catch((error: unknown) => {
       current = undefined
       throw error
@@ -243,10 +244,23 @@ function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: strin
 
 /** A limit whose signal is aborted when the time is over, and with the signal it was made with. */
 function stoppingLimit(ms: number, signal: AbortSignal) {
-  const late = new AbortController()
+  const stop = new AbortController()
+  let isOver = false
+  // each call makes one, and AbortSignal.any takes eight times as long
+  const onAbort = (): void => stop.abort(signal.reason)
+  manyListeners(signal).addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  const { without, end } = startPausableLimit(ms, () => {
+    isOver = true
+    stop.abort()
+  })
   return {
-    ...startPausableLimit(ms, () => late.abort()),
-    signal: manyListeners(AbortSignal.any([signal, late.signal])),
-    isOver: () => late.signal.aborted,
+    without,
+    end(): void {
+      end()
+      signal.removeEventListener('abort', onAbort)
+    },
+    signal: manyListeners(stop.signal),
+    isOver: () => isOver,
   }
 }

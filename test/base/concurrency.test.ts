@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import {
   createInOrder,
@@ -6,6 +7,7 @@ import {
   finishSteps,
   mapLimit,
   type Steps,
+  underBoth,
 } from '../../src/base/concurrency.ts'
 
 const signal = new AbortController().signal
@@ -57,6 +59,29 @@ describe('mapLimit', () => {
     }
     await mapLimit(items(), { limit: 1, signal }, async (item) => expect(pulled).toBe(item + 1))
     expect(pulled).toBe(5)
+  })
+})
+
+describe('underBoth', () => {
+  const sleepUntil = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+
+  it.each([0, 1])('stops the work with either signal, for its reason', async (which) => {
+    const stops = [new AbortController(), new AbortController()] as const
+    const work = underBoth(stops[0].signal, stops[1].signal, sleepUntil)
+    stops[which]?.abort(new Error(`stop ${which}`))
+    await expect(work).rejects.toThrow(`stop ${which}`)
+  })
+
+  it('begins the work with an aborted signal when one is aborted already', async () => {
+    const [live, stopped] = [new AbortController().signal, AbortSignal.abort(new Error('before'))]
+    expect(await underBoth(live, stopped, async (signal) => signal.reason as Error)).toEqual(new Error('before'))
+  })
+
+  it('leaves nothing at the signals when the work has ended', async () => {
+    const [one, other] = [new AbortController().signal, new AbortController().signal]
+    await underBoth(one, other, async () => 'done')
+    expect([...getEventListeners(one, 'abort'), ...getEventListeners(other, 'abort')]).toEqual([])
   })
 })
 

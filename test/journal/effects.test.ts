@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError, StopSignal } from '../../src/base/error.ts'
 import type { EffectRequest, Effects, PlannedChange } from '../../src/event/effects.ts'
@@ -238,8 +240,16 @@ describe('perform', () => {
     }
     expect(await syncsOf('model', 'safe')).toEqual([0, 1])
     expect(await syncsOf('command', 'unsafe')).toEqual([1, 2])
-    expect(await syncsOf('message', 'unsafe')).toEqual([1, 2])
+    expect(await syncsOf('mcp', 'unsafe')).toEqual([1, 1])
+    expect(await syncsOf('mcp', 'safe')).toEqual([0, 0])
     expect(await syncsOf('agent', 'safe')).toEqual([0, 0])
+  })
+
+  it('has the end of an unsafe effect in the file before anyone sees it, though nobody waits for its sync', async () => {
+    const { effects, folder, close } = await start()
+    await effects.perform(placeAt('a'), effectOf({ kind: 'mcp', repeat: 'unsafe' }), async () => 'answer')
+    expect(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8')).toContain('"value":"answer"')
+    await close()
   })
 
   it('records a failure and throws it on', async () => {

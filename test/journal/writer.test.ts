@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { nodeFiles, type FilePort } from '../../src/journal/file-port.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createFaultyFiles } from './fixtures/faulty-files.ts'
@@ -74,6 +74,36 @@ it('acknowledges a record only when its line and the name of its file are durabl
   await Promise.all(callers)
   await journal.close()
   expect(checked).toBe(160)
+})
+
+it('makes durable soon, with one sync, what nobody waits for', async () => {
+  const folder = newRunFolder()
+  const { files, durableText } = createPowerCut(folder)
+  let syncs = 0
+  const counted: FilePort = { ...files, syncData: (descriptor) => ((syncs += 1), files.syncData(descriptor)) }
+  const journal = await openRun({ folder, now, files: counted })
+  for (let index = 0; index < 20; index += 1) {
+    journal.note({ k: 'done', p: `soon/${index}` })
+    journal.syncSoon()
+  }
+  expect(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8')).toContain('"p":"soon/19"')
+  expect(durableText()).toBe('')
+  await vi.waitFor(() => expect(durableText()).toContain('"p":"soon/19"'), { timeout: 10_000 })
+  expect(syncs).toBe(1)
+  journal.syncSoon()
+  await journal.close()
+})
+
+it('fails when what nobody waits for cannot be synced', async () => {
+  const syncData = async (): Promise<void> => {
+    throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
+  }
+  const journal = await openRun({ folder: newRunFolder(), now, files: { ...nodeFiles, syncData } })
+  journal.note({ k: 'done', p: 'a' })
+  journal.syncSoon()
+  await vi.waitFor(() => expect(journal.failure.aborted).toBe(true), { timeout: 10_000 })
+  await expect(journal.append({ k: 'done', p: 'b' })).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+  await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
 })
 
 it('makes every folder on the way, and every blob, durable before the first acknowledgement', async () => {
