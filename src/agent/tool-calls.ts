@@ -1,7 +1,7 @@
 import { messageOf, stopsRun } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
-import type { Tool, ToolResult } from '../event/agent.ts'
+import type { OnToolProgress, Tool, ToolResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { inputOf } from './call-input.ts'
 import type { Place } from '../event/place.ts'
@@ -42,7 +42,8 @@ export async function callTool(
   const of = defined({ server })
   emit(opener, { type: 'tool.started', id, name, input, ...of })
   running?.set(id, context.scope.at)
-  const result = await runTool(name, text, { tools, context }).finally(() => running?.delete(id))
+  const onProgress: OnToolProgress = (progress) => emit(opener, { type: 'tool.progress', id, name, ...progress, ...of })
+  const result = await runTool(name, text, { tools, context, onProgress }).finally(() => running?.delete(id))
   const { text: output, isError = false, isDenied = false, files = [] } = result
   ended?.(isError ? { error: output } : { output })
   for (const file of files) timeline?.addFile(file)
@@ -55,7 +56,7 @@ export async function callTool(
 async function runTool(
   name: string,
   input: string,
-  { tools, context }: Pick<Calling, 'tools' | 'context'>,
+  { tools, context, onProgress }: Pick<Calling, 'tools' | 'context'> & { readonly onProgress: OnToolProgress },
 ): Promise<ToolResult> {
   const tool = tools.find((one) => one.name === name)
   if (tool === undefined) {
@@ -63,7 +64,7 @@ async function runTool(
     return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
   }
   try {
-    return await tool.run(input, context)
+    return await tool.run(input, context, onProgress)
   } catch (error) {
     context.services.signal.throwIfAborted()
     if (stopsRun(error)) throw error

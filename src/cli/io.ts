@@ -41,6 +41,11 @@ export interface CommandIo {
   readonly suspend: () => void
 }
 
+/** Whether a person looks at stderr, and it can be drawn on. */
+export function isWatched({ env, errIsTerminal }: Pick<CommandIo, 'env' | 'errIsTerminal'>): boolean {
+  return errIsTerminal && !env['CI'] && env['TERM'] !== 'dumb'
+}
+
 /** Where a command works: the folder after `-C`. The environment has the variables of `--env` already. */
 export function surroundings({ chdir }: Pick<GlobalFlags, 'chdir'>, { env, home, cwd }: CommandIo): Surroundings {
   return { cwd: chdir === undefined ? cwd : resolve(cwd, chdir), env, home }

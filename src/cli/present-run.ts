@@ -21,7 +21,7 @@ import { conditionForms, parseCondition } from '../config/iteration.ts'
 import { parseDuration } from '../config/settings.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { type GlobalFlags, usageError } from './command.ts'
-import type { CommandIo, Surroundings } from './io.ts'
+import { type CommandIo, isWatched, type Surroundings } from './io.ts'
 import { describeError } from './report.ts'
 import { openResult, type ResultFlags } from './result-file.ts'
 import { withPlace } from './with-place.ts'
@@ -200,8 +200,7 @@ export function createScreen(
   const paint = createPaint({ env, isTerminal: errIsTerminal })
   const now = (): number => performance.now()
   const isQuiet = level === 'quiet'
-  const isWatched = errIsTerminal && !env['CI'] && env['TERM'] !== 'dumb' && !isQuiet
-  const live = isWatched ? createLiveView(draw, { ...io, paint, now }) : undefined
+  const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now }) : undefined
   const above = live?.above ?? ((write: Write) => write)
   const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
     isTerminal ? withHarmlessText(renderer) : renderer

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
+import type { McpProgress } from './mcp.ts'
 import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
@@ -126,11 +127,16 @@ export interface Tool {
   readonly output?: JsonObject
   /** The MCP server that it belongs to; left out: it belongs to none. */
   readonly server?: string
-  /** `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. */
-  run(input: string, context: RunContext): Promise<ToolResult>
+  /**
+   * `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. `onProgress`: told how far
+   * it is, by tools that know it.
+   */
+  run(input: string, context: RunContext, onProgress?: OnToolProgress): Promise<ToolResult>
   /** Ends what it keeps for its conversation, which has ended. */
   close?(context: RunContext): Promise<void>
 }
+
+export type OnToolProgress = (progress: McpProgress) => void
 
 export interface ToolResult {
   readonly text: string

@@ -157,6 +157,19 @@ const events = {
    * `server`: the MCP server that the tool is of.
    */
   'tool.started': { id: text, name: text, input: anything, server: optional(text) },
+  /**
+   * The server of a tool says how far it is: `done` of `total`, and what it does, in its words. `id`: of the call; of a call that a
+   * script makes its place, and the last event says that it has `ended`.
+   */
+  'tool.progress': {
+    id: text,
+    name: text,
+    done: number,
+    total: optional(number),
+    message: optional(text),
+    ended: optional(always(true)),
+    server: optional(text),
+  },
   /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
   'tool.completed': {
     id: text,

@@ -141,14 +141,17 @@ export interface AskedByServer {
  */
 export type AskPerson = (asked: AskedByServer, signal: AbortSignal) => Promise<McpAnswer | undefined>
 
+/** How far a call is. `total` is left out where it is not known. */
+export interface McpProgress {
+  readonly done: number
+  readonly total?: number
+  /** What it is doing. */
+  readonly message?: string
+}
+
 export interface McpCall {
   readonly signal: AbortSignal
-  /** `total` is left out where it is not known. */
-  readonly onProgress?: (progress: {
-    readonly done: number
-    readonly total?: number
-    readonly message?: string
-  }) => void
+  readonly onProgress?: (progress: McpProgress) => void
   /** Left out: nobody answers, and questions are declined. */
   readonly onQuestion?: (question: McpQuestion, signal: AbortSignal) => Promise<McpAnswer>
 }

@@ -2,9 +2,18 @@ import { underBoth } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import type { McpResource, McpResourceContent, McpResult, McpServer, McpServers, McpTool } from '../event/mcp.ts'
+import type {
+  McpCall,
+  McpResource,
+  McpResourceContent,
+  McpResult,
+  McpServer,
+  McpServers,
+  McpTool,
+} from '../event/mcp.ts'
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
+import { createProgressTeller } from './progress.ts'
 import { withQuestions } from './questions.ts'
 
 /** @throws BatonError MCP_FAILED where no server is named so, UNTRUSTED where the file that names it is not trusted */
@@ -67,12 +76,13 @@ const assumed: McpResult = {
 }
 
 /**
- * Calls a tool, as one effect. It is made again after a crash only where the server is trusted and says that the tool reads.
+ * Calls a tool, as one effect. It is made again after a crash only where the server is trusted and says that the tool reads. How far
+ * it is is told as `createProgressTeller` does; nothing is told of a call that is answered from the record.
  * @throws BatonError MCP_FAILED, UNTRUSTED where a pack may not use the server
  */
 export function callTool(
   { server, tool, input, readOnly = false }: AskedTool,
-  { at, caller, context }: Asking,
+  { at, caller, context, onProgress }: Asking & Pick<McpCall, 'onProgress'>,
   permit?: Permit,
 ): Promise<McpResult> {
   const { effects, signal } = context.services
@@ -84,9 +94,16 @@ export function callTool(
     { kind: 'mcp', request, action, repeat, assumed },
     async (stop) => {
       await tellDifference(server, context)
-      return underBoth(stop, signal, (either) =>
-        withQuestions({ server, at, context }, either, (call) => live(context).call(server.name, tool, input, call)),
-      )
+      const progress = onProgress && createProgressTeller(onProgress)
+      try {
+        return await underBoth(stop, signal, (either) =>
+          withQuestions({ server, at, context }, either, (call) =>
+            live(context).call(server.name, tool, input, { ...call, ...(progress && { onProgress: progress.tell }) }),
+          ),
+        )
+      } finally {
+        progress?.end()
+      }
     },
     permit,
   )

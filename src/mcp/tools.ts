@@ -164,11 +164,11 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
     ...defined({ output: output && describedSchema(output) }),
     ...(isReader ? { reads: true } : {}),
     preview: async (_, { context }) => (isDry(context) && !isReader ? notInDryRun(name) : undefined),
-    async run(input, { at, context, permit }) {
+    async run(input, { at, context, permit, onProgress }) {
       const { taken = { image: true, document: true } } = context.scope
       if (isDry(context) && !isReader) return notInDryRun(name)
-      const asked = { server, tool: tool.name, input, readOnly }
-      const result = await callTool(asked, { at: callPlace(at, 0), caller: name, context }, permit)
+      const asking = { at: callPlace(at, 0), caller: name, context, ...defined({ onProgress }) }
+      const result = await callTool({ server, tool: tool.name, input, readOnly }, asking, permit)
       return toolOutput(result, { name, taken })
     },
   }

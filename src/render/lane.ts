@@ -18,12 +18,18 @@ export interface Lane {
   /** The place whose model call is shown: the first one that has not ended. */
   follows: string | undefined
   activity: Activity
-  /** Calls of tools that are going on, oldest first: what is shown of each, by its id. */
-  readonly calls: Map<string, string>
+  /** Calls of tools that are going on, oldest first, by their ids. */
+  readonly calls: Map<string, ShownCall>
   /** Of a step with `for_each`. */
   items?: Counted
   /** The end of the text that streams in. */
   tail: string
+}
+
+interface ShownCall {
+  readonly text: string
+  /** How far it is, where its server says so. */
+  readonly progress?: string
 }
 
 export type Activity =

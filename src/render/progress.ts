@@ -15,7 +15,7 @@ import {
   show,
 } from './lane.ts'
 import { isNested } from './renderer.ts'
-import { callText } from './tool-text.ts'
+import { callText, progressText } from './tool-text.ts'
 
 /** Where a run is now. */
 export interface Progress {
@@ -219,7 +219,9 @@ export function createProgress(clock: () => number): ProgressKeeper {
           closeIfDone(lane)
         })
       case 'tool.started':
-        return within(place, (lane) => lane.calls.set(event.id, callText(event.name, event.input)))
+        return within(place, (lane) => lane.calls.set(event.id, { text: callText(event.name, event.input) }))
+      case 'tool.progress':
+        return within(place, (lane) => showProgress(lane, event))
       case 'tool.completed':
         return within(place, (lane) => lane.calls.delete(event.id))
       case 'item.started':
@@ -251,6 +253,13 @@ export function createProgress(clock: () => number): ProgressKeeper {
   }
 
   return { add, now: () => ({ ...counts, lanes }) }
+}
+
+/** A call that a script makes begins and ends with its progress: no other event tells of it. */
+function showProgress(lane: Lane, event: Extract<RunEvent, { readonly type: 'tool.progress' }>): void {
+  if (event.ended === true) return void lane.calls.delete(event.id)
+  const { text = callText(event.name, null) } = lane.calls.get(event.id) ?? {}
+  lane.calls.set(event.id, { text, progress: progressText(event) })
 }
 
 /** Counted as in the lines of the steps, which stand above it; what the one before came to stays. */

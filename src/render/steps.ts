@@ -180,9 +180,9 @@ function step(event: RunEvent, paint: Paint): string | undefined {
   }
 }
 
-type ToolEvent = Extract<RunEvent, { readonly type: `tool.${string}` }>
 type ToolStart = Extract<RunEvent, { readonly type: 'tool.started' }>
 type ToolEnd = Extract<RunEvent, { readonly type: 'tool.completed' }>
+type ToolEvent = ToolStart | ToolEnd
 
 /** A call of a tool that is over, in one line; `verbose`: with its input and the first lines of what it gave. */
 function toolText({ name, input }: ToolStart, { output, is_error, denied }: ToolEnd, options: StepOptions): string {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
 
 /** Columns of a call. */
@@ -44,6 +45,18 @@ function stepsText(todos: readonly Json[]): string {
   const current = steps.find(({ status }) => status === 'in_progress')?.['content']
   const now = typeof current === 'string' ? `: ${current}` : ''
   return `${formatCount(done)} of ${formatCount(steps.length)} done${now}`
+}
+
+/** How far a call is: `3/10 message`, `25% message`, `3 message` where it is not known how much there is. */
+export function progressText({ done, total, message = '' }: McpProgress): string {
+  return oneLine(`${amountText(done, total)} ${message}`.trimEnd(), mostColumns)
+}
+
+function amountText(done: number, total: number | undefined): string {
+  if (total === undefined || total <= 0) return formatCount(done)
+  if (Number.isInteger(done) && Number.isInteger(total) && total > 1)
+    return `${formatCount(done)}/${formatCount(total)}`
+  return `${formatCount(Math.round((100 * done) / total))}%`
 }
 
 /** Lines of a result that are shown. */

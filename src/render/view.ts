@@ -72,6 +72,8 @@ function onlyLane([lane]: readonly Lane[], most: number, frame: Frame): readonly
 }
 
 const leastTail = 12
+/** Columns of a call that says how far it is. */
+const mostOfCall = 40
 
 function laneLine(lane: Lane, labelWidth: number, frame: Frame): Line {
   const label = cutMiddle(lane.label, labelWidth)
@@ -113,8 +115,10 @@ function agentPart({ key, agents }: Lane): string {
 function activityOf({ activity, calls }: Lane, now: number): Segment {
   switch (activity.kind) {
     case 'none': {
-      const [call = ''] = calls.values()
-      return { text: calls.size > 1 ? `${call} (+${calls.size - 1})` : call }
+      const [call] = calls.values()
+      if (call === undefined) return { text: '' }
+      const text = call.progress === undefined ? call.text : `${cutEnd(call.text, mostOfCall)}: ${call.progress}`
+      return { text: calls.size > 1 ? `${text} (+${calls.size - 1})` : text }
     }
     case 'asking':
       return { text: activity.model === undefined ? 'asking the model' : `asking ${activity.model}` }

@@ -117,8 +117,12 @@ describe('baton mcp call', () => {
     expect(left()).toEqual([])
   })
 
-  it('fails as the tool does', async () => {
+  it('fails as the tool does, and says with -v how far it is', async () => {
     const { mcp } = world()
+    expect(await mcp(['call', 'test', 'progress', '-v', '--args', '{"steps": 2}'])).toMatchObject({
+      stdout: 'done\n',
+      stderr: expect.stringMatching(/^1\/2 step 1\n(?:.*\n)*2\/2 step 2\n$/),
+    })
     expect(await mcp(['call', 'test', 'fail'])).toMatchObject({
       stdout: 'it did not work\n',
       stderr: 'the tool fail says that it failed\n',

@@ -19,16 +19,18 @@ export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>
   /** As `-c` takes them. */
   readonly overrides?: readonly string[]
+  /** More of the config file. */
+  readonly config?: string
 }
 
 /** Offers files of a workspace in this process; `todo` has to be approved. */
 export async function serveFiles(
   names: readonly string[],
   tree: Readonly<Record<string, string>>,
-  { env = {}, overrides }: ServeOptions = {},
+  { env = {}, overrides, config = '' }: ServeOptions = {},
 ): Promise<Served> {
   const folder = tempTree({ '.git/HEAD': 'x\n', ...tree })
-  const home = tempTree({ 'config/config.toml': '[permission]\ntodo = "ask"\n' })
+  const home = tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
   const place = { cwd: folder, home, env: { BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env } }
   const shared = overrides === undefined ? {} : { overrides }
   const listening = await listen(serveWeb(await readOffered(names, { ...place, shared })), { port: 0, secret })

@@ -108,6 +108,14 @@ it('shows the calls that are going on in the live view', () => {
   expect(view(calls.slice(0, 3))).toContain('read a.txt (+2)')
   expect(view(calls.slice(0, 4))).toContain('read a.txt (+1)')
   expect(view(calls)).not.toMatch(/read|webfetch/)
+  const far = (id: string, given: object): RunEvent =>
+    event({ type: 'tool.progress', id, name: 's__index', done: 3, ...given }, place)
+  expect(view([begin('a', 's__index', {}), far('a', { total: 10, message: 'b.txt' })])).toContain(
+    's__index: 3/10 b.txt',
+  )
+  expect(view([far('a', { total: 4.5 })])).toContain('s__index: 67%')
+  expect(view([far('a', { message: '\u001b[2Jc.txt' })])).toContain('s__index: 3 [2Jc.txt')
+  expect(view([far('a', {}), far('a', { ended: true })])).not.toContain('s__index')
   // a run that is stopped leaves calls open
   expect(view([...calls.slice(0, 3), ...answered(0)])).not.toContain('read')
 })

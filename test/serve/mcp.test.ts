@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connectTo as connect, secret, type Served, serveFiles, textOf } from '../helpers/mcp-served.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
@@ -150,6 +151,25 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
       { onprogress: ({ message }) => void messages.push(message), resetTimeoutOnProgress: true },
     )
     expect(messages).toContain('calls todo')
+  })
+
+  it('sees the progress that tools of other servers tell of', async () => {
+    const args = JSON.stringify([join(import.meta.dirname, '../fixtures/mcp/stdio.mjs'), '{}'])
+    const overrides = [
+      `mcp_servers.s={command=${JSON.stringify(process.execPath)},args=${args}}`,
+      'permission.mcp=allow',
+    ]
+    const tree = { 'far.lua': 'return aip.mcp.call("s", "progress", { steps = 2 }).text' }
+    const client = await connect(await serveFiles(['far.lua'], tree, { overrides }), era)
+    const messages: (string | undefined)[] = []
+    await client.callTool(
+      { name: 'far', arguments: {} },
+      { onprogress: ({ message }) => void messages.push(message), resetTimeoutOnProgress: true },
+    )
+    expect(messages.filter((text) => text?.startsWith('s__'))).toEqual([
+      's__progress: 1 of 2: step 1',
+      's__progress: 2 of 2: step 2',
+    ])
   })
 
   it('makes twenty calls at once', async () => {

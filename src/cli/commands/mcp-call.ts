@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { harmless, safeJson } from '../../base/terminal-text.ts'
+import { safeJson } from '../../base/terminal-text.ts'
+import { cutEnd } from '../../base/width.ts'
 import type { McpContent, McpResult } from '../../event/mcp.ts'
+import { createProgressTeller } from '../../mcp/progress.ts'
+import { progressText } from '../../render/tool-text.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
+import { type CommandIo, isWatched } from '../io.ts'
 import type { McpContext } from './mcp.ts'
 
 /**
@@ -15,17 +19,19 @@ import type { McpContext } from './mcp.ts'
  */
 export async function callTool(
   { server, tool }: { readonly server: string; readonly tool: string },
-  { args, output, level }: Flags<'mcp'>,
+  flags: Flags<'mcp'>,
   { service, io, cwd, print, note }: McpContext,
 ): Promise<number> {
+  const { args, output } = flags
   const input = readArguments(args)
-  const result = await service.call(server, tool, input, {
-    signal: io.signal,
-    onProgress({ done, total, message = '' }) {
-      if (level === 'verbose')
-        note(`${done}${total === undefined ? '' : ` of ${total}`} ${harmless(message)}`.trimEnd() + '\n')
-    },
-  })
+  const shown = progressLine(flags, io)
+  const progress = createProgressTeller((told) => shown.write(progressText(told)))
+  const result = await service
+    .call(server, tool, input, { signal: io.signal, onProgress: progress.tell })
+    .finally(() => {
+      progress.end()
+      shown.end()
+    })
   const { content, structured, isError = false } = result
   print({ server, tool, content, structured, is_error: isError }, () => {
     const folder = once(() =>
@@ -35,6 +41,29 @@ export async function callTool(
   })
   if (isError) note(`the tool ${tool} says that it failed\n`)
   return isError ? 1 : 0
+}
+
+interface ProgressLine {
+  readonly write: (text: string) => void
+  readonly end: () => void
+}
+
+/** How far the call is: with -v in lines, else on a terminal in one line, which is gone when the call has ended. */
+function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
+  if (flags.json || flags.level === 'quiet') return { write() {}, end() {} }
+  if (flags.level === 'verbose') return { write: (text) => io.err(`${text}\n`), end() {} }
+  if (!isWatched(io)) return { write() {}, end() {} }
+  let isDrawn = false
+  return {
+    write(text) {
+      isDrawn = true
+      // the last column stays free: some terminals wrap once it is written to
+      io.draw(`\r${cutEnd(text, io.columns() - 1)}\u001b[K`)
+    },
+    end() {
+      if (isDrawn) io.draw('\r\u001b[K')
+    },
+  }
 }
 
 /** @throws BatonError USAGE for what is no JSON object */

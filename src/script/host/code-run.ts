@@ -1,5 +1,5 @@
 import { defined } from '../../base/json.ts'
-import { withScope } from '../../event/context.ts'
+import { type RunContext, withScope } from '../../event/context.ts'
 import type { Tool } from '../../event/agent.ts'
 import { isServerTool, passesFilters } from '../../tool/tool-filter.ts'
 import { chosenTools } from '../../tool/toolbox/chosen.ts'
@@ -14,6 +14,7 @@ import { sharedBox } from '../javascript/shared-box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
 import { luaToJson } from '../values.ts'
 import { textList } from './arguments.ts'
+import { withProgress } from './call-progress.ts'
 import type { ActCall } from './call.ts'
 
 /**
@@ -30,7 +31,7 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
   const tools = await namedTools(call)
   try {
     const given = { limits, seed: calls.seed(), now: calls.begun(), signal: context.services.signal }
-    const end = await sharedBox().run(program, hostOf(tools, calls), given)
+    const end = await sharedBox().run(program, hostOf(tools, calls, context), given)
     if (end.kind === 'value') return end.value
     throw call.error(shownError(end))
   } finally {
@@ -40,16 +41,20 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
 }
 
 /** The tools as functions. Each call has a place of its own below that of the script. */
-function hostOf(tools: readonly Tool[], calls: RecordedCalls): ProgramHost {
+function hostOf(tools: readonly Tool[], calls: RecordedCalls, script: RunContext): ProgramHost {
   const { functions, toolOf } = toolFunctions(tools)
   return {
     functions,
     async call({ name, args: [given = {}] }) {
       const tool = toolOf(name)
       if (tool === undefined) return { error: `there is no function ${name}` }
-      return calls.call(tool.name, async ({ context }) =>
-        toolAnswer(tool.name, await tool.run(JSON.stringify(given), context)),
-      )
+      return calls.call(tool.name, async ({ context }) => {
+        const called = { name: tool.name, server: tool.server, at: context.scope.at }
+        const result = await withProgress(called, script, (onProgress) =>
+          tool.run(JSON.stringify(given), context, onProgress),
+        )
+        return toolAnswer(tool.name, result)
+      })
     },
   }
 }

@@ -4,6 +4,7 @@ import { nameTools } from '../../mcp/names.ts'
 import { callTool, findServer, listPlace, listTools as toolsOf, refuseUse } from '../../mcp/recorded.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
+import { withProgress } from './call-progress.ts'
 import type { ActCall } from './call.ts'
 
 /**
@@ -15,7 +16,14 @@ export async function callServer(call: ActCall): Promise<LuaValue> {
   const server = findServer(call.text(0, 'the server'), context)
   const tool = call.text(1, 'the tool')
   const asked = { server, tool, input: inputOf(call), readOnly: await onlyReads(server, tool, call) }
-  const { content, structured, isError = false } = await callTool(asked, { at, caller, context })
+  const name = nameTools(server.name, [{ name: tool, input: {} }])[0]?.name ?? tool
+  const {
+    content,
+    structured,
+    isError = false,
+  } = await withProgress({ name, server: server.name, at }, context, (onProgress) =>
+    callTool(asked, { at, caller, context, onProgress }),
+  )
   const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : []))
   return { text: texts.join('\n'), content, structured, is_error: isError }
 }

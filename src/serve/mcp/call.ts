@@ -159,6 +159,8 @@ function progressOf(event: RunEvent): string | undefined {
       return isObject(event) && typeof event.name === 'string' ? event.name : undefined
     case 'tool.started':
       return `calls ${event.name}`
+    case 'tool.progress':
+      return event.ended === true ? undefined : toolProgress(event)
     case 'task.completed':
       return 'a task is done'
     case 'iteration.completed':
@@ -166,4 +168,10 @@ function progressOf(event: RunEvent): string | undefined {
     default:
       return undefined
   }
+}
+
+/** In the words of the server whose tool it is: `files__index: 3 of 10: reading notes.txt`. */
+function toolProgress({ name, done, total, message }: Extract<RunEvent, { readonly type: 'tool.progress' }>): string {
+  const amount = total === undefined ? `${done}` : `${done} of ${total}`
+  return [name, amount, ...(message === undefined ? [] : [message])].join(': ')
 }

@@ -3,7 +3,7 @@ import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/js
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
-import type { Tool, ToolResult } from '../../event/agent.ts'
+import type { OnToolProgress, Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
@@ -36,14 +36,14 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     ...(kind.close === undefined
       ? {}
       : { close: (context: RunContext) => kind.close?.(box, context) ?? Promise.resolve() }),
-    run(text, context) {
-      const work = (): Promise<ToolResult> => runCall(kind, text, { box, context })
+    run(text, context, onProgress) {
+      const work = (): Promise<ToolResult> => runCall(kind, text, { box, context, ...defined({ onProgress }) })
       return kind.callsOthers === true ? work() : box.plan.inTurn(isAlone(name), work)
     },
   }
 }
 
-async function runCall(kind: ToolKind, text: string, { box, context }: Carrying): Promise<ToolResult> {
+async function runCall(kind: ToolKind, text: string, { box, context, ...telling }: Carrying): Promise<ToolResult> {
   const { name } = kind
   const { services } = context
   await loadToolJudge()
@@ -52,7 +52,7 @@ async function runCall(kind: ToolKind, text: string, { box, context }: Carrying)
   const work = async (): Promise<Recorded> => {
     const notNow = whyNotInPlan(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
-    const output = await carryOut(kind, input, { box, context: held(context, box) })
+    const output = await carryOut(kind, input, { ...telling, box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
   }
   const recorded = kind.callsOthers === true ? await work() : await callRecorded({ name, input }, work, context)
@@ -127,16 +127,17 @@ function held(context: RunContext, { limits: { allow } }: Toolbox): RunContext {
 interface Carrying {
   readonly box: Toolbox
   readonly context: RunContext
+  readonly onProgress?: OnToolProgress
 }
 
-async function carryOut(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Recorded> {
+async function carryOut(kind: ToolKind, input: JsonObject, { box, context, ...telling }: Carrying): Promise<Recorded> {
   const { at } = context.scope
   const { signal } = context.services
   try {
     const permit = await ask(kind, input, { box, context })
     if ('text' in permit) return permit
     const inner = [...at, item(0)]
-    return await kind.run(input, { box, permit, context: withScope(context, { at: inner }), at: inner })
+    return await kind.run(input, { ...telling, box, permit, context: withScope(context, { at: inner }), at: inner })
   } catch (error) {
     signal.throwIfAborted()
     if (stopsRun(error)) throw error

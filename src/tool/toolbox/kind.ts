@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
-import type { ToolResult } from '../../event/agent.ts'
+import type { OnToolProgress, ToolResult } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
@@ -66,6 +66,8 @@ type PlannedChange = {
 export interface ToolCall extends FileCall {
   readonly box: Toolbox
   readonly permit: Permit
+  /** Told how far it is; left out: nobody wants to know. */
+  readonly onProgress?: OnToolProgress
 }
 
 /** What a tool gives, and what the model knows by it. Plain JSON: it is recorded. */

@@ -77,6 +77,25 @@ describe('aip.mcp.call', () => {
     expect(await run(caught)).toEqual([false, expect.stringContaining('cannot be started')])
   })
 
+  it('sends how far the tool says that it is, and the end of that', async () => {
+    const slow: FakeServer = {
+      tools: [],
+      async answer(_, __, { onProgress }) {
+        onProgress?.({ done: 1, total: 2, message: 'reading' })
+        onProgress?.({ done: 2, total: 2 })
+        return { content: [{ type: 'text', text: 'done' }] }
+      },
+    }
+    const { run, host } = world({ slow })
+    await run('aip.mcp.call("slow", "in.dex")')
+    const progress = { type: 'tool.progress', id: expect.stringMatching(/#0$/), name: 'slow__in_dex', server: 'slow' }
+    expect(host.sent.filter(({ type }) => type === 'tool.progress')).toEqual([
+      { ...progress, done: 1, total: 2, message: 'reading' },
+      { ...progress, done: 2, total: 2 },
+      { ...progress, done: 2, total: 2, ended: true },
+    ])
+  })
+
   it('may be made again after a crash where a trusted server says that the tool reads', async () => {
     const { run, host } = world({ weather: { ...weather, isTrusted: true } })
     await run('aip.mcp.call("weather", "now")\naip.mcp.call("weather", "set.it")')

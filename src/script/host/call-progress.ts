@@ -1,0 +1,32 @@
+import { defined } from '../../base/json.ts'
+import type { OnToolProgress } from '../../event/agent.ts'
+import { emit, type RunContext } from '../../event/context.ts'
+import type { McpProgress } from '../../event/mcp.ts'
+import { type Place, placeText } from '../../event/place.ts'
+
+interface CalledTool {
+  readonly name: string
+  readonly server?: string | undefined
+  readonly at: Place
+}
+
+/**
+ * Does a call of a tool that a script makes, and sends what the tool says of its progress. No other event tells of such a call, so
+ * that one of its own ends it.
+ */
+export async function withProgress<T>(
+  { name, server, at }: CalledTool,
+  context: RunContext,
+  work: (onProgress: OnToolProgress) => Promise<T>,
+): Promise<T> {
+  const of = { type: 'tool.progress', id: placeText(at), name, ...defined({ server }) } as const
+  let last: McpProgress | undefined
+  try {
+    return await work((progress) => {
+      last = progress
+      emit(context, { ...of, ...progress })
+    })
+  } finally {
+    if (last !== undefined) emit(context, { ...of, ...last, ended: true })
+  }
+}
