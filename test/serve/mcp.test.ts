@@ -155,12 +155,9 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
 
   it('sees the progress that tools of other servers tell of', async () => {
     const args = JSON.stringify([join(import.meta.dirname, '../fixtures/mcp/stdio.mjs'), '{}'])
-    const overrides = [
-      `mcp_servers.s={command=${JSON.stringify(process.execPath)},args=${args}}`,
-      'permission.mcp=allow',
-    ]
+    const config = `mcp = "allow"\n[mcp_servers.s]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${args}\n`
     const tree = { 'far.lua': 'return aip.mcp.call("s", "progress", { steps = 2 }).text' }
-    const client = await connect(await serveFiles(['far.lua'], tree, { overrides }), era)
+    const client = await connect(await serveFiles(['far.lua'], tree, { config }), era)
     const messages: (string | undefined)[] = []
     await client.callTool(
       { name: 'far', arguments: {} },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { narrow, withServices } from '../../../src/event/context.ts'
+import type { EventBody } from '../../../src/event/event.ts'
 import type { HeldPack, ToolRule } from '../../../src/event/permission.ts'
 import { toolRules } from '../../../src/tool/rule-list.ts'
 import { type FakeMcp, fakeMcp, type FakeServer } from '../../helpers/fake-mcp.ts'
@@ -10,6 +11,7 @@ import { runLua } from './lua-host.ts'
 interface World {
   readonly mcp: FakeMcp
   readonly host: HostSection
+  readonly sent: readonly EventBody[]
   readonly run: (code: string) => Promise<unknown>
 }
 
@@ -23,8 +25,10 @@ function world(
   const host = hostSection(tempTree({}))
   const mcp = fakeMcp(servers)
   const limits = { rules: toolRules(rules), ...(pack && { pack }) }
-  const section = { ...host.section, context: narrow(withServices(host.section.context, { mcp }), limits) }
-  return { mcp, host, run: (code) => runLua({ ...host, section }, code) }
+  const sent: EventBody[] = []
+  const context = withServices(host.section.context, { mcp, events: (_, event) => void sent.push(event) })
+  const section = { ...host.section, context: narrow(context, limits) }
+  return { mcp, host, sent, run: (code) => runLua({ ...host, section }, code) }
 }
 
 const weather: FakeServer = {
@@ -86,10 +90,10 @@ describe('aip.mcp.call', () => {
         return { content: [{ type: 'text', text: 'done' }] }
       },
     }
-    const { run, host } = world({ slow })
+    const { run, sent } = world({ slow })
     await run('aip.mcp.call("slow", "in.dex")')
     const progress = { type: 'tool.progress', id: expect.stringMatching(/#0$/), name: 'slow__in_dex', server: 'slow' }
-    expect(host.sent.filter(({ type }) => type === 'tool.progress')).toEqual([
+    expect(sent.filter(({ type }) => type === 'tool.progress')).toEqual([
       { ...progress, done: 1, total: 2, message: 'reading' },
       { ...progress, done: 2, total: 2 },
       { ...progress, done: 2, total: 2, ended: true },
