@@ -65,6 +65,8 @@ export type McpTool = {
   readonly destructive?: boolean
   readonly idempotent?: boolean
   readonly openWorld?: boolean
+  /** It works only as a task, which is called in another way than the one there is here. */
+  readonly onlyAsTask?: true
 }
 
 /** `uri` holds `{variables}` where it is a template. */

@@ -27,6 +27,7 @@ export function toolOf(fields: Fields): McpTool | undefined {
   const schema = fields['inputSchema']
   if (name === undefined || name === '' || !(schema === undefined || isObject(schema))) return undefined
   const notes = isObject(fields['annotations']) ? fields['annotations'] : {}
+  const execution = isObject(fields['execution']) ? fields['execution'] : {}
   return {
     name,
     ...defined({
@@ -37,6 +38,7 @@ export function toolOf(fields: Fields): McpTool | undefined {
       destructive: flag(notes['destructiveHint']),
       idempotent: flag(notes['idempotentHint']),
       openWorld: flag(notes['openWorldHint']),
+      onlyAsTask: execution['taskSupport'] === 'required' ? (true as const) : undefined,
     }),
     input: { type: 'object', ...(schema as JsonObject | undefined) },
   }

@@ -89,7 +89,7 @@ function told(
       }
     case 'refused':
       return {
-        message: `${called} answered with an error${while_}: ${problem.message} (${problem.code})`,
+        message: `${called} answered with an error${while_}: ${saidText(problem.message)} (${problem.code})`,
         hint: `baton mcp tools ${name} shows what it offers.`,
       }
     case 'too_large':
@@ -99,7 +99,7 @@ function told(
       }
     case 'invalid':
       return {
-        message: `${called} did not answer as the protocol says${while_}: ${problem.reason}`,
+        message: `${called} did not answer as the protocol says${while_}: ${saidText(problem.reason)}`,
         hint: `This is a fault of the server at ${where}; another version of it may do better.`,
       }
     case 'http':
@@ -166,6 +166,20 @@ function whereText(transport: McpTransport): string {
   if (transport.kind !== 'stdio') return shownUrl(new URL(transport.url))
   return cutText([transport.command, ...transport.args].map(shellWord).join(' '), longestLine)
 }
+
+/** The words of a server, which are no lines of ours. */
+function saidText(words: string): string {
+  return cutText(
+    words
+      .slice(0, 2 * mostSaid)
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+    mostSaid,
+  )
+}
+
+/** Characters of an error: what names each argument that is wrong is long. */
+const mostSaid = 4_000
 
 /** The last lines that a server wrote to its error output. */
 function wordsText(words: string): string {

@@ -190,7 +190,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
         const failure = limit.isOver() ? new ConnectionFailure({ kind: 'slow_answer', ms: server.startMs }) : error
         throw told(failure, `for its ${name}`)
       })
-      .finally(limit.end)
+      .finally(() => limit.end())
   }
 
   async function freshList(name: ListName, signal: AbortSignal): Promise<Listed<unknown>> {

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import { atMost, manyListeners } from '../base/concurrency.ts'
 import { commandEnvironment } from '../base/command.ts'
-import { BatonError } from '../base/error.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
+import { ConnectionFailure } from './connection.ts'
 import { createServerLife, type LifeOptions, type ServerLife } from './server-life.ts'
 
 export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> {
@@ -88,7 +89,18 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     async call(name, tool, input, call) {
       const { server, life } = find(name)
       if (!passes(server, tool)) throw filteredTool(server, tool)
-      return life.use(`for ${tool}`, call, (connection, asker, limit) => connection.call(tool, input, asker, limit))
+      const { signal: stopped } = call
+      try {
+        return await life.use(`for ${tool}`, call, (connection, asker, limit) =>
+          connection.call(tool, input, asker, limit),
+        )
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        const known = await life.list('tools', stopped).catch(() => [])
+        throw known.some(({ name: own, onlyAsTask }) => own === tool && onlyAsTask)
+          ? taskTool(server, tool, error)
+          : error
+      }
     },
     read: async (name, uri, call) =>
       find(name).life.use(`for ${uri}`, call, (connection, asker, limit) => connection.read(uri, asker, limit)),
@@ -111,6 +123,23 @@ function filteredTool({ name, origin }: McpServer, tool: string): BatonError {
   return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${name} is not let through`, {
     hint: `Which ones are is said by tools and disallowed_tools in ${origin}.`,
   })
+}
+
+/** The server has answered, and it is no result of a tool. */
+function isRefusal(error: unknown): boolean {
+  const { cause } = isBatonError(error) ? error : {}
+  return cause instanceof ConnectionFailure && ['refused', 'invalid'].includes(cause.problem.kind)
+}
+
+function taskTool({ name }: McpServer, tool: string, cause: unknown): BatonError {
+  return new BatonError(
+    'MCP_FAILED',
+    `the tool ${tool} of the MCP server ${name} works only as a task of the protocol`,
+    {
+      hint: `Baton calls no tools as tasks. baton mcp tools ${name} shows which tools are so; another one, or another version of the server, may do without.`,
+      cause,
+    },
+  )
 }
 
 function unknownServer(name: string, servers: readonly McpServer[]): BatonError {

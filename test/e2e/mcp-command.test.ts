@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { baton, type BatonResult, root } from '../helpers/baton.ts'
+import { inTerminal } from '../helpers/pty.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
@@ -85,6 +86,9 @@ describe('baton mcp tools', () => {
     expect(stderr).toBe('test says: Use echo for texts.\n')
     expect(stdout).toContain('echo: Gives its text back. (only reads, it says)\n  text: string\n')
     expect(stdout).toContain('memo://{name}: resources: Any memo.\n')
+    expect(stdout).toContain(
+      'job: Does its work as a task.\n  it works only as a task of the protocol: Baton cannot call it\n',
+    )
     expect(stdout).toContain('greet: prompt who [how]: Greets somebody.\n')
     const json = rows((await mcp(['tools', 'test', '--json'])).stdout)
     expect(json).toContainEqual(
@@ -115,6 +119,25 @@ describe('baton mcp call', () => {
       is_error: false,
     })
     expect(left()).toEqual([])
+  })
+
+  it('and the other commands let no words of a server act on a terminal; a file gets them as they are', async () => {
+    const words = '\u001b[2J\u001b]0;pwned\u0007\u009b31m\u202eback\nforged: line'
+    const switches = JSON.stringify({ tools: [words], name: words, instructions: words })
+    const { cwd, env, mcp } = world({ evil: { command: process.execPath, args: [program, switches] } })
+    writeFileSync(join(cwd, 'p.md'), '+++\nmodel = "offline::extractive"\ntools = ["evil__*"]\n+++\nHi\n')
+    const call = `baton mcp call evil '${words}'`
+    const shown = await inTerminal(
+      `baton mcp tools evil; baton mcp list --check; ${call}; ${call} --json; baton plan p.md`,
+      { cwd, env: { BATON_HOME: env.BATON_HOME }, columns: 500 },
+    )
+    expect(shown.output.match(/␛\[2J/g)?.length).toBeGreaterThan(4)
+    // oxlint-disable-next-line no-control-regex
+    expect(shown.output.replaceAll(/\u001b\[\d*m|\r/g, '')).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    // only what a tool gives has lines of its own
+    expect(shown.output.match(/^forged: line/gm)).toHaveLength(1)
+    const { stdout } = await mcp(['call', 'evil', words])
+    expect(stdout).toBe(`${words} of the server\n`)
   })
 
   it('fails as the tool does, and says with -v how far it is', async () => {

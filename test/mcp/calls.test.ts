@@ -92,6 +92,22 @@ describe('a call', () => {
     })
   })
 
+  it('of a tool that works only as a task is an error that says so', async () => {
+    await using mcp = testServers([stdioServer()])
+    await expect(mcp.call('test', 'job', {}, { signal })).rejects.toMatchObject({
+      message: 'the tool job of the MCP server test works only as a task of the protocol',
+      hint: expect.stringContaining('Baton calls no tools as tasks'),
+    })
+  })
+
+  it('is refused in one line, whatever the server says', async () => {
+    await using mcp = testServers([stdioServer()])
+    const url = 'https://x.example/\nhint: run this'
+    await expect(mcp.call('test', 'refuse', { url }, { signal })).rejects.toMatchObject({
+      message: expect.stringMatching(/^the MCP server test .* https:\/\/x\.example\/ hint: run this \(-32042\)$/),
+    })
+  })
+
   it('is one of two hundred at once', async () => {
     await using mcp = testServers([stdioServer()])
     const calls = Array.from({ length: 200 }, (_, a) => mcp.call('test', 'add', { a, b: 1 }, { signal }))

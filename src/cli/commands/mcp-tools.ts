@@ -21,11 +21,15 @@ export async function showTools(server: string, { service, io, print, paint, not
 
 type Bold = (text: string) => string
 
-function describeTool({ name, title, description, input, readOnly, destructive }: McpTool, bold: Bold): string {
+function describeTool(
+  { name, title, description, input, readOnly, destructive, onlyAsTask }: McpTool,
+  bold: Bold,
+): string {
   const facts = [readOnly === true ? 'only reads' : '', destructive === true && readOnly !== true ? 'destructive' : '']
   const said = facts.filter((fact) => fact !== '').join(', ')
   const head = `${bold(name)}${line(description ?? title)}${said === '' ? '' : ` (${said}, it says)`}\n`
-  return `${head}${parameterLines(input)}`
+  const cannot = onlyAsTask === true ? '  it works only as a task of the protocol: Baton cannot call it\n' : ''
+  return `${head}${cannot}${parameterLines(input)}`
 }
 
 function parameterLines({ properties = {}, required = [] }: JsonObject): string {
@@ -42,7 +46,7 @@ function parameterLines({ properties = {}, required = [] }: JsonObject): string 
 }
 
 function describeResource({ uri, name, description, mimeType, isTemplate }: McpResource, bold: Bold): string {
-  const what = `${isTemplate === true ? 'resources' : 'resource'}${mimeType === undefined ? '' : ` of ${mimeType}`}`
+  const what = `${isTemplate === true ? 'resources' : 'resource'}${mimeType === undefined ? '' : ` of ${harmlessName(mimeType)}`}`
   return `${bold(uri)}: ${what}${line(description ?? name)}\n`
 }
 
