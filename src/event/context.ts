@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentExecutor } from './agent.ts'
-import type { BudgetLimits, Effects, HashedContent } from './effects.ts'
+import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { TakenFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
@@ -131,6 +131,8 @@ export interface RunServices {
   readonly permissionOf: (rights: Rights) => Permission
   /** Limits what model calls at and below a place may cost together. */
   readonly limitCost: (at: Place, limits: BudgetLimits) => void
+  /** Lends what is at and below a place a part of the budget around it, until what is returned is called. */
+  readonly leaseCost: (at: Place, terms: LeaseTerms) => () => void
   readonly meter: Meter
   /** Where events go; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
@@ -193,6 +195,19 @@ export function below(context: RunContext, ...segments: readonly Segment[]): Run
 /** Sends an event from this place in the run. */
 export function emit({ scope, services }: RunContext, event: EventBody): void {
   services.events(scope.at, event)
+}
+
+/**
+ * Does what an agent does at the place of the context with a part of the budget around it, which nobody else uses up
+ * meanwhile. What is not spent of it goes back.
+ */
+export async function withLease<T>(context: RunContext, terms: LeaseTerms, work: () => Promise<T>): Promise<T> {
+  const end = context.services.leaseCost(context.scope.at, terms)
+  try {
+    return await work()
+  } finally {
+    end()
+  }
 }
 
 /** What an agent gives up for itself and all that it runs. */

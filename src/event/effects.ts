@@ -43,6 +43,16 @@ export interface BudgetLimits {
   readonly unpriced: 'deny' | 'allow'
 }
 
+/** What an agent is lent of the budget that it works under. */
+export interface LeaseTerms {
+  /** Who gets it, for messages: `agent "reviewer"`. */
+  readonly whom: string
+  /** What it may cost; of what is left out it gets an equal share. */
+  readonly limits?: Partial<BudgetLimits>
+  /** How many share what is left, whoever lends included. */
+  readonly among: number
+}
+
 /** What the budget gave: the output limit is sent along when one is in force. */
 export interface Grant {
   readonly outputTokens?: number

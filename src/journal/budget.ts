@@ -4,6 +4,7 @@ import { manyListeners } from '../base/concurrency.ts'
 import type { BudgetLimits, Cost, EffectRequest, Grant } from '../event/effects.ts'
 import type { Place } from '../event/place.ts'
 import {
+  type Amount,
   amountOf,
   fit,
   hold,
@@ -11,6 +12,7 @@ import {
   leftOf,
   type Measure,
   openLedger,
+  paidOf,
   settle,
   usdOf,
   type Wanted,
@@ -63,8 +65,11 @@ export interface RunBudget extends Budget {
  */
 export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: Required<Cost>): RunBudget {
   const own: Account = { ledger: openLedger(limits, before), allowsUnpriced: limits.unpriced === 'allow' }
-  const accounts = [own, ...(parent?.shared.accounts ?? [])]
-  const line = parent?.shared.line ?? createLine()
+  return budgetOf(own, [own, ...(parent?.shared.accounts ?? [])], parent?.shared.line ?? createLine())
+}
+
+/** The budget of an account: calls reserve in all of `accounts`, of which it is the first. */
+export function budgetOf(own: Account, accounts: readonly Account[], line: Line): RunBudget {
   const limitsOutput = accounts.some(({ ledger }) => 'tokens' in ledger.limits || 'nanos' in ledger.limits)
   const needsPrice = accounts.find(({ ledger, allowsUnpriced }) => 'nanos' in ledger.limits && !allowsUnpriced)
 
@@ -74,7 +79,11 @@ export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: 
     return {
       grant: limitsOutput && wanted.output !== undefined ? { outputTokens } : {},
       settle(cost) {
-        for (const account of accounts) account.ledger = settle(account.ledger, held, cost)
+        const paid = paidOf(held, cost)
+        for (const account of accounts) {
+          account.ledger = settle(account.ledger, held, paid)
+          account.onPaid?.(paid)
+        }
         line.serve()
       },
     }
@@ -89,9 +98,9 @@ export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: 
           signal.removeEventListener('abort', aborted)
           resolve(begin(wanted, outputTokens))
         },
-        refuse({ ledger }, measure) {
+        refuse(account, measure) {
           signal.removeEventListener('abort', aborted)
-          reject(budgetSpent(effect, ledger, { measure, wanted }))
+          reject(budgetSpent(effect, account, { measure, wanted }))
         },
       }
       const aborted = (): void => {
@@ -108,7 +117,7 @@ export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: 
       if (effect.kind !== 'model') return noBudget.reserve(effect, context)
       context.signal.throwIfAborted()
       const wanted = wantedOf(effect.estimate)
-      if (needsPrice !== undefined && !wanted.isPriced) throw budgetUnpriced(effect, needsPrice.ledger)
+      if (needsPrice !== undefined && !wanted.isPriced) throw budgetUnpriced(effect, needsPrice)
       return wait(effect, wanted, context.signal)
     },
     spent() {
@@ -133,10 +142,14 @@ function least(accounts: readonly Account[], measure: Measure): number | undefin
 }
 
 /** One budget. `ledger` is replaced whenever something is held or settled. */
-interface Account {
+export interface Account {
   ledger: Ledger
   /** Calls without a known price are let through a limit in US dollars, uncounted. */
   readonly allowsUnpriced: boolean
+  /** Whose part of another budget it is, for messages; left out: it is no part. */
+  readonly lentTo?: string
+  /** Told what a call did cost. */
+  readonly onPaid?: (paid: Amount) => void
 }
 
 /** A call that wants to begin. It is answered once, by `grant` or by `refuse`. */
@@ -193,12 +206,12 @@ function createLine() {
 }
 
 /** Those who wait for any of a tree of budgets. */
-type Line = ReturnType<typeof createLine>
+export type Line = ReturnType<typeof createLine>
 
 /** The call is refused: what is left of the limit is less than the least it can cost. */
 function budgetSpent(
   effect: Costly,
-  { limits, spent }: Ledger,
+  { ledger: { limits, spent }, lentTo }: Account,
   { measure, wanted }: { readonly measure: Measure; readonly wanted: Wanted },
 ): BatonError {
   const show = shows[measure]
@@ -206,22 +219,28 @@ function budgetSpent(
   const limit = show(limits[measure] ?? 0)
   return new BatonError(
     'BUDGET',
-    `the budget of ${limit} does not allow a call of ${modelOf(effect.request)}: ${show(spent[measure])} spent so far, and it needs at least ${show(needed)}`,
-    { hint: hints[measure] },
+    `${nameOf(limit, lentTo)} does not allow a call of ${modelOf(effect.request)}: ${show(spent[measure])} spent so far, and it needs at least ${show(needed)}`,
+    { hint: lentTo === undefined ? hints[measure] : leaseHint },
   )
 }
 
 /** The call is refused: a limit in US dollars cannot be kept without a price. */
-function budgetUnpriced(effect: Costly, { limits }: Ledger): BatonError {
+function budgetUnpriced(effect: Costly, { ledger: { limits }, lentTo }: Account): BatonError {
   const limit = shows.nanos(limits.nanos ?? 0)
   return new BatonError(
     'BUDGET',
-    `the price of ${modelOf(effect.request)} is not known, so the budget of ${limit} cannot be kept`,
+    `the price of ${modelOf(effect.request)} is not known, so ${nameOf(limit, lentTo)} cannot be kept`,
     {
       hint: 'Name a model with a known price, limit tokens or calls in [budget] instead, or set unpriced = "allow" there to call it uncounted.',
     },
   )
 }
+
+function nameOf(limit: string, lentTo: string | undefined): string {
+  return lentTo === undefined ? `the budget of ${limit}` : `the part of the budget lent to ${lentTo}, ${limit},`
+}
+
+const leaseHint = 'Raise [budget], or give the agent a budget of its own.'
 
 const hints: { readonly [K in Measure]: string } = {
   calls: 'Raise calls in [budget].',

@@ -37,7 +37,7 @@ export function openLedger({ calls, tokens, usd }: Cost, before?: Required<Cost>
   return { limits, spent, held: nothing, running: 0 }
 }
 
-function nanosOf(usd: number): number {
+export function nanosOf(usd: number): number {
   return Math.round(usd * 1e9)
 }
 
@@ -102,25 +102,34 @@ export function hold(ledger: Ledger, amount: Amount): Ledger {
   return { ...ledger, held: plus(ledger.held, amount), running: ledger.running + 1 }
 }
 
-/** Takes back what was held for a call and counts what it did cost; what is not known counts as it was held. */
-export function settle(ledger: Ledger, held: Amount, { calls, tokens, usd }: Cost = {}): Ledger {
-  const paid: Amount = {
+/** What a call did cost; what is not known counts as it was held. */
+export function paidOf(held: Amount, { calls, tokens, usd }: Cost = {}): Amount {
+  return {
     calls: calls ?? held.calls,
     tokens: tokens ?? held.tokens,
     nanos: usd === undefined ? held.nanos : nanosOf(usd),
   }
-  return {
-    limits: ledger.limits,
-    spent: plus(ledger.spent, paid),
-    held: plus(ledger.held, held, -1),
-    running: ledger.running - 1,
-  }
 }
 
-function plus(left: Amount, right: Amount, sign: 1 | -1 = 1): Amount {
-  return {
-    calls: left.calls + sign * right.calls,
-    tokens: left.tokens + sign * right.tokens,
-    nanos: left.nanos + sign * right.nanos,
-  }
+/** Takes back what was held for a call and counts what it did cost. */
+export function settle(ledger: Ledger, held: Amount, paid: Amount): Ledger {
+  return { ...spend(ledger, held, paid), running: ledger.running - 1 }
+}
+
+/** The same while more may come of it. */
+export function spend(ledger: Ledger, held: Amount, paid: Amount): Ledger {
+  return { ...ledger, spent: plus(ledger.spent, paid), held: plus(ledger.held, held, -1) }
+}
+
+/** As much of an amount as another one has. */
+export function within(amount: Amount, most: Amount): Amount {
+  return eachOf((measure) => Math.min(amount[measure], most[measure]))
+}
+
+export function eachOf(value: (measure: Measure) => number): Amount {
+  return { calls: value('calls'), tokens: value('tokens'), nanos: value('nanos') }
+}
+
+export function plus(left: Amount, right: Amount, sign: 1 | -1 = 1): Amount {
+  return eachOf((measure) => left[measure] + sign * right[measure])
 }

@@ -1,6 +1,7 @@
-import type { BudgetLimits, Cost } from '../event/effects.ts'
+import type { BudgetLimits, Cost, LeaseTerms } from '../event/effects.ts'
 import { originOf, type Place, placeText } from '../event/place.ts'
 import { type Budget, createBudget, type RunBudget } from './budget.ts'
+import { lend } from './budget-lease.ts'
 
 /** The budget of a run, and those of the prompt files that agents of it are: a call reserves in all that are around it. */
 export interface PlacedBudgets extends Budget {
@@ -9,6 +10,8 @@ export interface PlacedBudgets extends Budget {
    * one of its rounds, it lowers what holds from now on; the limits the run began with hold as well.
    */
   readonly limit: (at: Place, limits: BudgetLimits, before?: Required<Cost>) => void
+  /** Lends what is at and below a place a part of the budget around it; what is returned ends that. */
+  readonly lease: (at: Place, terms: LeaseTerms, before?: Required<Cost>) => () => void
   /** Whether a limit in dollars holds somewhere: then calls need a price. */
   readonly limitsCost: () => boolean
 }
@@ -35,6 +38,16 @@ export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 
       if (at.every(({ kind }) => kind === 'redo')) current = createBudget(limits, run)
       else placed.set(placeText(originOf(at)), createBudget(limits, around(at), before))
       limitsCost ||= limits.usd !== undefined
+    },
+    lease(at, terms, before) {
+      const key = placeText(originOf(at))
+      const lease = lend(around(at), terms, before)
+      placed.set(key, lease)
+      limitsCost ||= terms.limits?.usd !== undefined
+      return () => {
+        lease.end()
+        if (placed.get(key) === lease) placed.delete(key)
+      }
     },
     limitsCost: () => limitsCost,
   }

@@ -44,6 +44,7 @@ export function createLooking({ workspace, signal, plugins, path, onNote }: Look
       permission: permissionOf(allRights),
       permissionOf,
       limitCost: () => {},
+      leaseCost: () => () => {},
       meter: createMeter(),
       events: (_, event) => {
         if (event.type === 'warning') onNote(event.message)

@@ -157,6 +157,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       permission,
       permissionOf,
       limitCost: (at, limits) => budgets.limit(at, limits, run.past?.spentBelow(placeText(at))),
+      leaseCost: (at, terms) => budgets.lease(at, terms, run.past?.spentBelow(placeText(at))),
       meter: run.meter,
       events: recordShown(journal, bus.send),
       now: () => new Date(),

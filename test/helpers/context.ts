@@ -56,6 +56,7 @@ export function testContext({
       permission,
       permissionOf,
       limitCost: () => {},
+      leaseCost: () => () => {},
       meter,
       events: bus.send,
       now: () => new Date(0),

@@ -1,0 +1,64 @@
+import { defined } from '../base/json.ts'
+import type { Cost, LeaseTerms } from '../event/effects.ts'
+import { type Account, budgetOf, type RunBudget } from './budget.ts'
+import { type Amount, eachOf, hold, openLedger, plus, settle, spend, within } from './ledger.ts'
+
+export interface Lease extends RunBudget {
+  /** Gives back what was not spent; what is spent after that counts all the same. */
+  readonly end: () => void
+}
+
+/**
+ * Lends a part of a budget: it is set aside at once, so that neither the lender nor its other agents can use it up, and
+ * the rest comes back at the end. A call that does not fit into the part is refused, and does not wait for others.
+ * `before`: what was spent of it by older processes, which the lender counts already.
+ */
+export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms, before?: Required<Cost>): Lease {
+  const { accounts, line } = lender.shared
+  const left = lender.left()
+  const lent = defined({
+    calls: part(left.calls, limits.calls, among, 1),
+    tokens: part(left.tokens, limits.tokens, among, 1),
+    usd: part(left.usd, limits.usd, among, 1e-9),
+  })
+  let rest: Amount = openLedger({ calls: 0, tokens: 0, usd: 0, ...lent }).limits as Amount
+  let hasEnded = false
+  for (const account of accounts) account.ledger = hold(account.ledger, rest)
+
+  /** The lender has it in its books at once. */
+  function onPaid(paid: Amount): void {
+    const taken = within(paid, rest)
+    rest = plus(rest, taken, -1)
+    for (const account of accounts) {
+      account.ledger = spend(account.ledger, taken, paid)
+      account.onPaid?.(paid)
+    }
+  }
+
+  const allowsUnpriced = limits.unpriced === 'allow' || accounts.every((account) => account.allowsUnpriced)
+  const own: Account = { ledger: openLedger(withBefore(lent, before), before), allowsUnpriced, lentTo: whom, onPaid }
+  return {
+    ...budgetOf(own, [own], line),
+    end() {
+      if (hasEnded) return
+      hasEnded = true
+      const nothing = eachOf(() => 0)
+      for (const account of accounts) account.ledger = settle(account.ledger, rest, nothing)
+      rest = nothing
+      line.serve()
+    },
+  }
+}
+
+/** What is lent of one measure; undefined: it is not limited. `least`: the smallest share there is. */
+function part(left: number | undefined, asked: number | undefined, among: number, least: number): number | undefined {
+  if (left === undefined) return asked
+  if (asked !== undefined) return Math.min(left, asked)
+  return Math.max(Math.floor(left / among / least) * least, Math.min(left, least))
+}
+
+function withBefore(lent: Cost, before: Required<Cost> | undefined): Cost {
+  if (before === undefined) return lent
+  const all = Object.entries(lent) as readonly [keyof Cost, number][]
+  return Object.fromEntries(all.map(([measure, amount]) => [measure, amount + before[measure]]))
+}
