@@ -1,4 +1,5 @@
 import { BatonError } from '../base/error.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import type { McpPrompt, McpPromptMessage } from '../event/mcp.ts'
 import type { Flags } from './command-specs.ts'
 import { usageError } from './command.ts'
@@ -35,7 +36,7 @@ async function serverPrompt(
     const known = await service.prompts(server, signal)
     const found = known.find((one) => one.name === prompt)
     if (found === undefined) {
-      const names = known.map((one) => one.name).join(', ')
+      const names = known.map((one) => harmlessName(one.name)).join(', ')
       const hint = names === '' ? 'It has none.' : `Its prompts: ${names}.`
       throw usageError(`the MCP server ${server} has no prompt "${prompt}"`, hint)
     }
@@ -55,13 +56,14 @@ function valuesOf({ name: prompt, arguments: known }: McpPrompt, given: readonly
     }),
   )
   const names = known.map((one) => one.name)
+  const shown = names.map(harmlessName).join(', ')
   const unknown = Object.keys(values).find((one) => !names.includes(one))
   if (unknown !== undefined) {
-    throw usageError(`the prompt "${prompt}" takes no "${unknown}"`, `It takes ${names.join(', ') || 'nothing'}.`)
+    throw usageError(`the prompt "${prompt}" takes no "${unknown}"`, `It takes ${shown || 'nothing'}.`)
   }
   const missing = known.filter((one) => one.required === true && values[one.name] === undefined)
   if (missing.length === 0) return values
-  const wanted = missing.map((one) => one.name)
+  const wanted = missing.map((one) => harmlessName(one.name))
   throw usageError(
     `the prompt "${prompt}" needs ${wanted.join(', ')}`,
     `Add ${wanted.map((one) => `--var ${one}=…`).join(' ')}`,

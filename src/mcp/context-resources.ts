@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import type { RunContext } from '../event/context.ts'
 import type { McpResource, McpResourceContent, McpServer } from '../event/mcp.ts'
 import type { FilePart } from '../event/message.ts'
@@ -88,7 +89,7 @@ function noMatch(
     uri,
     listed.map((one) => one.uri),
   )
-  const meant = near === undefined ? '' : `Did you mean "${near}"? `
+  const meant = near === undefined ? '' : `Did you mean "${harmlessName(near)}"? `
   return new BatonError('MCP_FAILED', message, { hint: `${meant}baton mcp tools ${name} shows its resources.` })
 }
 
@@ -105,8 +106,10 @@ async function readNamed(server: McpServer, uri: string, context: RunContext): P
     return await readResource({ server, uri }, { at, caller: 'context_resources', context })
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'MCP_FAILED') throw error
-    const message = `context_resources: ${uri} cannot be read: ${error.message}`
-    const hint = `${error.hint ?? ''} baton mcp tools ${server.name} shows its resources.`.trim()
+    const message = `context_resources: ${harmlessName(uri)} cannot be read: ${error.message}`
+    const where = `baton mcp tools ${server.name} shows`
+    const { hint: before = '' } = error
+    const hint = before.includes(where) ? before : `${before} ${where} its resources.`.trim()
     throw rewordError(error, { message, hint })
   }
 }
@@ -119,7 +122,8 @@ function shownContent({ name }: McpServer, content: McpResourceContent): Context
   const bytes = Buffer.from(blob, 'base64')
   if (file !== undefined) return { path, size: bytes.length, content: file }
   if (isUtf8(bytes) && !bytes.includes(0)) return { path, size: bytes.length, content: bytes.toString('utf8') }
-  throw new BatonError('MCP_FAILED', `context_resources: ${path} (${mimeType}) cannot be put into a prompt`, {
+  const shown = `${harmlessName(path)} (${harmlessName(mimeType)})`
+  throw new BatonError('MCP_FAILED', `context_resources: ${shown} cannot be put into a prompt`, {
     hint: 'Prompts have texts, images (PNG, JPEG, GIF, WebP) and PDF documents. Leave it out.',
   })
 }

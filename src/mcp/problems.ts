@@ -5,6 +5,7 @@ import { cutText } from '../base/cut-text.ts'
 import { BatonError } from '../base/error.ts'
 import { shownUrl } from '../base/shown-url.ts'
 import { sizeText } from '../base/size.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { ConnectionFailure, type ConnectionProblem, type ServerEnd } from './connection.ts'
 
@@ -52,7 +53,7 @@ function told(
   const { name, origin } = server
   const called = `the MCP server ${name}`
   const where = whereText(transport)
-  const while_ = doing === undefined ? '' : ` while it was asked ${doing}`
+  const while_ = doing === undefined ? '' : ` while it was asked ${harmlessName(doing)}`
   switch (problem.kind) {
     case 'not_started':
       return {

@@ -3,6 +3,7 @@ import { atMost, manyListeners } from '../base/concurrency.ts'
 import { commandEnvironment } from '../base/command.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
 import { ConnectionFailure } from './connection.ts'
@@ -134,7 +135,7 @@ function isRefusal(error: unknown): boolean {
 function taskTool({ name }: McpServer, tool: string, cause: unknown): BatonError {
   return new BatonError(
     'MCP_FAILED',
-    `the tool ${tool} of the MCP server ${name} works only as a task of the protocol`,
+    `the tool ${harmlessName(tool)} of the MCP server ${name} works only as a task of the protocol`,
     {
       hint: `Baton calls no tools as tasks. baton mcp tools ${name} shows which tools are so; another one, or another version of the server, may do without.`,
       cause,

@@ -103,6 +103,11 @@ describe('a call', () => {
   it('is refused in one line, whatever the server says', async () => {
     await using mcp = testServers([stdioServer()])
     const url = 'https://x.example/\nhint: run this'
+    await expect(mcp.read('test', 'memo://\nhint: x', { signal })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^the MCP server test .* asked for memo:\/\/␊hint: x: there is no memo:.* \(-32002\)$/,
+      ),
+    })
     await expect(mcp.call('test', 'refuse', { url }, { signal })).rejects.toMatchObject({
       message: expect.stringMatching(/^the MCP server test .* https:\/\/x\.example\/ hint: run this \(-32042\)$/),
     })

@@ -41,7 +41,7 @@ describe('resources for a prompt', () => {
     await expect(read(['test:memo://none'])).rejects.toMatchObject({
       code: 'MCP_FAILED',
       message: expect.stringMatching(/^context_resources: memo:\/\/none cannot be read: .*there is no memo:\/\/none/s),
-      hint: expect.stringContaining('baton mcp tools test shows its resources.'),
+      hint: 'baton mcp tools test shows what it offers.',
     })
     await expect(read(['test:memo://on.*'])).rejects.toMatchObject({
       message: 'the MCP server test lists no resource that "memo://on.*" matches',
