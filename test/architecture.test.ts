@@ -95,6 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'config',
     'journal',
     'history',
+    'mcp',
     'run',
     'authoring',
     'library',

@@ -29,7 +29,7 @@ export function createPerson(
 }
 
 /** Who answers the questions of servers: a person at the terminal. Undefined: nobody does, also with `-y`, which agrees and knows nothing. */
-function createAnswerer(flags: ApprovalFlags, io: ApproverIo): AskPerson | undefined {
+export function createAnswerer(flags: MayAsk & { readonly yes: boolean }, io: ApproverIo): AskPerson | undefined {
   if (flags.yes || !isAttended(flags, io)) return undefined
   let person: Promise<AskPerson> | undefined
   return async (...asked) => {

@@ -263,6 +263,7 @@ export const commandSpecs = {
       check: { kind: 'switch', describe: 'list: ask each server; exit code 1 if one does not answer' },
       names: { kind: 'switch', describe: 'list: print names only' },
       'no-browser': { kind: 'switch', describe: 'login: only print the address to open' },
+      'no-input': { kind: 'switch', describe: 'call: decline what the server asks' },
       port: {
         kind: 'text',
         describe: 'serve: listen on this port of this machine (0: a free one), not on standard input',

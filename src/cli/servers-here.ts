@@ -29,7 +29,13 @@ export interface ServersHere {
 export async function openServersHere(
   flags: Pick<GlobalFlags, 'chdir' | 'config'>,
   io: CommandIo,
-  onNotice?: (notice: McpNotice) => void,
+  {
+    onNotice,
+    canAsk = false,
+  }: {
+    readonly onNotice?: (notice: McpNotice) => void
+    /** Whether somebody answers what a server asks. */ readonly canAsk?: boolean
+  } = {},
 ): Promise<ServersHere> {
   const around = surroundings(flags, io)
   const env = { ...around.env }
@@ -42,8 +48,8 @@ export async function openServersHere(
     servers: serversOf({ settings, origins, workspace, env }),
     roots: [workspace],
     authProvider: knownLogins({ env, home: around.home }),
-    // nobody is asked: a server that has a question is told no
-    canAsk: false,
+    // a server that could only be told no is told that there is nobody
+    canAsk,
     signal: io.signal,
     ...defined({ onNotice }),
   })

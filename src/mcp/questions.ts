@@ -1,7 +1,7 @@
 import { BatonError, messageOf } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
-import type { McpAnswer, McpCall, McpQuestion, McpServer } from '../event/mcp.ts'
+import type { AskPerson, McpAnswer, McpCall, McpQuestion, McpServer } from '../event/mcp.ts'
 import { item, part, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
 
@@ -44,7 +44,7 @@ export async function withQuestions<T>(
   }
 }
 
-function answerer({ server, at, context }: AskedCall): NonNullable<McpCall['onQuestion']> {
+function answerer({ server, at, context }: AskedCall): AnswerQuestion {
   let questions = 0
   let samples = 0
   return async (question, signal) => {
@@ -56,6 +56,20 @@ function answerer({ server, at, context }: AskedCall): NonNullable<McpCall['onQu
     questions += 1
     if (questions > mostQuestions) throw tooMany('asked a person')
     return askPerson(question, { server, at, context, signal })
+  }
+}
+
+type AnswerQuestion = NonNullable<McpCall['onQuestion']>
+
+/** Questions of one call that is made without a run: a person answers, and there is no model. */
+export function questionsTo(askPerson: AskPerson, server: string, signal: AbortSignal): AnswerQuestion {
+  let questions = 0
+  return async (question, withdrawn) => {
+    if (question.kind === 'sampling') return { action: 'decline' }
+    questions += 1
+    if (questions > mostQuestions) throw tooMany('asked a person')
+    const answer = await askPerson({ server, question, at: [] }, AbortSignal.any([withdrawn, signal]))
+    return answer ?? { action: 'decline' }
   }
 }
 

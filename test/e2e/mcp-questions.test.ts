@@ -74,6 +74,26 @@ it('an address of a server is shown and never opened; nobody is asked with -y or
   expect(warnings).toHaveLength(1)
 })
 
+it('a call without a run asks the person at the terminal, and nobody with --no-input', async () => {
+  const { cwd, home } = world('return 1')
+  let typed = 0
+  const { code, output } = await inTerminal('baton mcp call test ask', {
+    cwd,
+    env: { BATON_HOME: home },
+    onScreen(terminal, type) {
+      const text = terminal.everything().join('\n')
+      const wanted = ['name (text): ', '[c]hange:'][typed]
+      if (wanted !== undefined && text.includes(wanted)) type(['Ada\n', 'y\n'][typed++] ?? '')
+    },
+  })
+  expect([code, stripVTControlCharacters(output)]).toEqual([
+    0,
+    expect.stringContaining('{"action":"accept","content":{"name":"Ada"}}'),
+  ])
+  const { output: alone } = await inTerminal('baton mcp call test ask --no-input', { cwd, env: { BATON_HOME: home } })
+  expect(alone).toContain('Method not found')
+})
+
 it('a server asks the model of the run: counted, limited by the budget, and not asked again', async () => {
   const server = await startModelServer(() => ({
     text: 'Quite well.',

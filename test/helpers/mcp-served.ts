@@ -1,5 +1,6 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { onTestFinished } from 'vitest'
+import { defined } from '../../src/base/json.ts'
 import { listen, type Listening } from '../../src/serve/mcp/listen.ts'
 import { readOffered } from '../../src/serve/mcp/offered.ts'
 import { serveWeb } from '../../src/serve/mcp/protocol.ts'
@@ -13,6 +14,8 @@ export interface Served {
   readonly listening: Listening
   readonly home: string
   readonly folder: string
+  /** What the server has said. */
+  readonly logged: readonly string[]
 }
 
 export interface ServeOptions {
@@ -21,21 +24,26 @@ export interface ServeOptions {
   readonly overrides?: readonly string[]
   /** More of the config file. */
   readonly config?: string
+  /** How long a person may think about what a server asks. */
+  readonly answerMs?: number
 }
 
 /** Offers files of a workspace in this process; `todo` has to be approved. */
 export async function serveFiles(
   names: readonly string[],
   tree: Readonly<Record<string, string>>,
-  { env = {}, overrides, config = '' }: ServeOptions = {},
+  { env = {}, overrides, config = '', answerMs }: ServeOptions = {},
 ): Promise<Served> {
   const folder = tempTree({ '.git/HEAD': 'x\n', ...tree })
   const home = tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
   const place = { cwd: folder, home, env: { BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env } }
   const shared = overrides === undefined ? {} : { overrides }
-  const listening = await listen(serveWeb(await readOffered(names, { ...place, shared })), { port: 0, secret })
+  const logged: string[] = []
+  const log = (text: string): void => void logged.push(text)
+  const offered = await readOffered(names, { ...place, shared, log, ...defined({ answerMs }) })
+  const listening = await listen(serveWeb(offered), { port: 0, secret })
   onTestFinished(() => listening.close())
-  return { listening, home, folder }
+  return { listening, home, folder, logged }
 }
 
 export type Era = 'newer' | 'older'

@@ -2,23 +2,31 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { safeJson } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
-import type { McpContent, McpResult } from '../../event/mcp.ts'
+import type { AskPerson, McpContent, McpResult } from '../../event/mcp.ts'
 import { createProgressTeller } from '../../mcp/progress.ts'
+import { questionsTo } from '../../mcp/questions.ts'
 import { progressText } from '../../render/tool-text.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, isWatched } from '../io.ts'
 import type { McpContext } from './mcp.ts'
 
+export interface CalledTool {
+  readonly server: string
+  readonly tool: string
+  /** Who answers what the server asks meanwhile; undefined: nobody. */
+  readonly person: AskPerson | undefined
+}
+
 /**
  * Calls one tool and prints what it gave: texts as they are; images, audio and other bytes go into files, which are named. Exit
  * code 1 when the tool says that it failed.
  */
 export async function callTool(
-  { server, tool }: { readonly server: string; readonly tool: string },
+  { server, tool, person }: CalledTool,
   flags: Flags<'mcp'>,
   { service, io, cwd, print, note }: McpContext,
 ): Promise<number> {
@@ -26,8 +34,10 @@ export async function callTool(
   const input = readArguments(args)
   const shown = progressLine(flags, io)
   const progress = createProgressTeller((told) => shown.write(progressText(told)))
+  const asked: AskPerson | undefined = person && ((...question) => person(...question).finally(shown.hold()))
+  const onQuestion = asked && questionsTo(asked, server, io.signal)
   const result = await service
-    .call(server, tool, input, { signal: io.signal, onProgress: progress.tell })
+    .call(server, tool, input, { signal: io.signal, onProgress: progress.tell, ...defined({ onQuestion }) })
     .finally(() => {
       progress.end()
       shown.end()
@@ -45,24 +55,37 @@ export async function callTool(
 
 interface ProgressLine {
   readonly write: (text: string) => void
+  /** Takes it away while a question stands on the terminal. Returns what lets it come back. */
+  readonly hold: () => () => void
   readonly end: () => void
 }
 
+const noLine: ProgressLine = { write() {}, hold: () => () => {}, end() {} }
+
 /** How far the call is: with -v in lines, else on a terminal in one line, which is gone when the call has ended. */
 function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
-  if (flags.json || flags.level === 'quiet') return { write() {}, end() {} }
-  if (flags.level === 'verbose') return { write: (text) => io.err(`${text}\n`), end() {} }
-  if (!isWatched(io)) return { write() {}, end() {} }
+  if (flags.json || flags.level === 'quiet') return noLine
+  if (flags.level === 'verbose') return { ...noLine, write: (text) => io.err(`${text}\n`) }
+  if (!isWatched(io)) return noLine
   let isDrawn = false
+  let holding = 0
+  const clear = (): void => {
+    if (isDrawn) io.draw('\r\u001b[K')
+    isDrawn = false
+  }
   return {
     write(text) {
+      if (holding > 0) return
       isDrawn = true
       // the last column stays free: some terminals wrap once it is written to
       io.draw(`\r${cutEnd(text, io.columns() - 1)}\u001b[K`)
     },
-    end() {
-      if (isDrawn) io.draw('\r\u001b[K')
+    hold() {
+      holding += 1
+      clear()
+      return () => void (holding -= 1)
     },
+    end: clear,
   }
 }
 

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream'
+import { harmless } from '../../base/terminal-text.ts'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import type { Offered } from '../../serve/mcp/protocol.ts'
 import { type CommandIo, surroundings } from '../io.ts'
@@ -22,11 +23,11 @@ export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, 
     ...(model === undefined ? {} : { model }),
     ...(timeout === undefined ? {} : { timeout }),
   }
-  const { readOffered } = await import('../../serve/mcp/offered.ts')
-  const offered = await readOffered(all, { ...place, shared })
   const note = (text: string): void => {
     if (level !== 'quiet') io.err(text)
   }
+  const { readOffered } = await import('../../serve/mcp/offered.ts')
+  const offered = await readOffered(all, { ...place, shared, log: (text) => note(`${harmless(text)}\n`) })
   if (port !== undefined) return serveHttp(offered, { port, secret, note }, io)
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')} over standard input and output\n`)
   return serveStdio(offered, io)

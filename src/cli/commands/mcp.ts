@@ -1,5 +1,8 @@
+import { createPool } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { leftOutHint, whyLeftOut } from '../../config/left-out-servers.ts'
+import type { AskPerson } from '../../event/mcp.ts'
+import { createAnswerer } from '../approver.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
@@ -23,7 +26,7 @@ interface ActionSpec {
 const actions: { readonly [action in Action]: ActionSpec } = {
   list: { count: 0, words: '', flags: ['check', 'names'] },
   tools: { count: 1, words: 'SERVER', flags: [] },
-  call: { count: 2, words: 'SERVER TOOL', flags: ['args', 'output'] },
+  call: { count: 2, words: 'SERVER TOOL', flags: ['args', 'output', 'noInput'] },
   login: { count: 1, words: 'SERVER', flags: ['noBrowser'] },
   logout: { count: 1, words: 'SERVER', flags: [] },
   serve: { count: 'any', words: 'FILE...', flags: ['port', 'model', 'timeout'] },
@@ -42,8 +45,12 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
   }
   if (action === 'serve') return (await import('./mcp-serve.ts')).serveFiles(words, flags, io)
   const workplace = openWorkplace(flags, io)
-  const here = await openServersHere(flags, io, ({ server, level, text }) => {
-    if (level === 'warning' || flags.level === 'verbose') workplace.note(`${server}: ${text}\n`)
+  const person = action === 'call' ? personAt(flags, { ...io, cwd: workplace.cwd }) : undefined
+  const here = await openServersHere(flags, io, {
+    canAsk: person !== undefined,
+    onNotice({ server, level, text }) {
+      if (level === 'warning' || flags.level === 'verbose') workplace.note(`${server}: ${text}\n`)
+    },
   })
   const context: McpContext = { io, ...workplace, ...here }
   const [server = '', tool = ''] = words
@@ -53,21 +60,27 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
     if (action === 'login') return await (await import('./mcp-login.ts')).logIn(server, flags, context)
     if (action === 'logout') return await (await import('./mcp-login.ts')).logOut(server, context)
     if (action === 'tools') return await (await import('./mcp-tools.ts')).showTools(server, context)
-    return await (await import('./mcp-call.ts')).callTool({ server, tool }, flags, context)
+    return await (await import('./mcp-call.ts')).callTool({ server, tool, person }, flags, context)
   } finally {
     await here.service.close()
   }
 }
 
+/** Who answers what a server asks in the middle of a call; nobody where standard input is no terminal. */
+function personAt({ noInput, json }: Flags<'mcp'>, io: CommandIo): AskPerson | undefined {
+  if (io.inputKind() !== 'device') return undefined
+  return createAnswerer({ yes: false, noInput, json }, { ...io, hold: () => () => {}, turn: createPool(1) })
+}
+
 function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
   const own = actions[action].flags
-  const foreign = (['check', 'names', 'args', 'output', 'noBrowser', 'port', 'model', 'timeout'] as const).find(
-    (flag) => !own.includes(flag) && isGiven(flags[flag]),
-  )
+  const foreign = (
+    ['check', 'names', 'args', 'output', 'noBrowser', 'noInput', 'port', 'model', 'timeout'] as const
+  ).find((flag) => !own.includes(flag) && isGiven(flags[flag]))
   if (foreign === undefined) return
   const of = (Object.keys(actions) as Action[]).find((other) => actions[other].flags.includes(foreign))
   throw usageError(
-    `--${foreign === 'noBrowser' ? 'no-browser' : foreign} is not for baton mcp ${action}`,
+    `--${foreign.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)} is not for baton mcp ${action}`,
     `It is for baton mcp ${of}.`,
   )
 }

@@ -1,27 +1,15 @@
-import { messageOf, isBatonError } from '../../base/error.ts'
-import { defined, isObject, type Json, type JsonObject, mapTexts, plainText } from '../../base/json.ts'
-import type { ApprovalView } from '../../event/asked-action.ts'
-import type { RunEvent } from '../../event/event.ts'
+import { isBatonError } from '../../base/error.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import { answerCalls } from '../../library/approvals.ts'
 import type { PlaceOptions, RunOptions } from '../../library/options.ts'
-import { beginResume, beginRun, type Run } from '../../library/runs.ts'
-import type { RunReport } from '../../wiring/conduct.ts'
-import { answerValue, type Offer } from './offer.ts'
+import { beginResume, beginRun } from '../../library/runs.ts'
+import type { ServerAnswer } from '../../library/server-questions.ts'
+import { type CallEnd, callEnd, errorWords } from './call-end.ts'
+import { type Begin, type Calling, createHeldRuns, type Followed, type HeldRunsOptions } from './held-runs.ts'
+import type { Offer } from './offer.ts'
 
-/** How a call of an offer has ended, or what it waits for. */
-export type CallEnd =
-  | {
-      readonly kind: 'ended'
-      readonly runId: string
-      readonly text: string
-      readonly value?: JsonObject
-      readonly isError: boolean
-    }
-  /** The run is recorded, and goes on with `answerCall`. */
-  | { readonly kind: 'asks'; readonly runId: string; readonly questions: readonly ApprovalView[] }
-
-/** What a person says to a question. */
-export interface Answer {
+/** What a person says to a call that has to be approved. */
+export interface Decision {
   /** The number of the question. */
   readonly id: string
   readonly decision: 'allow' | 'deny'
@@ -29,57 +17,72 @@ export interface Answer {
   readonly reason?: string
 }
 
+/** What a client brings for a run that has asked. */
+export type Given =
+  | { readonly kind: 'approvals'; readonly runId: string; readonly decisions: readonly Decision[] }
+  /** undefined: no answer is there. */
+  | {
+      readonly kind: 'questions'
+      readonly runId: string
+      readonly answers: ReadonlyMap<string, ServerAnswer | undefined>
+    }
+
 /** What all calls of a server share: where they work, and settings that win over files. */
-export interface Serving extends Required<PlaceOptions> {
+export interface Serving extends Required<PlaceOptions>, Partial<HeldRunsOptions> {
   readonly shared: Pick<RunOptions, 'model' | 'overrides' | 'timeout'>
 }
 
-export interface Calling {
-  readonly signal: AbortSignal
-  /** Whether the client can ask a person; otherwise what needs an approval is refused, and the model is told so. */
-  readonly canAsk: boolean
-  /** Told in a few words what happens. */
-  readonly onProgress: (message: string) => void
+/** Calls of offers, each a run. */
+export interface Calls {
+  /** Runs an offer with the arguments of a client, which its schema has checked. */
+  start(offer: Offer, input: JsonObject, calling: Calling): Promise<CallEnd>
+  /** Gives a run what it has asked for, and follows it on. */
+  answer(offer: Offer, given: Given, calling: Calling): Promise<CallEnd>
+  /** Stops those that wait for answers of servers. Never rejects. */
+  close(): Promise<void>
 }
 
-/** Runs an offer with the arguments of a client, which its schema has checked. */
-export function startCall(
-  offer: Offer,
-  input: JsonObject,
-  { calling, serving }: { readonly calling: Calling; readonly serving: Serving },
-): Promise<CallEnd> {
-  const { shared, ...place } = serving
-  const options = { ...shared, ...givenTo(offer, input), ...asking(calling), signal: calling.signal }
-  return explained(ended(beginRun(offer.file, options, place), offer, calling))
-}
-
-/** Records what was said to the questions of a run, and goes on with it. */
-export function answerCall(
-  offer: Offer,
-  given: { readonly runId: string; readonly answers: readonly Answer[] },
-  around: { readonly calling: Calling; readonly serving: Serving },
-): Promise<CallEnd> {
-  return explained(continued(offer, given, around))
-}
-
-async function continued(
-  offer: Offer,
-  { runId, answers }: { readonly runId: string; readonly answers: readonly Answer[] },
-  { calling, serving }: { readonly calling: Calling; readonly serving: Serving },
-): Promise<CallEnd> {
-  const { shared, ...place } = serving
+export function createCalls({ shared, log = () => {}, answerMs, ...place }: Serving): Calls {
+  const held = createHeldRuns({ log, ...defined({ answerMs }) })
   const { timeout, overrides } = shared
-  for (const { id, decision, reason } of answers) {
-    const verdict = decision === 'allow' ? ({ kind: 'approve' } as const) : ({ kind: 'reject', reason } as const)
-    await answerCalls(runId, verdict, { ...place, ...defined({ overrides }), call: id })
+
+  async function follow(begin: Begin, offer: Offer, calling: Calling): Promise<CallEnd> {
+    return endOf(await held.follow(begin, offer.name, calling), offer, calling)
   }
-  const options = { ...defined({ timeout, overrides }), ...asking(calling), signal: calling.signal }
-  return ended(beginResume(runId, options, place), offer, calling)
+
+  async function decided(runId: string, decisions: readonly Decision[]): Promise<void> {
+    for (const { id, decision, reason } of decisions) {
+      const verdict = decision === 'allow' ? ({ kind: 'approve' } as const) : ({ kind: 'reject', reason } as const)
+      await answerCalls(runId, verdict, { ...place, ...defined({ overrides }), call: id })
+    }
+  }
+
+  async function continued(offer: Offer, given: Given, calling: Calling): Promise<CallEnd> {
+    const { runId } = given
+    if (given.kind === 'questions') return endOf(await held.answer(runId, given.answers, calling), offer, calling)
+    await decided(runId, given.decisions)
+    const options = { ...defined({ timeout, overrides }), ...approving(calling) }
+    return follow((more) => beginResume(runId, { ...options, ...more }, place), offer, calling)
+  }
+
+  return {
+    start(offer, input, calling) {
+      const options = { ...shared, ...givenTo(offer, input), ...approving(calling) }
+      return explained(follow((more) => beginRun(offer.file, { ...options, ...more }, place), offer, calling))
+    },
+    answer: (offer, given, calling) => explained(continued(offer, given, calling)),
+    close: () => held.close(),
+  }
+}
+
+function endOf(followed: Followed, offer: Offer, { shows }: Calling): CallEnd {
+  if (followed.kind === 'asks') return { ...followed, kind: 'questions' }
+  return callEnd(followed, offer, shows.form)
 }
 
 /** A question is left open: the client is asked once the rest of the run has come as far as it can. */
-function asking({ canAsk }: Calling): Pick<RunOptions, 'approve'> {
-  return canAsk ? { approve: () => 'suspend' } : {}
+function approving({ shows }: Calling): Pick<RunOptions, 'approve'> {
+  return shows.form ? { approve: () => 'suspend' } : {}
 }
 
 function givenTo({ target }: Offer, input: JsonObject): Pick<RunOptions, 'vars' | 'stdin' | 'inputs'> {
@@ -93,85 +96,6 @@ async function explained(end: Promise<CallEnd>): Promise<CallEnd> {
   try {
     return await end
   } catch (error) {
-    throw isBatonError(error) ? new Error(wordsOf(error), { cause: error }) : error
+    throw isBatonError(error) ? new Error(errorWords(error), { cause: error }) : error
   }
-}
-
-function wordsOf(error: unknown): string {
-  const message = messageOf(error).replace(/\.$/, '')
-  if (!isBatonError(error)) return message
-  const { place, hint } = error
-  const where =
-    place?.line === undefined ? '' : ` (${[place.file, place.line, place.column].filter(Boolean).join(':')})`
-  return `${message}${where}${hint === undefined ? '' : `. ${hint}`}`
-}
-
-async function ended(run: Run, offer: Offer, { canAsk, onProgress }: Calling): Promise<CallEnd> {
-  const denied: string[] = []
-  for await (const event of run) {
-    if (event.type === 'tool.completed' && event.denied === true) denied.push(`${event.name}: ${event.output}`)
-    const message = progressOf(event)
-    if (message !== undefined) onProgress(message)
-  }
-  const report = await run.result
-  const { runId, approvals, stopReason } = report
-  if (canAsk && stopReason === 'waiting_for_approval' && approvals.length > 0) {
-    return { kind: 'asks', runId, questions: mapTexts(approvals, report.mask) as readonly ApprovalView[] }
-  }
-  const isError = report.exitCode !== 0
-  const value = isError ? undefined : answerValue(valuesOf(report), offer)
-  const text = [answerText(report), ...(isError ? [errorText(report)] : []), ...deniedText(denied)]
-  return {
-    kind: 'ended',
-    runId,
-    text: report.mask(text.filter((part) => part !== '').join('\n\n')),
-    isError,
-    ...(value === undefined ? {} : { value: mapTexts(value, report.mask) as JsonObject }),
-  }
-}
-
-function answerText({ tasks, outputs, skipped }: RunReport): string {
-  const answers = tasks.map((task) => (task.status === 'done' ? task.content.trim() : ''))
-  const results = outputs.filter((output) => output !== null).map(plainText)
-  return [...answers, ...results, ...(skipped === undefined ? [] : [skipped.reason])].filter(Boolean).join('\n\n')
-}
-
-function valuesOf({ tasks }: RunReport): readonly Json[] {
-  return tasks.flatMap((task) => (task.status === 'done' && task.value !== undefined ? [task.value] : []))
-}
-
-function errorText({ error, tasks, exitCode, runId, canResume }: RunReport): string {
-  const failures = tasks.flatMap((task) => (task.status === 'failed' ? [task.error.message] : []))
-  const why = error === undefined ? failures.join('; ') : wordsOf(error)
-  const resume = canResume ? ` baton resume ${runId} continues it.` : ''
-  return `The run ended with exit code ${exitCode}: ${why.replace(/\.$/, '')}.${resume}`
-}
-
-/** The model was told already; whoever calls would otherwise not know why something was not done. */
-function deniedText(denied: readonly string[]): readonly string[] {
-  return denied.length === 0 ? [] : [`Calls that were not allowed:\n${denied.map((line) => `- ${line}`).join('\n')}`]
-}
-
-function progressOf(event: RunEvent): string | undefined {
-  switch (event.type) {
-    case 'agent.started':
-    case 'step.started':
-      return isObject(event) && typeof event.name === 'string' ? event.name : undefined
-    case 'tool.started':
-      return `calls ${event.name}`
-    case 'tool.progress':
-      return event.ended === true ? undefined : toolProgress(event)
-    case 'task.completed':
-      return 'a task is done'
-    case 'iteration.completed':
-      return 'an iteration is done'
-    default:
-      return undefined
-  }
-}
-
-/** In the words of the server whose tool it is: `files__index: 3 of 10: reading notes.txt`. */
-function toolProgress({ name, done, total, message }: Extract<RunEvent, { readonly type: 'tool.progress' }>): string {
-  const amount = total === undefined ? `${done}` : `${done} of ${total}`
-  return [name, amount, ...(message === undefined ? [] : [message])].join(': ')
 }

@@ -12,11 +12,11 @@ import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { packageRoot } from '../../package-root.ts'
-import { answerCall, type Serving, startCall } from './call.ts'
+import { createCalls, type Serving } from './call.ts'
 import { readOffer, refuseSameNames } from './offer.ts'
 import type { Offered } from './protocol.ts'
 
-/** Runs at once; further calls wait. */
+/** Runs at once; further calls wait. One that waits for the answer of a person does not count. */
 const runsAtOnce = 8
 
 /** The newest runs that are listed, and the parts of one that are shown. */
@@ -36,11 +36,13 @@ export async function readOffered(files: readonly string[], serving: Serving): P
   const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides } })
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
   const pool = createPool(runsAtOnce)
+  const calls = createCalls(serving)
   const paths = new Set(offers.map(({ path }) => realPath(path)))
   return {
     offers,
-    start: (offer, input, calling) => pool.run(() => startCall(offer, input, { calling, serving }), calling.signal),
-    answer: (offer, given, calling) => pool.run(() => answerCall(offer, given, { calling, serving }), calling.signal),
+    start: (offer, input, calling) => pool.run(() => calls.start(offer, input, calling), calling.signal),
+    answer: (offer, given, calling) => pool.run(() => calls.answer(offer, given, calling), calling.signal),
+    close: () => calls.close(),
     async runs() {
       const found: { readonly id: string; readonly title: string }[] = []
       for await (const { id, file, status } of listRuns(folder, { limit: listed.runs, fits: isOffered })) {

@@ -16,29 +16,30 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { isObject, type JsonObject } from '../../base/json.ts'
-import type { ApprovalView } from '../../event/asked-action.ts'
 import { version } from '../../version.ts'
-import type { Answer, CallEnd, Calling } from './call.ts'
+import {
+  clientShows,
+  givenIn,
+  type ClientResponse,
+  type ShownQuestion,
+  shownQuestions,
+  stateOf,
+  type WaitingRun,
+} from './asking.ts'
+import type { Calls } from './call.ts'
+import type { CallEnd } from './call-end.ts'
+import type { Calling } from './held-runs.ts'
 import type { Offer } from './offer.ts'
 
 /** What a server offers, and what is done when it is asked for it. */
-export interface Offered {
+export interface Offered extends Calls {
   readonly offers: readonly Offer[]
-  readonly start: (offer: Offer, input: JsonObject, calling: Calling) => Promise<CallEnd>
-  readonly answer: (
-    offer: Offer,
-    given: { readonly runId: string; readonly answers: readonly Answer[] },
-    calling: Calling,
-  ) => Promise<CallEnd>
   readonly runs: () => Promise<readonly { readonly id: string; readonly title: string }[]>
   /** JSON; rejects for a run that is none. */
   readonly readRun: (id: string) => Promise<string>
 }
 
-/** What a client gives back with the answers of a person. It is signed, so that it names no other run, and is of one offer. */
-type WaitingRun = { readonly offer: string; readonly runId: string; readonly ids: readonly string[] }
-
-/** For how long a person may think. */
+/** For how long a person may think about an approval. */
 const answerSeconds = 24 * 60 * 60
 
 /** Arguments of one call: as many as a prompt could use. */
@@ -56,7 +57,7 @@ export function serveStreams(
   const transport = new StdioServerTransport(input, output, { maxBufferSize: mostBytes })
   const handle = serveStdio(serverFactory(offered), { transport })
   input.once('close', onClose).once('end', onClose)
-  return { close: () => handle.close() }
+  return { close: async () => void (await Promise.all([handle.close(), offered.close()])) }
 }
 
 export interface WebServed extends Served {
@@ -110,7 +111,7 @@ export function serveWeb(offered: Offered): WebServed {
       return isLegacy ? legacy(request) : modern.fetch(request)
     },
     async close() {
-      await Promise.all([modern.close(), ...[...sessions.values()].map((session) => session.close())])
+      await Promise.all([...[modern, ...sessions.values()].map((one) => one.close()), offered.close()])
     },
   }
 }
@@ -123,7 +124,8 @@ function serverFactory(offered: Offered): () => McpServer {
     const server = new McpServer(
       { name: 'baton', version },
       {
-        capabilities: { tools: {}, resources: {} },
+        // what is offered is fixed at the start, and of new runs nobody is told
+        capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
         requestState: { verify: (state, context) => codec.verify(state, context) },
         inputRequired: { maxRounds: 64 },
       },
@@ -155,11 +157,14 @@ function registerOffer(server: McpServer, offer: Offer, { offered, codec }: Regi
     const end =
       waiting === undefined
         ? await offered.start(offer, given, calling)
-        : await offered.answer(offer, { runId: waiting.runId, answers: answersIn(waiting, context) }, calling)
+        : await offered.answer(
+            offer,
+            givenIn(waiting, (id) => responseIn(context, id)),
+            calling,
+          )
     if (end.kind === 'ended') return resultOf(end)
-    const { runId, questions } = end
-    const requestState = await codec.mint({ offer: name, runId, ids: questions.map(({ id }) => id) })
-    return inputRequired({ inputRequests: requestsFor(questions), requestState })
+    const inputRequests = Object.fromEntries(shownQuestions(end).map(([id, shown]) => [id, requestFor(shown)]))
+    return inputRequired({ inputRequests, requestState: await codec.mint(stateOf(end, name)) })
   })
 }
 
@@ -183,7 +188,9 @@ function callingOf(server: McpServer, { mcpReq, http }: ServerContext): Calling 
   let progress = 0
   return {
     signal: gone === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, gone]),
-    canAsk: isObject(capabilities) && capabilities['elicitation'] !== undefined,
+    // what is told with each request is of the newer protocol
+    endsWithQuestion: told !== undefined,
+    shows: clientShows(isObject(capabilities) ? capabilities['elicitation'] : undefined),
     onProgress(message) {
       if (progressToken === undefined) return
       progress += 1
@@ -195,37 +202,17 @@ function callingOf(server: McpServer, { mcpReq, http }: ServerContext): Calling 
   }
 }
 
-const decisionSchema = {
-  type: 'object' as const,
-  properties: {
-    decision: { type: 'string' as const, title: 'Decision', enum: ['allow', 'deny'] },
-    reason: { type: 'string' as const, title: 'Reason', description: 'Told to the model when the call is denied.' },
-  },
-  required: ['decision'],
+type FormSchema = Exclude<Parameters<typeof inputRequired.elicit>[0]['requestedSchema'], { '~standard': unknown }>
+
+function requestFor(shown: ShownQuestion): InputRequests[string] {
+  const { message } = shown
+  if (shown.kind === 'url') return inputRequired.elicitUrl({ message, url: shown.url })
+  return inputRequired.elicit({ message, requestedSchema: shown.schema as unknown as FormSchema })
 }
 
-/** Characters of an input, or of a difference, that are shown. */
-const shownText = 4000
-
-function requestsFor(questions: readonly ApprovalView[]): InputRequests {
-  return Object.fromEntries(
-    questions.map(({ id, tool, input, diff }) => {
-      const shown = diff ?? JSON.stringify(input, undefined, 2)
-      const message = `Allow ${tool}?\n\n${shown.length > shownText ? `${shown.slice(0, shownText)}…` : shown}`
-      return [id, inputRequired.elicit({ message, requestedSchema: decisionSchema })]
-    }),
-  )
-}
-
-/** What is not an answer is a refusal. */
-function answersIn({ ids }: WaitingRun, { mcpReq }: ServerContext): readonly Answer[] {
-  return ids.map((id) => {
-    const response = inputResponse(mcpReq.inputResponses, id)
-    if (response.kind !== 'elicit' || response.action !== 'accept') return { id, decision: 'deny' }
-    const { decision, reason } = response.content ?? {}
-    if (decision === 'allow') return { id, decision }
-    return { id, decision: 'deny', ...(typeof reason === 'string' && reason !== '' ? { reason } : {}) }
-  })
+function responseIn({ mcpReq }: ServerContext, id: string): ClientResponse {
+  const response = inputResponse(mcpReq.inputResponses, id)
+  return response.kind === 'elicit' ? response : undefined
 }
 
 function runUri(id: string): string {
