@@ -82,7 +82,7 @@ it('a call without a run asks the person at the terminal, and nobody with --no-i
     env: { BATON_HOME: home },
     onScreen(terminal, type) {
       const text = terminal.everything().join('\n')
-      const wanted = ['name (text): ', '[c]hange:'][typed]
+      const wanted = ['name (text):', '[c]hange:'][typed]
       if (wanted !== undefined && text.includes(wanted)) type(['Ada\n', 'y\n'][typed++] ?? '')
     },
   })
