@@ -1,7 +1,7 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { onTestFinished } from 'vitest'
 import { defined } from '../../src/base/json.ts'
-import { listen, type Listening } from '../../src/serve/mcp/listen.ts'
+import { listen, type Listening, type ListenOptions } from '../../src/serve/mcp/listen.ts'
 import { readOffered } from '../../src/serve/mcp/offered.ts'
 import { serveWeb } from '../../src/serve/mcp/protocol.ts'
 import { tempTree } from './temp.ts'
@@ -26,13 +26,15 @@ export interface ServeOptions {
   readonly config?: string
   /** How long a person may think about what a server asks. */
   readonly answerMs?: number
+  readonly mostSessions?: number
+  readonly limits?: ListenOptions['limits']
 }
 
 /** Offers files of a workspace in this process; `todo` has to be approved. */
 export async function serveFiles(
   names: readonly string[],
   tree: Readonly<Record<string, string>>,
-  { env = {}, overrides, config = '', answerMs }: ServeOptions = {},
+  { env = {}, overrides, config = '', answerMs, mostSessions, limits }: ServeOptions = {},
 ): Promise<Served> {
   const folder = tempTree({ '.git/HEAD': 'x\n', ...tree })
   const home = tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
@@ -41,7 +43,11 @@ export async function serveFiles(
   const logged: string[] = []
   const log = (text: string): void => void logged.push(text)
   const offered = await readOffered(names, { ...place, shared, log, ...defined({ answerMs }) })
-  const listening = await listen(serveWeb(offered), { port: 0, secret })
+  const listening = await listen(serveWeb(offered, defined({ mostSessions })), {
+    port: 0,
+    secret,
+    ...defined({ limits }),
+  })
   onTestFinished(() => listening.close())
   return { listening, home, folder, logged }
 }

@@ -4,22 +4,35 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
-import type { WebServed } from './protocol.ts'
+import { mostBytes, type WebServed } from './protocol.ts'
 
 export interface ListenOptions {
   /** 0: any that is free. */
   readonly port: number
   /** Whoever wants something has to send it as a bearer token. */
   readonly secret: string
+  /** Left out: the usual ones. */
+  readonly limits?: Partial<Limits>
 }
+
+/** What one server takes, whoever sends it. */
+interface Limits {
+  /** At once: an agent needs a few. Others are cut off. */
+  readonly connections: number
+  /** Until the head of a request is there. */
+  readonly headMs: number
+  /** Until the whole request is there: an answer takes as long as a run does, a body does not. */
+  readonly requestMs: number
+  /** Of all bodies that are being read, by what their heads say. */
+  readonly bodyBytes: number
+}
+
+const usual: Limits = { connections: 512, headMs: 10_000, requestMs: 60_000, bodyBytes: 128 * 1024 * 1024 }
 
 export interface Listening {
   readonly url: string
   readonly close: () => Promise<void>
 }
-
-/** Connections at once: an agent needs a few. */
-const mostConnections = 512
 
 /** A secret for a server that nobody has named one for. */
 export function newSecret(): string {
@@ -31,19 +44,24 @@ export function newSecret(): string {
  * browser sends for a page must come from here.
  * @throws BatonError USAGE where the port cannot be used
  */
-export async function listen(served: WebServed, { port, secret }: ListenOptions): Promise<Listening> {
+export async function listen(served: WebServed, { port, secret, limits }: ListenOptions): Promise<Listening> {
+  const { connections, headMs, requestMs, bodyBytes } = { ...usual, ...limits }
+  const room = createRoom(bodyBytes)
   const answer = async (request: Request): Promise<Response> => {
     const refused = refusal(request, secret)
     if (refused !== undefined) return refused
     if (new URL(request.url).pathname !== '/mcp') return new Response('Not found\n', { status: 404 })
-    return served.fetch(request)
+    const leave = room.enter(bodySize(request))
+    if (leave === undefined)
+      return new Response('Too much is being sent at once\n', { status: 503, headers: { 'retry-after': '5' } })
+    return served.fetch(request).finally(leave)
   }
   const listener = getRequestListener(answer, { overrideGlobalObjects: false })
-  const server = createServer((request, response) => void listener(request, response))
-  server.maxConnections = mostConnections
-  server.headersTimeout = 10_000
-  // an answer takes as long as a run does; a body does not
-  server.requestTimeout = 60_000
+  const checks = { connectionsCheckingInterval: Math.min(2_000, headMs, requestMs) }
+  const server = createServer(checks, (request, response) => void listener(request, response))
+  server.maxConnections = connections
+  server.headersTimeout = headMs
+  server.requestTimeout = requestMs
   await bind(server, port)
   const { port: bound } = server.address() as AddressInfo
   return {
@@ -64,6 +82,26 @@ function bind(server: Server, port: number): Promise<void> {
     })
     server.listen(port, '127.0.0.1', resolve)
   })
+}
+
+/** Bytes that are shared by all who come in, as long as there are some. */
+function createRoom(most: number) {
+  let taken = 0
+  return {
+    /** Gives what leaves again; undefined: there is no room. What is alone may be larger. */
+    enter(size: number): (() => void) | undefined {
+      if (taken > 0 && taken + size > most) return undefined
+      taken += size
+      return () => void (taken -= size)
+    },
+  }
+}
+
+/** What the head of a request says, and as much as may come where it says nothing. */
+function bodySize({ method, headers }: Request): number {
+  if (method !== 'POST') return 0
+  const length = headers.get('content-length')
+  return length !== null && /^\d+$/.test(length) ? Math.min(Number(length), mostBytes) : mostBytes
 }
 
 const localNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])

@@ -12,6 +12,7 @@ import {
   McpServer,
   ResourceTemplate,
   type ServerContext,
+  type Transport,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
@@ -30,6 +31,7 @@ import type { Calls } from './call.ts'
 import type { CallEnd } from './call-end.ts'
 import type { Calling } from './held-runs.ts'
 import type { Offer } from './offer.ts'
+import { createOpenRequests, createSessions } from './sessions.ts'
 
 /** What a server offers, and what is done when it is asked for it. */
 export interface Offered extends Calls {
@@ -43,7 +45,7 @@ export interface Offered extends Calls {
 const answerSeconds = 24 * 60 * 60
 
 /** Arguments of one call: as many as a prompt could use. */
-const mostBytes = 16 * 1024 * 1024
+export const mostBytes = 16 * 1024 * 1024
 
 export interface Served {
   readonly close: () => Promise<void>
@@ -64,26 +66,33 @@ export interface WebServed extends Served {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
-/** Sessions of clients of the older protocol; the one that was not used for the longest time goes first. */
-const mostSessions = 256
+/** Sessions of clients of the older protocol. */
+const usualSessions = 256
 
 /**
  * Serves clients over streamable HTTP. Those of the newer protocol need no session; those of the older one get one, because
  * they can be asked for approvals only within it.
  */
-export function serveWeb(offered: Offered): WebServed {
+export function serveWeb(
+  offered: Offered,
+  { mostSessions = usualSessions }: { readonly mostSessions?: number } = {},
+): WebServed {
   const factory = serverFactory(offered)
   const modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: mostBytes })
-  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
+  const sessions = createSessions(mostSessions)
 
   async function openSession(): Promise<WebStandardStreamableHTTPServerTransport> {
+    const requests = createOpenRequests()
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomBytes(24).toString('base64url'),
       maxRequestBodySize: mostBytes,
       onsessioninitialized(id) {
-        const [oldest] = sessions.keys()
-        if (sessions.size >= mostSessions && oldest !== undefined) void sessions.get(oldest)?.close()
-        sessions.set(id, transport)
+        const isBusy = (): boolean => !requests.isEmpty()
+        sessions.add(id, {
+          isBusy,
+          handleRequest: (request) => transport.handleRequest(request),
+          close: () => transport.close(),
+        })
       },
     })
     const server = factory()
@@ -91,18 +100,17 @@ export function serveWeb(offered: Offered): WebServed {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
     }
     await server.connect(transport)
+    watchRequests(transport, requests)
     return transport
   }
 
   async function legacy(request: Request): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
-    const known = id === null ? undefined : sessions.get(id)
-    if (id !== null && known === undefined) return Response.json(sessionGone, { status: 404 })
-    if (id !== null && known !== undefined) {
-      sessions.delete(id)
-      sessions.set(id, known)
+    if (id === null) {
+      if (!sessions.hasRoom()) return refusal(503, allBusy(mostSessions), { 'retry-after': '10' })
+      return (await openSession()).handleRequest(request)
     }
-    return (known ?? (await openSession())).handleRequest(request)
+    return sessions.use(id)?.handleRequest(request) ?? refusal(404, 'Session not found')
   }
 
   return {
@@ -111,12 +119,31 @@ export function serveWeb(offered: Offered): WebServed {
       return isLegacy ? legacy(request) : modern.fetch(request)
     },
     async close() {
-      await Promise.all([...[modern, ...sessions.values()].map((one) => one.close()), offered.close()])
+      await Promise.all([modern.close(), sessions.close(), offered.close()])
     },
   }
 }
 
-const sessionGone = { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } }
+function watchRequests(transport: Transport, requests: ReturnType<typeof createOpenRequests>): void {
+  const { onmessage } = transport
+  const send = transport.send.bind(transport)
+  transport.onmessage = (message, extra) => {
+    requests.received(message)
+    onmessage?.(message, extra)
+  }
+  transport.send = (message, options) => {
+    requests.sent(message)
+    return send(message, options)
+  }
+}
+
+function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code: -32001, message } }, { status, headers })
+}
+
+function allBusy(most: number): string {
+  return `all ${most} sessions of this server are in the middle of calls: try again when one has ended`
+}
 
 function serverFactory(offered: Offered): () => McpServer {
   const codec = createRequestStateCodec<WaitingRun>({ key: randomBytes(32), ttlSeconds: answerSeconds })
