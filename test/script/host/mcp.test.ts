@@ -83,20 +83,27 @@ describe('aip.mcp.call', () => {
 
   it('sends how far the tool says that it is, and the end of that', async () => {
     const slow: FakeServer = {
-      tools: [],
+      tools: [{ name: 'index' }],
       async answer(_, __, { onProgress }) {
         onProgress?.({ done: 1, total: 2, message: 'reading' })
         onProgress?.({ done: 2, total: 2 })
         return { content: [{ type: 'text', text: 'done' }] }
       },
     }
-    const { run, sent } = world({ slow })
+    const { run, sent } = world({ slow }, [allowed, { ...allowed, tool: 'slow__index' }])
     await run('aip.mcp.call("slow", "in.dex")')
     const progress = { type: 'tool.progress', id: expect.stringMatching(/#0$/), name: 'slow__in_dex', server: 'slow' }
     expect(sent.filter(({ type }) => type === 'tool.progress')).toEqual([
       { ...progress, done: 1, total: 2, message: 'reading' },
       { ...progress, done: 2, total: 2 },
       { ...progress, done: 2, total: 2, ended: true },
+    ])
+    const before = sent.length
+    await run('aip.code.run("return await tools[\\"slow__index\\"]({})", { tools = { "slow__index" } })')
+    expect(sent.slice(before).filter(({ type }) => type === 'tool.progress')).toMatchObject([
+      { name: 'slow__index', server: 'slow', id: expect.stringMatching(/0:slow__index$/), done: 1 },
+      { done: 2 },
+      { done: 2, ended: true },
     ])
   })
 
