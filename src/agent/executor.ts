@@ -29,6 +29,7 @@ import type { AgentParts, ScriptParts } from './parts.ts'
 import { runCommandAgent } from './command/run.ts'
 import { createSectionRunner } from './script-run.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
+import { serverNamesOf } from '../mcp/names.ts'
 
 /** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
 export function createAgentExecutor(given: AgentParts): AgentExecutor {
@@ -106,7 +107,7 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
 
   const document = parseAip(agent.file, agent.text)
   const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, parts))
+  throwIssues(await ownIssues(own, { ...parts, ...serverNamesOf(context.services.mcp) }))
   const options = mergeOptions(context.scope.options, own.values, given)
   const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
   return limited({ agent, options }, held, (context) =>

@@ -1,23 +1,29 @@
 import type { ScriptAgent } from '../event/agent.ts'
-import { emit, narrow, type RunContext, withScope } from '../event/context.ts'
-import { packGrant, packOfFile } from '../pack/granted.ts'
+import { emit, narrow, type RunContext, withScope, withServices } from '../event/context.ts'
+import { type OwningPack, packGrant, packOfFile } from '../pack/granted.ts'
 import { supportFolder } from '../pack/find-pack.ts'
 import { aipackBase, temporaryFolder } from '../script/host/resolve-path.ts'
 import type { AgentParts } from './parts.ts'
 
 /**
  * The context of an agent: held to the capabilities of the pack it is part of, also where it was named by its path, and
- * what it runs with it. Agents of no pack, and of packs without capabilities, may do what their caller may. A pack that
+ * what it runs with it, and with the MCP servers that this pack brings and no other does. Agents of no pack, and of packs without capabilities, may do what their caller may. A pack that
  * is not what was installed is told before anything of it runs.
  * @throws BatonError CONFIG_INVALID for capabilities that cannot be read
  */
 export async function holdToPack(
   agent: Pick<ScriptAgent, 'file'>,
-  { reads, isChangedPack, openedChanges = [] }: Pick<AgentParts, 'reads' | 'isChangedPack' | 'openedChanges'>,
-  context: RunContext,
+  {
+    reads,
+    isChangedPack,
+    openedChanges = [],
+    serversOf,
+  }: Pick<AgentParts, 'reads' | 'isChangedPack' | 'openedChanges' | 'serversOf'>,
+  given: RunContext,
 ): Promise<RunContext> {
-  const { workspace, packRoots } = context.scope.folders
+  const { workspace, packRoots } = given.scope.folders
   const pack = packOfFile(agent.file, packRoots)
+  const context = await withServersOf(pack, serversOf, given)
   if (pack === undefined) return context
   if ((await isChangedPack?.(pack)) === true) {
     emit(context, {
@@ -39,4 +45,16 @@ export async function holdToPack(
   const executed = context.services.sources.executed()
   const held = { identity: pack.identity, granted, ownFolders: [pack.dir], keptFolders, executed, allow: openedChanges }
   return narrow(own, { pack: held })
+}
+
+async function withServersOf(
+  pack: OwningPack | undefined,
+  serversOf: AgentParts['serversOf'],
+  context: RunContext,
+): Promise<RunContext> {
+  if (serversOf === undefined) return context
+  const { mcp, ...services } = context.services
+  const own = await serversOf(pack)
+  if (own === mcp) return context
+  return own === undefined ? { ...context, services } : withServices(context, { mcp: own })
 }

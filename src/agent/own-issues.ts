@@ -3,16 +3,17 @@ import { defined } from '../base/json.ts'
 import { type Issue, withPlace } from '../config/issue.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { AgentParts } from './parts.ts'
+import { serverNamed } from '../mcp/names.ts'
 import type { OtherTools } from './tool-names.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 
 /**
  * Everything that is wrong with the options that a script agent sets itself: besides their values, tools and a mode that
- * nobody knows. Plug-ins may bring both, and are loaded for agents that name one. `servers`: names of the MCP servers of the run.
+ * nobody knows. Plug-ins may bring both, and are loaded for agents that name one.
  */
 export async function ownIssues(
   own: OwnOptions,
-  { plugins = async () => noPlugins, servers, leftOut }: Pick<AgentParts, 'plugins' | 'servers' | 'leftOut'>,
+  { plugins = async () => noPlugins, servers, leftOut }: Pick<AgentParts, 'plugins'> & Omit<OtherTools, 'brought'>,
 ): Promise<readonly Issue[]> {
   const { mode, tools } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
@@ -33,7 +34,18 @@ async function toolIssues(
 ): Promise<readonly Issue[]> {
   const { unknownTools } = await import('./tool-names.ts')
   const findings = unknownTools(named, ['tools'], others)
-  return Promise.all(findings.map(async (finding) => withPlace(finding, await placeOf(finding.path, finding.part))))
+  return Promise.all(
+    findings.map(async (finding) => {
+      // what is to be looked at, and can be trusted, is the file of the server
+      const file =
+        finding.code === 'UNTRUSTED' ? leftOutFile(named[Number(finding.path.at(-1))] ?? '', others) : undefined
+      return withPlace(finding, file === undefined ? await placeOf(finding.path, finding.part) : { file })
+    }),
+  )
+}
+
+function leftOutFile(tool: string, { leftOut = [] }: OtherTools): string | undefined {
+  return leftOut.find(({ names }) => serverNamed(tool, names) !== undefined)?.file
 }
 
 async function modeIssues(mode: string, { placeOf }: OwnOptions, { modes }: Plugins): Promise<readonly Issue[]> {

@@ -2,8 +2,9 @@ import type { Pool } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { CommandAgent, PromptAgent, PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
+import type { McpServers } from '../event/mcp.ts'
+import type { OwningPack } from '../pack/granted.ts'
 import type { PackInRoot } from '../pack/pack-status.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { AgentFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
@@ -67,10 +68,8 @@ export interface AgentParts {
   readonly limitsCost: () => boolean
   /** Loads the plug-ins at their first use; left out: there are none. */
   readonly plugins?: () => Promise<Plugins>
-  /** Names of the MCP servers of the run; left out: they are not known. */
-  readonly servers?: readonly string[]
-  /** MCP servers that are not used, because their file is not trusted; left out: none. */
-  readonly leftOut?: readonly LeftOutServers[]
+  /** The MCP servers that the agents of a pack have, and those of none; left out: those of whoever runs them. */
+  readonly serversOf?: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
   readonly findAgent: (name: string, baseDir: string) => AgentFile | DefinedCommand
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog

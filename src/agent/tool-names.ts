@@ -1,11 +1,11 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
-import { leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
+import { leftOutCode, leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
 import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
-import { mayLetThrough, serverNamed, writtenServer } from '../mcp/names.ts'
+import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
 import { factsOf, laterTools, toolNames } from '../tool/toolbox/names.ts'
 
@@ -67,7 +67,7 @@ function unknownServer(
   const file = leftOut.find(({ names }) => serverNamed(name, names) !== undefined)
   if (file !== undefined) {
     const message = `"${name}" cannot be used: ${leftOutText({ ...file, names: [serverNamed(name, file.names) ?? ''] })}`
-    return { code: 'UNTRUSTED', message, hint: leftOutHint(file) }
+    return { code: leftOutCode(file), message, hint: leftOutHint(file) }
   }
   const server = writtenServer(name)
   if (server === undefined) return undefined
@@ -93,12 +93,11 @@ export function refuseUnknownTools(names: readonly string[], of: string, others:
   throw new BatonError(finding.code, `options of ${of}: ${finding.message}`, { hint: finding.hint })
 }
 
-/** What tools there are besides in a run. */
-export function otherToolsIn({ services: { broughtTools = [], mcp } }: RunContext): OtherTools {
+/** What tools there are besides in a run. Who plans one looks at servers where their names are written. */
+export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan } }: RunContext): OtherTools {
   return {
     brought: broughtTools.map(({ name }) => name),
-    servers: mcp?.servers.map(({ name }) => name) ?? [],
-    leftOut: [...(mcp?.leftOut ?? [])].map(([name, file]) => ({ file, names: [name], isChanged: false })),
+    ...(isPlan === true ? {} : serverNamesOf(mcp)),
   }
 }
 

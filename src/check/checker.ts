@@ -11,7 +11,7 @@ import type { TargetOptions } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 import { pluginsOf } from '../run/check-mode.ts'
-import { serverNames } from '../run/other-tools.ts'
+import { serversOfAgent } from '../run/pack-servers.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
@@ -109,18 +109,18 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
 function scriptOf(
   agent: ScriptFile,
   key: string,
-  { parts, settings, workspace }: FileSurroundings,
+  { parts, settings, workspace, options }: FileSurroundings,
 ): Promise<CheckedScript> {
   const known = parts.scripts.get(key)
   if (known !== undefined) return known
-  const made = parts.compiler(settings.lua).then((compiler) =>
+  const made = parts.compiler(settings.lua).then(async (compiler) =>
     checkScript(agent, {
       compiler,
       workspace,
       seen: new Set(),
       trail: [],
       plugins: () => pluginsOf(settings),
-      servers: serverNames(settings),
+      servers: await serversOfAgent(agent.file, { workspace, settings }, options),
     }),
   )
   parts.scripts.set(key, made)

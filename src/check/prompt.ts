@@ -13,6 +13,7 @@ import { resourceIssues } from '../run/named-resources.ts'
 import { toolIssues } from '../run/named-tools.ts'
 import { otherToolsOf } from '../run/other-tools.ts'
 import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
+import { withPackServers } from '../run/pack-servers.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
@@ -33,9 +34,10 @@ export async function checkPromptFile(
 ): Promise<readonly Problem[]> {
   const file = displayPath(options.cwd, options.file)
   try {
-    const { issues, spec } = await readRunSpec(options)
+    const { issues, spec: read } = await readRunSpec(options)
     const errors = issues.map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
-    if (spec === undefined) return errors
+    if (read === undefined) return errors
+    const spec = await withPackServers(read, options)
     const { workspace, settings } = spec
     shared.onSettings(settings)
     shared.seen.add(`${spec.file}\n`)
@@ -194,7 +196,7 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   )
   const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
-  const others = await otherToolsOf(spec.settings, spec.leftOut)
+  const others = await otherToolsOf(spec)
   const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {
     // the tools of an agent of the chain are known where its own options are

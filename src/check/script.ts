@@ -5,6 +5,7 @@ import type { Plugins } from '../agent/plugins/plugin.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { editDistance } from '../base/suggest.ts'
 import type { Issue } from '../config/issue.ts'
+import type { ServersOfPack } from '../config/left-out-servers.ts'
 import type { AgentFile, ScriptFile } from '../pack/resolve.ts'
 import { type AipDocument, isSectionHeading, parseAip, placeOfOption, readCacheOption } from '../prompt/aip.ts'
 import { loadTemplates } from '../prompt/template.ts'
@@ -20,8 +21,8 @@ export interface CheckedScript {
 
 interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
   readonly plugins: () => Promise<Plugins>
-  /** Names of the MCP servers. */
-  readonly servers: readonly string[]
+  /** The MCP servers that it has. */
+  readonly servers: ServersOfPack
   /** The lines that led to the agent, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
@@ -64,7 +65,7 @@ async function checkOptions(
   try {
     const own = await readOwnOptions({ file, text }, document)
     const { values, unknown, placeOf } = own
-    const issues = await ownIssues(own, { plugins, servers })
+    const issues = await ownIssues(own, { plugins, servers: servers.names, leftOut: servers.leftOut })
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
@@ -75,7 +76,7 @@ async function checkOptions(
     const aliases = values['model_aliases'] as Readonly<Record<string, string>> | undefined
     const tools = Array.isArray(values['tools']) ? values['tools'].map(String) : []
     const brought = tools.length === 0 ? [] : (await plugins()).tools.map((tool) => tool.name)
-    const usesTools = mayGiveTools({ tools, writes: true, brought, servers })
+    const usesTools = mayGiveTools({ tools, writes: true, brought, servers: servers.names })
     const named = { name: model, usesTools, placeOf: () => placeOf(['model'], 'value') }
     return { problems, models: [aliases === undefined ? named : { ...named, aliases }] }
   } catch (error) {

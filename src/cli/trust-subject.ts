@@ -10,12 +10,16 @@ import { issuesToError, readTomlFile, throwIssues, withPlace } from '../config/i
 import { withoutQueries } from '../config/layers.ts'
 import { findWorkspace, userConfigFile } from '../config/locate.ts'
 import { readMcpFile } from '../config/mcp-file.ts'
+import { inPackFolder, packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { variablesOf } from '../config/mcp-servers.ts'
 import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/orders.ts'
 import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash, type TrustedFile } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
-import { packRoots } from '../pack/find-pack.ts'
+import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
+import { packOfFile } from '../pack/granted.ts'
+import { parsePackRef } from '../pack/pack-ref.ts'
+import { serverFileOf } from '../pack/server-file.ts'
 import { packageRoot } from '../package-root.ts'
 import { parsePrompt } from '../prompt/document.ts'
 import { usageError } from './command.ts'
@@ -40,10 +44,26 @@ export interface TrustSubject {
  * @throws BatonError USAGE for what needs no trust, UNTRUSTED for what trust cannot give, FILE_UNREADABLE
  */
 export async function trustSubject(name: string, around: Surroundings): Promise<TrustSubject> {
-  const path = resolve(around.cwd, name)
+  const path = trustPath(name, around)
   const subject = await read(path, name, around)
   if (subject.keys.length === 0) throw usageError(`${name} sets nothing that needs trust`, 'It can be used as it is.')
   return { ...subject, path: realPath(path) }
+}
+
+/**
+ * The file that is meant: of a pack that is named as one (`namespace@pack`) that with its MCP servers. Absolute.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS for a pack
+ */
+export function trustPath(name: string, around: Surroundings): string {
+  const path = resolve(around.cwd, name)
+  if (!/^[\w-]*@[\w-]+$/.test(name) || statSync(path, { throwIfNoEntry: false }) !== undefined) return path
+  const ref = parsePackRef(name)
+  const places = { packRoots: packRoots(findWorkspace(around), around) }
+  const pack = findPack(ref, places)
+  if (pack === undefined) throw noPack(ref, places)
+  const file = serverFileOf(pack)
+  if (statSync(file, { throwIfNoEntry: false }) !== undefined) return file
+  throw usageError(`${pack.identity} brings no MCP servers`, 'It needs no trust: its folder has no .mcp.json.')
 }
 
 type Subject = Omit<TrustSubject, 'path'>
@@ -85,24 +105,41 @@ async function readConfig(path: string, name: string, around: Surroundings): Pro
   return settingsSubject({ data: readForm(form, data).values, hash: sha256(text), path, name }, 'config', around)
 }
 
-/** `.mcp.json`: each of its servers, whole. */
+/** `.mcp.json`: each of its servers, whole. Paths of those of a pack start in its folder. */
 async function readServers(path: string, around: Surroundings): Promise<Subject> {
   const text = readSourceFile(path)
   const file = readMcpFile(displayPath(around.cwd, path), text)
-  throwIssues(await issuesIn(file))
+  const workspace = findWorkspace(around)
+  const pack = packOfFile(path, packRoots(workspace, around))
+  throwIssues(await issuesIn(file, pack === undefined ? 'run' : 'pack'))
   const { mcp_servers: servers = {} } = file.values
   const entries = isJsonObject(servers) ? Object.entries(servers) : []
   return {
     hash: mcpTrustHash(text),
     keys: entries.map(([server]) => `mcp_servers.${server}`),
     values: isJsonObject(servers) ? serverLines(servers) : [],
-    leads: filesNamed(textsIn(servers), [findWorkspace(around), dirname(path)]),
+    leads:
+      pack === undefined
+        ? filesNamed(textsIn(servers), [workspace, dirname(path)])
+        : filesNamed(
+            textsIn(servers).map((text) => inPackFolder(text, pack.dir)),
+            [pack.dir, ...foldersOf(servers, pack.dir)],
+          ),
   }
+}
+
+/** The folders that servers of a pack work in. */
+function foldersOf(servers: Json, dir: string): readonly string[] {
+  const tables = isJsonObject(servers) ? Object.values(servers) : []
+  return tables.flatMap((table) => {
+    const cwd = isJsonObject(table) ? table['cwd'] : undefined
+    return typeof cwd === 'string' ? [resolve(dir, inPackFolder(cwd, dir))] : []
+  })
 }
 
 /** Each server whole, and what of the environment they get. */
 function serverLines(servers: JsonObject): readonly string[] {
-  const variables = variablesOf(servers)
+  const variables = variablesOf(servers).filter((name) => name !== packFolderVariable)
   return [
     ...Object.entries(servers).map(([name, value]) => `mcp_servers.${name} = ${JSON.stringify(value)}`),
     ...(variables.length === 0 ? [] : [`they are given the values of ${variables.join(', ')}`]),

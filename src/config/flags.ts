@@ -15,6 +15,8 @@ export interface Flags {
   readonly outputSchema?: string | JsonObject
   /** Names of the MCP servers of a run that is replayed: its tools are known, whatever is configured here. */
   readonly recordedServers?: readonly string[]
+  /** The same of those that a pack (`namespace@name`) brought for its agents. Set for every replay. */
+  readonly recordedOfPack?: (pack: string) => readonly string[] | undefined
 }
 
 /** Reads all `-c`: one layer each, so that later ones win and each is named as the origin of what it sets. */

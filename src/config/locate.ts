@@ -66,7 +66,7 @@ export function userConfigFile(around: Pick<Surroundings, 'env' | 'home'>): stri
 }
 
 /** The servers of a workspace, or of a pack, in a form that other programs read as well. */
-const mcpFileName = '.mcp.json'
+export const mcpFileName = '.mcp.json'
 
 /** The user's own servers in that form, beside the config file, whether it exists or not. */
 export function userMcpFile(around: Pick<Surroundings, 'env' | 'home'>): string {

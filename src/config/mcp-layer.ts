@@ -1,14 +1,15 @@
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { isJsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { isBatonError } from '../base/error.ts'
 import { checkValue } from './check-settings.ts'
-import { type Issue, issuesOf, placeFindings } from './issue.ts'
+import { type Finding, type Issue, issuesOf, placeFindings } from './issue.ts'
 import type { Layer } from './layers.ts'
 import type { Surroundings } from './locate.ts'
 import type { LeftOutServers } from './left-out-servers.ts'
 import { type McpFile, placedInMcpFile, readMcpFile } from './mcp-file.ts'
+import { checkPackPaths } from './mcp-pack-paths.ts'
 import { checkServers } from './mcp-servers.ts'
 import { trustState } from './trust.ts'
 
@@ -57,13 +58,17 @@ export async function readMcpLayer(
   }
 }
 
-/** What is wrong with the servers of a file, each where it is written. */
-export async function issuesIn(file: McpFile): Promise<readonly Issue[]> {
+/** What is wrong with the servers of a file, of the run or of a pack, each where it is written. */
+export async function issuesIn(file: McpFile, of: 'run' | 'pack' = 'run'): Promise<readonly Issue[]> {
   const { values, findings, notes: _, ...source } = file
   const { mcp_servers: servers = {} } = values
   const wrong = checkValue('mcp_servers', servers)
-  const inside = wrong.length === 0 && isJsonObject(servers) ? checkServers(servers) : wrong
+  const inside = wrong.length === 0 && isJsonObject(servers) ? [...checkServers(servers), ...pathsIn(servers)] : wrong
   return placeFindings([...findings, ...inside.map(placedInMcpFile)], source)
+
+  function pathsIn(tables: JsonObject): readonly Finding[] {
+    return of === 'pack' ? checkPackPaths(tables) : []
+  }
 }
 
 /** The hash of a file of servers that is trusted: all of it. */

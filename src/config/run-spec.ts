@@ -14,7 +14,7 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
-import type { LeftOutServers } from './left-out-servers.ts'
+import type { LeftOutServers, ServersOfPack } from './left-out-servers.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
@@ -57,6 +57,8 @@ export interface RunSpec {
   readonly notes: readonly Issue[]
   /** MCP servers that are not used, because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
+  /** Those that the pack brings that the file is part of; left out: none. */
+  readonly ofPack?: ServersOfPack
 }
 
 /**

@@ -1,3 +1,5 @@
+import { listPacks, packRoots } from '../pack/find-pack.ts'
+import { mayHaveServers } from '../pack/server-file.ts'
 import { type Check, ok, type Patient } from './check.ts'
 import { checkConfig, checkPacks, type ConfigFound } from './config.ts'
 import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
@@ -35,6 +37,8 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
 
 /** Most people have no server. */
 async function mcpChecks(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
-  if (config.settings.mcp_servers === undefined && config.leftOut.length === 0) return []
+  const packs = listPacks({ packRoots: packRoots(config.workspace, patient) })
+  const isNeeded = config.settings.mcp_servers !== undefined || config.leftOut.length > 0
+  if (!isNeeded && !packs.some((pack) => mayHaveServers(pack))) return []
   return (await import('./servers.ts')).checkServers(patient, config)
 }

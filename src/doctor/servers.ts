@@ -1,24 +1,45 @@
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { findProgram } from '../base/program.ts'
+import { issueText } from '../config/issue.ts'
 import { leftOutHint, leftOutText } from '../config/left-out-servers.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
+import { fullName } from '../mcp/names.ts'
 import { serversOf } from '../mcp/server-of.ts'
+import { packRoots } from '../pack/find-pack.ts'
+import { readAllPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
 import type { ConfigFound } from './config.ts'
 
-/** Whether MCP servers could be started: programs, folders and variables are there. None is started or asked. */
-export function checkServers(
-  { env }: Patient,
-  { settings, origins, workspace, leftOut }: ConfigFound,
-): readonly Check[] {
-  const servers = serversOf({ settings, origins, workspace, env })
+/** Whether MCP servers could be started, those of packs too: programs, folders and variables are there. None is started or asked. */
+export async function checkServers(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
+  const { env } = patient
+  const { settings, origins, workspace } = config
+  const problems: Check[] = []
+  const found = await readAllPackServers(packRoots(workspace, patient), patient, (error) => {
+    problems.push(...checksOf('mcp', error, 'warn'))
+  })
+  const packs = found.map((pack) => ({ ...withoutNamed(pack, settings), notes: pack.notes }))
+  const servers = [
+    ...serversOf({ settings, origins, workspace, env }),
+    ...packs.flatMap((pack) => {
+      return serversOf({ settings: { mcp_servers: pack.tables }, origins: pack.origins, workspace, env, pack })
+    }),
+  ]
+  const leftOut = [...config.leftOut, ...packs.flatMap((pack) => pack.leftOut)]
   return [
     ...servers.flatMap((server) => checkServer(server, env)),
     ...leftOut.map((file) => note('mcp', leftOutText(file), leftOutHint(file))),
+    ...packs.flatMap(({ identity, notes }) =>
+      notes.map((issue) => warn('mcp', `${identity}: ${issueText(issue)}`, issue.hint ?? '')),
+    ),
+    ...problems,
   ]
 }
 
-function checkServer({ name, origin, transport }: McpServer, env: Patient['env']): readonly Check[] {
+function checkServer(server: McpServer, env: Patient['env']): readonly Check[] {
+  const { origin, transport } = server
+  const name = fullName(server)
   let reached: McpTransport
   try {
     reached = transport()
@@ -39,8 +60,8 @@ function checkServer({ name, origin, transport }: McpServer, env: Patient['env']
   return [ok('mcp', `${name} is started as ${program} (${origin}); baton mcp list --check starts it`)]
 }
 
-/** Programs below the workspace count as well, such as those of a virtual environment: nothing is below this file. */
-const nowhere = process.execPath
+/** Programs below the workspace count as well, such as those of a virtual environment: nothing is below a file, and node may be asked for. */
+const nowhere = join(process.execPath, 'nothing')
 
 function fileAt(path: string): string | undefined {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true ? path : undefined

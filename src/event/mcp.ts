@@ -22,7 +22,7 @@ export type McpTransport =
 
 /** A server that settings name, normalized. */
 export interface McpServer {
-  /** Of letters, digits, `-` and `_`, without `__`. */
+  /** Of letters, digits, `-` and `_`, without `__`. Two packs may have servers of one name; no agent sees both. */
   readonly name: string
   /** Rejects with BatonError KEY_MISSING where a variable of the environment is not set. */
   readonly transport: () => McpTransport
@@ -41,6 +41,8 @@ export interface McpServer {
   readonly sampling: boolean
   /** Where it is written, for messages: `baton.toml:3`. */
   readonly origin: string
+  /** The pack that brings it, for its own agents: `namespace@name`. Left out: it is one of the run. */
+  readonly pack?: string | undefined
 }
 
 export interface McpLogin {
@@ -158,14 +160,22 @@ export interface McpCall {
   readonly onQuestion?: (question: McpQuestion, signal: AbortSignal) => Promise<McpAnswer>
 }
 
+/** Why a server is not used: the file that names it is not trusted as it is, or its pack does not say that it is for its agents. */
+interface McpLeftOut {
+  readonly file: string
+  readonly isChanged: boolean
+  readonly pack?: string
+  readonly isUndeclared?: true
+}
+
 /**
  * The servers of a run. Nothing here is recorded: src/mcp/ asks through `Effects`. A server is started when it is asked for
  * something, and kept until `close`. All reject with BatonError MCP_FAILED, which names the server and says what to do.
  */
 export interface McpServers {
   readonly servers: readonly McpServer[]
-  /** Servers that are not used because their file is not trusted, with that file; left out: none. */
-  readonly leftOut?: ReadonlyMap<string, string>
+  /** Servers that are not used, and why; left out: none. */
+  readonly leftOut?: ReadonlyMap<string, McpLeftOut>
   /** Those that its filters let through, as of now: a server that has announced a change is asked again. */
   tools(server: string, signal: AbortSignal): Promise<readonly McpTool[]>
   /** Templates too. Empty where a server has none. */

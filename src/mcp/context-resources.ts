@@ -6,6 +6,7 @@ import type { RunContext } from '../event/context.ts'
 import type { McpResource, McpResourceContent, McpServer } from '../event/mcp.ts'
 import type { FilePart } from '../event/message.ts'
 import { item, part, type Place } from '../event/place.ts'
+import { fullName } from './names.ts'
 import { findServer, listResources, readResource } from './recorded.ts'
 import { fileOfResource } from './results.ts'
 
@@ -107,7 +108,7 @@ async function readNamed(server: McpServer, uri: string, context: RunContext): P
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'MCP_FAILED') throw error
     const message = `context_resources: ${harmlessName(uri)} cannot be read: ${error.message}`
-    const where = `baton mcp tools ${server.name} shows`
+    const where = `baton mcp tools ${fullName(server)} shows`
     const { hint: before = '' } = error
     const hint = before.includes(where) ? before : `${before} ${where} its resources.`.trim()
     throw rewordError(error, { message, hint })

@@ -1,11 +1,28 @@
 import { sha256 } from '../base/hash.ts'
-import type { McpTool } from '../event/mcp.ts'
+import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { McpServer, McpServers, McpTool } from '../event/mcp.ts'
 import type { ToolFilter } from '../event/permission.ts'
 
 /** A tool of a server with the name that models know it by. */
 export interface NamedTool {
   readonly name: string
   readonly tool: McpTool
+}
+
+/** How people are told of a server, and name it on the command line: `files`, `namespace@pack:files`. */
+export function fullName({ name, pack }: Pick<McpServer, 'name' | 'pack'>): string {
+  return pack === undefined ? name : `${pack}:${name}`
+}
+
+/** The servers that an agent has, and those that it would have, by name. */
+export function serverNamesOf(mcp: McpServers | undefined): {
+  readonly servers: readonly string[]
+  readonly leftOut: readonly LeftOutServers[]
+} {
+  return {
+    servers: mcp?.servers.map(({ name }) => name) ?? [],
+    leftOut: [...(mcp?.leftOut ?? [])].map(([name, why]) => ({ ...why, names: [name] })),
+  }
 }
 
 /** Characters of a name: what all hosts of models take. */

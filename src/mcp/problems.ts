@@ -8,6 +8,7 @@ import { sizeText } from '../base/size.ts'
 import { harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { ConnectionFailure, type ConnectionProblem, type ServerEnd } from './connection.ts'
+import { fullName } from './names.ts'
 
 /** What was asked of a server, as the rest of "while …". Undefined: to start. */
 export type Doing = string | undefined
@@ -50,7 +51,8 @@ function told(
   doing: Doing,
   maxBytes: number,
 ): Told {
-  const { name, origin } = server
+  const { origin } = server
+  const name = fullName(server)
   const called = `the MCP server ${name}`
   const where = whereText(transport)
   const while_ = doing === undefined ? '' : ` while it was asked ${harmlessName(doing)}`
@@ -112,8 +114,10 @@ function httpTold(
   { status, text }: ConnectionProblem & { readonly kind: 'http' },
   called: string,
   where: string,
-  { name, origin }: McpServer,
+  server: McpServer,
 ): Told {
+  const { origin } = server
+  const name = fullName(server)
   if (status === 401) {
     return {
       message: `${called} does not know who is asking (HTTP 401): ${where}`,

@@ -4,6 +4,7 @@ import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import type { AskPerson, McpAnswer, McpCall, McpQuestion, McpServer } from '../event/mcp.ts'
 import { item, part, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
+import { fullName } from './names.ts'
 
 /** What a server works on while it asks. */
 interface AskedCall {
@@ -77,8 +78,9 @@ type Asked = AskedCall & { readonly signal: AbortSignal }
 
 async function askPerson(
   question: Exclude<McpQuestion, { readonly kind: 'sampling' }>,
-  { server: { name }, at, context, signal }: Asked,
+  { server, at, context, signal }: Asked,
 ): Promise<McpAnswer> {
+  const name = fullName(server)
   const { askPerson: ask, asking = (work) => work() } = context.services
   const answer = ask && (await asking(() => ask({ server: name, question, at }, signal)))
   if (answer !== undefined) return answer
@@ -96,7 +98,7 @@ async function askPerson(
  */
 async function sampled(
   params: JsonObject,
-  { server: { name }, at, context, number, signal }: Asked & { readonly number: number },
+  { server, at, context, number, signal }: Asked & { readonly number: number },
 ): Promise<JsonObject> {
   const inner = below(
     withServices({ ...context, scope: { ...context.scope, at } }, { signal }),
@@ -109,7 +111,7 @@ async function sampled(
     return await effects.boundary(inner.scope.at, () => sample(params, inner), { inputs: { request: params } })
   } catch (error) {
     signal.throwIfAborted()
-    const message = `the MCP server ${name} was given no answer of a model: ${messageOf(error)}`
+    const message = `the MCP server ${fullName(server)} was given no answer of a model: ${messageOf(error)}`
     tellOnce(context, { key: message, message })
     throw error
   }

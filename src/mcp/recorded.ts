@@ -1,6 +1,7 @@
 import { underBoth } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
-import { canonicalJson, type JsonObject } from '../base/json.ts'
+import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
+import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type {
   McpCall,
@@ -14,20 +15,26 @@ import type {
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
 import { createProgressTeller } from './progress.ts'
+import { fullName } from './names.ts'
 import { withQuestions } from './questions.ts'
 
 /** @throws BatonError MCP_FAILED where no server is named so, UNTRUSTED where the file that names it is not trusted */
 export function findServer(name: string, { services }: RunContext): McpServer {
   const found = services.mcp?.servers.find((server) => server.name === name)
   if (found !== undefined) return found
-  const file = services.mcp?.leftOut?.get(name)
-  if (file !== undefined) {
-    const message = `the MCP server "${name}" is one of ${file}, and the file is not trusted as it is`
-    throw new BatonError('UNTRUSTED', message, { hint: `Look at the file, then run baton trust ${file}.` })
+  const why = services.mcp?.leftOut?.get(name)
+  if (why !== undefined) {
+    const message = `the MCP server "${name}" is one of ${ownerOf(why)}, and ${whyLeftOut(why)}`
+    throw new BatonError(leftOutCode(why), message, { hint: leftOutHint(why), place: { file: why.file } })
   }
   throw new BatonError('MCP_FAILED', `there is no MCP server "${name}"`, {
     hint: `Name it in [mcp_servers.${name}] of your config file.`,
   })
+}
+
+/** What a record calls a server: one of a pack is another one than that of the run, whatever it is named. */
+export function recordedName({ name: server, pack }: McpServer): JsonObject {
+  return { server, ...defined({ pack }) }
 }
 
 /** Where the list of a server is recorded that a conversation, or a call of a script, at this place works with. */
@@ -40,7 +47,7 @@ export async function listTools(server: McpServer, at: Place, context: RunContex
   const { name } = server
   const { effects, signal } = context.services
   const isRecorded = effects.answers(at)
-  const asked = { name: 'mcp.tools', args: { server: name } }
+  const asked = { name: 'mcp.tools', args: recordedName(server) }
   const tools = await effects.observeAsync(at, asked, () => live(context).tools(name, signal))
   if (isRecorded) knownOf(context)?.set(name, tools)
   return tools
@@ -48,7 +55,7 @@ export async function listTools(server: McpServer, at: Place, context: RunContex
 
 /** Its resources, templates too, at a place of their own. */
 export function listResources(server: McpServer, at: Place, context: RunContext): Promise<readonly McpResource[]> {
-  const asked = { name: 'mcp.resources', args: { server: server.name } }
+  const asked = { name: 'mcp.resources', args: recordedName(server) }
   const { effects, signal } = context.services
   return effects.observeAsync(at, asked, () => live(context).resources(server.name, signal))
 }
@@ -86,7 +93,7 @@ export function callTool(
   permit?: Permit,
 ): Promise<McpResult> {
   const { effects, signal } = context.services
-  const request = { server: server.name, tool, input }
+  const request = { ...recordedName(server), tool, input }
   const repeat = server.isTrusted && readOnly ? 'safe' : 'unsafe'
   const action = useOf(server, tool, caller)
   return effects.perform<McpResult>(
@@ -115,7 +122,7 @@ export function readResource(
   { at, caller, context }: Asking,
 ): Promise<readonly McpResourceContent[]> {
   const action = useOf(server, uri, caller)
-  return reading({ server: server.name, resource: uri }, { at, action, context }, (signal) =>
+  return reading({ ...recordedName(server), resource: uri }, { at, action, context }, (signal) =>
     withQuestions({ server, at, context }, signal, (call) => live(context).read(server.name, uri, call)),
   )
 }
@@ -158,7 +165,8 @@ function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpToo
 }
 
 /** Before the first call of a resumed run: warns once where the server offers something else than what is recorded. */
-async function tellDifference({ name }: McpServer, context: RunContext): Promise<void> {
+async function tellDifference(server: McpServer, context: RunContext): Promise<void> {
+  const { name } = server
   const known = knownOf(context)
   const before = known?.get(name)
   if (known === undefined || before === undefined) return
@@ -174,7 +182,7 @@ async function tellDifference({ name }: McpServer, context: RunContext): Promise
   if (words === '') return
   emit(context, {
     type: 'warning',
-    message: `the MCP server ${name} offers other tools than when the run was interrupted: ${words}`,
+    message: `the MCP server ${fullName(server)} offers other tools than when the run was interrupted: ${words}`,
     hint: 'Conversations that had begun keep the tools that they were given.',
   })
 }

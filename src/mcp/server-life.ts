@@ -13,6 +13,7 @@ import {
   type Listed,
   type ListName,
 } from './connection.ts'
+import { fullName } from './names.ts'
 import { mcpError } from './problems.ts'
 
 /** What connections are made with. */
@@ -142,7 +143,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   }
 
   function closedError(): BatonError {
-    return new BatonError('MCP_FAILED', `the MCP server ${server.name} was closed with the run`)
+    return new BatonError('MCP_FAILED', `the MCP server ${fullName(server)} was closed with the run`)
   }
 
   async function connected(signal: AbortSignal): Promise<Connection> {

@@ -1,11 +1,14 @@
 import { resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { isInside, realPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import { withReferences } from '../base/references.ts'
 import { originText, type SourcedValue } from '../config/layers.ts'
+import { packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { isServerUrl, type ServerSettings } from '../config/mcp-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import type { McpLogin, McpServer, McpTransport } from '../event/mcp.ts'
+import { fullName } from './names.ts'
 
 /** In seconds: R304, R305. */
 const usual = { start: 10, tool: 60 } as const
@@ -17,6 +20,8 @@ export interface ServersOfOptions {
   /** Absolute. */
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The pack that brings them: paths are from its folder (absolute), which `${PACK_DIR}` names. Left out: those of a run. */
+  readonly pack?: { readonly identity: string; readonly dir: string }
 }
 
 /** The servers that settings name, without those that are switched off. */
@@ -27,24 +32,36 @@ export function serversOf(options: ServersOfOptions): readonly McpServer[] {
   )
 }
 
-function serverOf(name: string, given: ServerSettings, { origins, workspace, env }: ServersOfOptions): McpServer {
+function serverOf(name: string, given: ServerSettings, options: ServersOfOptions): McpServer {
+  const { origins, workspace, pack } = options
+  const env = pack === undefined ? options.env : { ...options.env, [packFolderVariable]: pack.dir }
+  const shown = fullName({ name, ...defined({ pack: pack?.identity }) })
   const origin = serverOrigin(name, origins)
   const { startup_timeout_sec: start = usual.start, tool_timeout_sec: tool = usual.tool } = given
   const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false, oauth } = given
   const missing = (variable: string): never => {
-    throw new BatonError('KEY_MISSING', `the MCP server ${name} needs the variable ${variable}, which is not set`, {
+    throw new BatonError('KEY_MISSING', `the MCP server ${shown} needs the variable ${variable}, which is not set`, {
       hint: `Set it: ${origin} refers to it. \${${variable}:-text} has a text for when it is not set.`,
     })
   }
   return {
     name,
-    transport: () => transportOf(given, { name, origin, workspace, env, missing }),
+    transport: () =>
+      transportOf(given, {
+        name: shown,
+        origin,
+        folder: pack?.dir ?? workspace,
+        isPack: pack !== undefined,
+        env,
+        missing,
+      }),
     startMs: start * 1000,
     toolMs: tool * 1000,
     ...defined({ tools, disallowedTools, login: oauth && loginOf(oauth, env, missing) }),
     isTrusted: trusted,
     sampling,
     origin,
+    ...defined({ pack: pack?.identity }),
   }
 }
 
@@ -58,20 +75,31 @@ function loginOf(
   return { clientSecret, ...defined({ clientId, scope, port }) }
 }
 
-interface Resolving extends Pick<ServersOfOptions, 'workspace' | 'env'> {
+interface Resolving extends Pick<ServersOfOptions, 'env'> {
+  /** Where paths start: absolute. A server of a pack does not work outside of it. */
+  readonly folder: string
+  readonly isPack: boolean
   readonly name: string
   readonly origin: string
   readonly missing: (variable: string) => never
 }
 
 /** @throws BatonError KEY_MISSING, CONFIG_INVALID for an address that is none once its variables have values */
-function transportOf(given: ServerSettings, { name, origin, workspace, env, missing }: Resolving): McpTransport {
+function transportOf(
+  given: ServerSettings,
+  { name, origin, folder: start, isPack, env, missing }: Resolving,
+): McpTransport {
   const { type, command, args = [], env: own = {}, cwd = '', headers = {}, bearer_token_env: bearer } = given
   const filled = (text: string): string => withReferences(text, env, missing)
   const filledTable = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(table).map(([key, value]) => [key, filled(value)]))
   if (command !== undefined) {
-    const folder = resolve(workspace, filled(cwd))
+    const folder = resolve(start, filled(cwd))
+    if (isPack && !isInside(realPath(start), realPath(folder))) {
+      throw new BatonError('CONFIG_INVALID', `the MCP server ${name} works in ${folder}, which is not in its pack`, {
+        hint: `Look at cwd in ${origin}.`,
+      })
+    }
     const program = filled(command)
     return {
       kind: 'stdio',

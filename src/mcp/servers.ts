@@ -7,6 +7,7 @@ import { harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
 import { ConnectionFailure } from './connection.ts'
+import { fullName } from './names.ts'
 import { createServerLife, type LifeOptions, type ServerLife } from './server-life.ts'
 
 export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> {
@@ -57,7 +58,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     return { server, life }
   }
 
-  function lifeOptions({ name }: McpServer): LifeOptions {
+  function lifeOptions(server: McpServer): LifeOptions {
+    const name = fullName(server)
     return {
       version: options.version,
       env,
@@ -120,8 +122,9 @@ function passes({ tools, disallowedTools = [] }: McpServer, tool: string): boole
   return (tools === undefined || isNamed(tools)) && !isNamed(disallowedTools)
 }
 
-function filteredTool({ name, origin }: McpServer, tool: string): BatonError {
-  return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${name} is not let through`, {
+function filteredTool(server: McpServer, tool: string): BatonError {
+  const { origin } = server
+  return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${fullName(server)} is not let through`, {
     hint: `Which ones are is said by tools and disallowed_tools in ${origin}.`,
   })
 }
@@ -132,7 +135,8 @@ function isRefusal(error: unknown): boolean {
   return cause instanceof ConnectionFailure && ['refused', 'invalid'].includes(cause.problem.kind)
 }
 
-function taskTool({ name }: McpServer, tool: string, cause: unknown): BatonError {
+function taskTool(server: McpServer, tool: string, cause: unknown): BatonError {
+  const name = fullName(server)
   return new BatonError(
     'MCP_FAILED',
     `the tool ${harmlessName(tool)} of the MCP server ${name} works only as a task of the protocol`,

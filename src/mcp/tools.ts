@@ -12,7 +12,7 @@ import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
 import type { Toolbox, ToolKind, ToolOutput } from '../tool/toolbox/kind.ts'
 import { describedInput, describedSchema, describedTool } from './described.ts'
-import { mayLetThrough, mayMean, meansAll, type NamedTool, nameTools, serverNamed } from './names.ts'
+import { fullName, mayLetThrough, mayMean, meansAll, type NamedTool, nameTools, serverNamed } from './names.ts'
 import { callTool, listPlace, listTools, refuseUse } from './recorded.ts'
 import { toolOutput } from './results.ts'
 
@@ -106,7 +106,7 @@ async function listed(server: McpServer, named: ToolFilter, { at, context }: Giv
     signal.throwIfAborted()
     if (stopsRun(error) || isByName(server.name, named, context)) throw error
     // a pack that may not use it has not asked for it
-    if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) tellOnce(server.name, error, context)
+    if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) tellOnce(fullName(server), error, context)
     return { server, tools: [] }
   }
 }
@@ -128,7 +128,8 @@ function tellOnce(server: string, error: unknown, context: RunContext): void {
 }
 
 /** @throws BatonError CONFIG_INVALID for a tool that is named by itself and is not there */
-function refuseMissing({ name: server }: McpServer, known: readonly NamedTool[], { tools = [] }: ToolFilter): void {
+function refuseMissing(of: McpServer, known: readonly NamedTool[], { tools = [] }: ToolFilter): void {
+  const { name: server } = of
   const names = known.map(({ name }) => name)
   const missing = tools.find(
     (text) => !text.includes('*') && serverNamed(text, [server]) === server && !names.some(toolPattern(text)),
@@ -136,9 +137,13 @@ function refuseMissing({ name: server }: McpServer, known: readonly NamedTool[],
   if (missing === undefined) return
   const plain = missing.replace(/^mcp__(?=.*__)/, '')
   const near = nearest(plain, names)
-  throw new BatonError('CONFIG_INVALID', `the MCP server ${server} has no tool "${plain.slice(server.length + 2)}"`, {
-    hint: near === undefined ? `baton mcp tools ${server} lists those that it has.` : `Did you mean "${near}"?`,
-  })
+  throw new BatonError(
+    'CONFIG_INVALID',
+    `the MCP server ${fullName(of)} has no tool "${plain.slice(server.length + 2)}"`,
+    {
+      hint: near === undefined ? `baton mcp tools ${fullName(of)} lists those that it has.` : `Did you mean "${near}"?`,
+    },
+  )
 }
 
 /** By what a server says of a tool, so that a schema is compiled once for all conversations. */

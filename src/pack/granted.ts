@@ -8,7 +8,7 @@ import { lockFileOf, readLock } from './lock-file.ts'
 import { manifestName } from './pack-manifest.ts'
 
 /** The pack a file belongs to, by its place. */
-interface OwningPack extends Pack {
+export interface OwningPack extends Pack {
   readonly root: string
 }
 

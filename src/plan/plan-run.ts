@@ -8,7 +8,7 @@ import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../run/check-mode.ts'
 import { maxRedo } from '../run/execute.ts'
 import { type GivenInputs, readInputs, textInputs } from '../run/inputs.ts'
-import { serverNames } from '../run/other-tools.ts'
+import { serversOfAgent } from '../run/pack-servers.ts'
 import { namedModels, placeModelError } from '../run/model-place.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { loadTargetFor, mayAskModel, type Target, type TargetOptions, warningsOf } from '../run/target.ts'
@@ -51,7 +51,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
     signal,
     onNote,
     plugins: await pluginsOf(settings),
-    servers: serverNames(settings),
+    serversOf: (file) => serversOfAgent(file, target, options),
   })
   const looking = planner.look(target.workspace).context
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)

@@ -10,6 +10,7 @@ import type { PromptFile, ScriptFile } from '../pack/resolve.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
 import { asChild, childContext, childTargetOptions, childVariables } from '../run/child-target.ts'
 import { loadPromptTarget, type PromptTarget } from '../run/prompt-target.ts'
+import type { ServersOfPack } from '../config/left-out-servers.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
@@ -32,8 +33,8 @@ export interface Planner {
   readonly onNote: (note: string) => void
   /** What the plug-ins of the run bring. */
   readonly plugins: Plugins
-  /** Names of its MCP servers. */
-  readonly servers: readonly string[]
+  /** The MCP servers that an agent file (absolute) has. */
+  readonly serversOf: (file: string) => Promise<ServersOfPack>
   /** Plans a prompt file that an agent is: the call that goes up, handed down. */
   readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
@@ -44,7 +45,7 @@ export interface Planner {
 
 interface PlannerOptions extends Pick<
   Planner,
-  'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins' | 'servers'
+  'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins' | 'serversOf'
 > {
   readonly options: TargetOptions
 }

@@ -46,7 +46,11 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
     options: withoutDefaults(options),
     inputs: inputs.length,
     tools: Array.isArray(options['tools'])
-      ? planTools({ tools: options['tools'].map(String) }, planner, narrow(context, { rules }))
+      ? planTools(
+          { tools: options['tools'].map(String) },
+          await planner.serversOf(agent.file),
+          narrow(context, { rules }),
+        )
       : [],
     asks,
     runs_agents: reach.names,
@@ -56,13 +60,14 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
 
 async function optionsOf(
   { agent, document, options }: Pick<ScriptCall, 'agent' | 'options'> & { readonly document: AipDocument | undefined },
-  { plugins, servers }: Planner,
+  { plugins, serversOf }: Planner,
 ): Promise<{ readonly options: JsonObject; readonly rules: OwnOptions['rules'] }> {
   const { inherited } = options
   const given = givenOptions(options.given, `"${agent.name}"`)
   if (document === undefined) return { options: mergeOptions(inherited, given), rules: [] }
   const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, { plugins: async () => plugins, servers }))
+  const { names: servers, leftOut } = await serversOf(agent.file)
+  throwIssues(await ownIssues(own, { plugins: async () => plugins, servers, leftOut }))
   return { options: mergeOptions(inherited, own.values, given), rules: own.rules }
 }
 

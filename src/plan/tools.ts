@@ -1,3 +1,4 @@
+import type { ServersOfPack } from '../config/left-out-servers.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
 import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
@@ -5,12 +6,11 @@ import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
 import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
-import type { Planner } from './planner.ts'
 
 /** The tools that settings name, with those of plug-ins and servers: what calls of each need, or why a model is not given it. */
 export function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
-  { servers }: Pick<Planner, 'servers'>,
+  { names: servers }: Pick<ServersOfPack, 'names'>,
   { scope, services }: RunContext,
 ): readonly ToolPlan[] {
   const { rights, folders } = scope
@@ -40,7 +40,7 @@ export function planTools(
 interface Servers {
   readonly verdictOf: (tool: string) => Verdict
   readonly scope: RunContext['scope']
-  readonly servers: Planner['servers']
+  readonly servers: readonly string[]
 }
 
 /** Tools of servers, which are not asked: those that are named by themselves, else `server__*` for those that a pattern means. */

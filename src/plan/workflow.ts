@@ -101,7 +101,10 @@ async function planStep({ step }: StepNode, call: StepCall, planner: Planner, co
       on_error: step.on_error,
       fallback: step.fallback,
       agent: agents.plan,
-      tools: step.agent === undefined ? planTools(settingsOf(step, call), planner, inner) : [],
+      tools:
+        step.agent === undefined
+          ? planTools(settingsOf(step, call), await planner.serversOf(call.target.spec.file), inner)
+          : [],
       decided_by: before.by,
       decides: [
         ...(conditionOf(step) === undefined ? [] : ['whether it runs']),

@@ -13,6 +13,8 @@ import { type AipDocument, parseAip } from '../prompt/aip.ts'
 import { placeOf } from '../prompt/document.ts'
 import { withRange } from '../script/error-range.ts'
 import { asLua } from '../script/host/require.ts'
+import { serverNamesOf } from '../mcp/names.ts'
+import { packOfFile } from '../pack/granted.ts'
 import { syntaxHint } from '../script/section-error.ts'
 import { asChild } from './child-target.ts'
 import { createOneCompiler, type OneCompiler } from './one-compiler.ts'
@@ -21,9 +23,9 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'servers' | 'leftOut'> {
-  /** Rejects when a model cannot be given the tools that settings name. */
-  readonly checkTools: (named: ToolFilter) => Promise<void>
+interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf'> {
+  /** Rejects when the model of a file cannot be given the tools that are named for it. */
+  readonly checkTools: (named: ToolFilter, file: string) => Promise<void>
 }
 
 /**
@@ -35,7 +37,7 @@ interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 
 export async function checkStarts(target: PromptTarget, parts: Parts): Promise<void> {
   const compiler = createOneCompiler(target.settings.lua)
   try {
-    const models = await modelsOf(target, { parts, compiler })
+    const models = await modelsOf(target, { parts, compiler, packRoots: target.packRoots })
     const { usd, unpriced } = target.settings.budget
     if (usd !== undefined && unpriced !== 'allow') await refuseUnpriced(models, parts)
   } finally {
@@ -45,12 +47,13 @@ export async function checkStarts(target: PromptTarget, parts: Parts): Promise<v
 
 interface Checking {
   readonly parts: Parts
+  readonly packRoots: readonly string[]
   readonly compiler: OneCompiler
 }
 
 async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { spec, starts, agentSettings, configSettings } = target
-  const models = [...(await mainModels(target, checking.parts))]
+  const models = [...(await mainModels(target, checking))]
   const inherited = inheritedOptions(agentSettings, configSettings)
   for (const start of starts) {
     try {
@@ -64,11 +67,12 @@ async function modelsOf(target: PromptTarget, checking: Checking): Promise<reado
 }
 
 /** Without a name the model is the default one, unless an agent of the chain may still name it. */
-async function mainModels(target: PromptTarget, parts: Parts): Promise<readonly ChosenModel[]> {
-  const { chooseModel, checkTools } = parts
+async function mainModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
+  const { chooseModel, checkTools } = checking.parts
   const { settings, spec } = target
   if (!mayAskModel(target)) return []
-  const usesTools = await givesTools(settings, parts)
+  const others = otherToolsIn(spec.file, checking)
+  const usesTools = await givesTools(settings, others)
   const checked = await checkModelNames({ ...settings, usesTools }, { chooseModel })
   const problem = fatalProblem(checked)
   if (problem !== undefined) throw await placeModelError(problem.error, problem.path, spec)
@@ -77,20 +81,20 @@ async function mainModels(target: PromptTarget, parts: Parts): Promise<readonly 
   )
   const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
-  const ofSteps = await stepModels(target, parts)
+  const ofSteps = await stepModels(target, { parts: checking.parts, others })
   const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]
-  if (usesTools) await checkTools(settings)
+  if (usesTools) await checkTools(settings, spec.file)
   return [...unnamed, ...checked.usable, ...ofSteps]
 }
 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
 async function givesTools(
   { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
-  parts: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>,
+  others: () => Promise<OtherTools>,
 ): Promise<boolean> {
   if (tools === undefined) return false
   const { mayGiveTools } = await import('../agent/tool-names.ts')
-  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...(await otherTools(parts)) })
+  return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...(await others()) })
 }
 
 /** @throws BatonError CONFIG_INVALID for one that cannot call the tools that it would be given */
@@ -106,13 +110,13 @@ async function defaultModel(
 /** The models that steps name for the main agent. */
 async function stepModels(
   { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
-  parts: Pick<Parts, 'chooseModel' | 'plugins' | 'servers' | 'leftOut'>,
+  { parts, others }: { readonly parts: Pick<Parts, 'chooseModel'>; readonly others: () => Promise<OtherTools> },
 ): Promise<readonly ChosenModel[]> {
   const models: ChosenModel[] = []
   for (const { index, agent, options } of workflow?.steps ?? []) {
     if (agent !== undefined || options['model'] === undefined) continue
     const settings = settingsFor({ ...spec.params, ...options })
-    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings, parts) }, parts)
+    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings, others) }, parts)
     const problem = fatalProblem(checked)
     if (problem !== undefined) {
       const from = await place(['workflow', 'step', index, 'options', 'model'], 'value')
@@ -138,11 +142,14 @@ async function modelsOfAgent(
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, checking.parts))
+  const others = otherToolsIn(agent.file, checking)
+  const { plugins } = checking.parts
+  throwIssues(await ownIssues(own, { ...defined({ plugins }), ...(await serversIn(agent.file, checking)) }))
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
-  const usesTools = await namesTools(merged, agent.name, checking.parts)
-  if (usesTools) await checking.parts.checkTools({ tools: (merged['tools'] as readonly Json[]).map(String) })
+  const usesTools = await namesTools(merged, agent.name, others)
+  if (usesTools)
+    await checking.parts.checkTools({ tools: (merged['tools'] as readonly Json[]).map(String) }, agent.file)
   const checked = await checkModelNames(
     { ...defined({ model: modelOf(merged).model }), fallback_models: fallbackModels(merged), usesTools },
     checking.parts,
@@ -153,27 +160,27 @@ async function modelsOfAgent(
 }
 
 /** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
-async function namesTools(
-  { tools }: JsonObject,
-  agent: string,
-  parts: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>,
-): Promise<boolean> {
+async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => Promise<OtherTools>): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
   const names = tools.map(String)
-  const others = await otherTools(parts)
+  const others = await othersOf()
   refuseUnknownTools(names, `"${agent}"`, others)
   return mayGiveTools({ tools: names, writes: true, ...others })
 }
 
-/** What tools there are besides those of Baton. */
-async function otherTools({
-  plugins,
-  servers,
-  leftOut,
-}: Pick<Parts, 'plugins' | 'servers' | 'leftOut'>): Promise<OtherTools> {
-  const brought = ((await plugins?.())?.tools ?? []).map(({ name }) => name)
-  return { brought, ...defined({ servers, leftOut }) }
+/** What tools there are for an agent besides those of Baton. */
+function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTools> {
+  return async () => {
+    const brought = ((await checking.parts.plugins?.())?.tools ?? []).map(({ name }) => name)
+    return { brought, ...(await serversIn(file, checking)) }
+  }
+}
+
+/** The MCP servers that an agent has; nothing is said where nobody knows which there are. */
+async function serversIn(file: string, { parts, packRoots }: Checking): Promise<Omit<OtherTools, 'brought'>> {
+  if (parts.serversOf === undefined) return {}
+  return serverNamesOf(await parts.serversOf(packOfFile(file, packRoots)))
 }
 
 function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly string[] {

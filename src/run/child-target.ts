@@ -18,7 +18,7 @@ import type { TargetOptions } from './target.ts'
 
 /** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
-  readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers'>
+  readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers' | 'recordedOfPack'>
 }
 
 /**
@@ -28,8 +28,8 @@ export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' |
 export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
   // what whoever runs it may have besides is for the file that was started
-  const { overrides, recordedServers } = around.flags
-  return { ...around, env, file, flags: { overrides, ...defined({ recordedServers }) }, isAgent: true }
+  const { overrides, recordedServers, recordedOfPack } = around.flags
+  return { ...around, env, file, flags: { overrides, ...defined({ recordedServers, recordedOfPack }) }, isAgent: true }
 }
 
 interface CallerOptions {

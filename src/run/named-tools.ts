@@ -2,19 +2,19 @@ import type { DataPath } from '../base/data-text.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
-import { aboutServer, leftOutHint, whyLeftOut } from '../config/left-out-servers.ts'
+import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { otherToolsOf } from './other-tools.ts'
 
-type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut'>
+type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack'>
 
 /** What is wrong with the names of tools of a prompt file and the config around it, each where it is written. */
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const { settings, origins, document } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
-  const own = await otherToolsOf(settings)
+  const { leftOut, ...own } = await otherToolsOf(spec)
   // more is said of servers that are left out
-  const others = { ...own, servers: [...own.servers, ...spec.leftOut.flatMap(({ names }) => names)] }
+  const others = { ...own, servers: [...own.servers, ...leftOut.flatMap(({ names }) => names)] }
   const findings = [
     ...unknownTools(tools, ['tools'], others),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], others),
@@ -22,22 +22,22 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const given = toolLists(spec).flatMap(({ names, path }) => unknownTools(names, path, others))
   const { file, text, meta } = document
   return [
-    ...leftOutIssues(spec),
+    ...leftOutIssues(spec, leftOut),
     ...(await placeOrigins(findings, origins)),
     ...(await placeFindings(given, { file, text, locate: meta.locate })),
   ]
 }
 
 /** Tools of servers whose file is not trusted, placed in that file: it is what is to be looked at. */
-function leftOutIssues(spec: ToolSpec): readonly Issue[] {
-  const { leftOut, settings } = spec
+function leftOutIssues(spec: ToolSpec, leftOut: ToolSpec['leftOut']): readonly Issue[] {
+  const { settings } = spec
   const named = [...(settings.tools ?? []), ...toolLists(spec).flatMap(({ names }) => names)]
-  return leftOut.flatMap(({ file, names, isChanged }) =>
+  return leftOut.flatMap(({ names, ...why }) =>
     names
       .filter((server) => named.some((tool) => aboutServer(tool, server) === 'named'))
       .map((server): Issue => {
-        const message = `tools names the server "${server}" of ${file}, and ${whyLeftOut(isChanged)}`
-        return { code: 'UNTRUSTED', message, hint: leftOutHint({ file }), place: { file } }
+        const message = `tools names the server "${server}" of ${ownerOf(why)}, and ${whyLeftOut(why)}`
+        return { code: leftOutCode(why), message, hint: leftOutHint(why), place: { file: why.file } }
       }),
   )
 }

@@ -1,5 +1,6 @@
 import type { OtherTools } from '../agent/tool-names.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { ServersOfPack } from '../config/left-out-servers.ts'
+import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { pluginsOf } from './check-mode.ts'
 
@@ -15,14 +16,35 @@ export function serverNames({
   return Object.entries(servers).flatMap(([name, { enabled }]) => (enabled === false ? [] : [name]))
 }
 
+/** The servers that a prompt file has: those of its settings, and those of the pack that it is part of. */
+export function serversFor({
+  settings,
+  leftOut,
+  ofPack,
+}: Pick<RunSpec, 'leftOut' | 'ofPack'> & { readonly settings: ServerSettings }): ServersOfPack {
+  return besides({ names: serverNames(settings), leftOut }, ofPack)
+}
+
+/** Servers of a run with those that a pack adds. */
+export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPack): ServersOfPack {
+  if (ofPack === undefined) return { names, leftOut }
+  // what a folder may only have once it is trusted does not hide what a pack has
+  const others = leftOut.map((file) => ({ ...file, names: file.names.filter((name) => !ofPack.names.includes(name)) }))
+  return {
+    names: [...names, ...ofPack.names],
+    leftOut: [...others.filter((file) => file.names.length > 0), ...ofPack.leftOut],
+  }
+}
+
 /**
- * The tools that settings bring besides those of Baton. `leftOut`: servers that are not used, because their file is not trusted.
+ * The tools that a prompt file may name besides those of Baton. `leftOut`: servers that are not used, because their file is not
+ * trusted.
  * @throws BatonError CONFIG_INVALID for a plug-in that cannot be used
  */
 export async function otherToolsOf(
-  settings: Pick<Settings, 'plugins'> & ServerSettings,
-  leftOut: readonly LeftOutServers[] = [],
+  spec: Pick<RunSpec, 'leftOut' | 'ofPack' | 'settings'>,
 ): Promise<Required<OtherTools>> {
-  const { tools } = await pluginsOf(settings)
-  return { brought: tools.map(({ name }) => name), servers: serverNames(settings), leftOut }
+  const { tools } = await pluginsOf(spec.settings)
+  const { names: servers, leftOut } = serversFor(spec)
+  return { brought: tools.map(({ name }) => name), servers, leftOut }
 }

@@ -20,6 +20,7 @@ import { checkMode } from './check-mode.ts'
 import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
+import { withPackServers } from './pack-servers.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -61,7 +62,7 @@ export interface PromptTarget {
  * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
  */
 export async function loadPromptTarget(options: TargetOptions, callers: readonly string[] = []): Promise<PromptTarget> {
-  const spec = await loadRunSpec(options)
+  const spec = await withPackServers(await loadRunSpec(options), options)
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec

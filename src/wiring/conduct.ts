@@ -2,8 +2,9 @@ import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
+import { bothReads } from '../base/reads.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
-import type { AskPerson, McpServers } from '../event/mcp.ts'
+import type { AskPerson } from '../event/mcp.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
 import type { BudgetLimits } from '../event/effects.ts'
@@ -28,11 +29,12 @@ import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { leftOutOf, type Target } from '../run/target.ts'
+import type { Target } from '../run/target.ts'
 import type { TaskOutcome } from '../run/task.ts'
 import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
 import { maskFor, wireRun } from './run-context.ts'
 import type { EffectParts, Replay } from './run-effects.ts'
+import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
 import type { OlderEpochs } from './past.ts'
 
 /** What the process gives every run, whether it begins or goes on. */
@@ -89,6 +91,8 @@ export interface RunPlan {
   readonly overrides?: readonly string[]
   /** See `Flags`. */
   readonly recordedServers?: readonly string[]
+  /** See `Flags`. */
+  readonly recordedOfPack?: (pack: string) => readonly string[] | undefined
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
   readonly prepare?: (target: Target) => Target
@@ -162,7 +166,10 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   let ending: Ending
   try {
     const target = await loadRun(plan, surroundings, builtInDir)
-    mask = await maskFor(target, surroundings.env)
+    const { env, home, log } = surroundings
+    const reads = bothReads(log, plan.sources.reads)
+    const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
+    mask = await maskFor(target, env, ofPacks)
     await sendStart(plan, target, bus)
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
@@ -216,13 +223,14 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
-  let mcp: McpServers | undefined = replay?.mcp
+  let servers: RunServers | undefined
   try {
-    // runs without servers load nothing for them
-    if (replay === undefined && (target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0)) {
-      const { openServers } = await import('./servers.ts')
-      mcp = openServers(target, { env: surroundings.env, home, journal, bus, signal: deadline.signal })
-    }
+    const reads = bothReads(surroundings.log, plan.sources.reads)
+    const { env } = surroundings
+    servers =
+      replay === undefined
+        ? await openRunServers(target, { env, home, cwd, reads, journal, bus, signal: deadline.signal })
+        : replayedServers(replay)
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {
         meter.add(parsePlace(place), call)
@@ -242,7 +250,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
       patienceMs: retry.patience_ms ?? patienceMs,
       replay,
-      mcp,
+      servers,
       past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
       onRepeat: (one) => run.repeated.push(one),
     })
@@ -271,7 +279,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     throw reason
   } finally {
     deadline.close()
-    await mcp?.close()
+    await servers?.close()
     await journal.close()
   }
 }

@@ -16,7 +16,7 @@ import type { RunPlan, Surroundings } from './conduct.ts'
  * @throws BatonError for everything that is wrong before a run can start
  */
 export async function loadRun(
-  { invocation, sources, overrides = [], recordedServers, prepare }: RunPlan,
+  { invocation, sources, overrides = [], recordedServers, recordedOfPack, prepare }: RunPlan,
   { env, home, log }: Surroundings,
   builtInDir: string,
 ): Promise<Target> {
@@ -32,7 +32,7 @@ export async function loadRun(
     flags: {
       overrides: [...invocation.overrides, ...overrides],
       vars,
-      ...defined({ model, outputSchema, recordedServers }),
+      ...defined({ model, outputSchema, recordedServers, recordedOfPack }),
     },
   })
   return prepare?.(loaded) ?? loaded

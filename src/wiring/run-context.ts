@@ -14,7 +14,7 @@ import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
 import { makesFile } from '../event/effects.ts'
-import type { AskPerson, McpServers } from '../event/mcp.ts'
+import type { AskPerson } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
@@ -30,19 +30,20 @@ import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
 import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
+import { packOfFile } from '../pack/granted.ts'
 import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
 import { pluginsOf } from '../run/check-mode.ts'
-import { serverNames } from '../run/other-tools.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { isSet, leftOutOf, type Target } from '../run/target.ts'
+import { isSet, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
 import { withoutChanges } from './without-changes.ts'
 import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
+import type { RunServers } from './run-servers.ts'
 import type { Surroundings } from './conduct.ts'
 
 /** Model requests of this process that may be under way at once, over all runs. */
@@ -65,8 +66,7 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly past: Past | undefined
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
-  /** Left out: the settings name no server. */
-  readonly mcp?: McpServers | undefined
+  readonly servers: RunServers
   readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** Set when a recorded run is run again without anything outside. */
@@ -80,9 +80,15 @@ export interface WiredRun {
   readonly checkModels: () => Promise<void>
 }
 
-/** Hides the secrets of the environment and of the settings. */
-export async function maskFor({ settings }: Pick<Target, 'settings'>, env: RunParts['env']): Promise<LiveMask> {
-  return createMask(env, await secretsOf(settings, env))
+/** Hides the secrets of the environment and of the settings; `ofPacks`: of MCP servers of packs, by their full names. */
+export async function maskFor(
+  { settings }: Pick<Target, 'settings'>,
+  env: RunParts['env'],
+  ofPacks: NonNullable<Settings['mcp_servers']> = {},
+): Promise<LiveMask> {
+  const { mcp_servers: ofRun } = settings
+  const all = ofRun === undefined && Object.keys(ofPacks).length === 0 ? undefined : { ...ofRun, ...ofPacks }
+  return createMask(env, await secretsOf({ ...settings, mcp_servers: all }, env))
 }
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
@@ -163,7 +169,13 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       now: () => new Date(),
       signal,
       env,
-      ...defined({ reads: log, texts: keptTexts(journal), questions: asking?.questions, mcp: run.mcp, askPerson }),
+      ...defined({
+        reads: log,
+        texts: keptTexts(journal),
+        questions: asking?.questions,
+        mcp: run.servers.ofRun,
+        askPerson,
+      }),
       async sample(params, at) {
         const options = { ...at.scope.options, ...(target.kind === 'agent' && target.flagOptions) }
         return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
@@ -171,15 +183,16 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       sources,
     },
   }
-  async function checkTools(named: ToolFilter): Promise<void> {
+  async function checkTools(named: ToolFilter, file: string): Promise<void> {
     const [{ chosenTools }, { boxableTools }] = await Promise.all([
       import('../tool/toolbox/chosen.ts'),
       import('../tool/sandbox/needs-box.ts'),
     ])
     await boxableTools(chosenTools(named, context), named, context)
     // a resumed run and a replay have the lists of servers from their record
-    if (context.services.mcp === undefined || run.past !== undefined || run.replay !== undefined) return
-    await (await import('../mcp/tools.ts')).checkServers(named, context)
+    if (run.past !== undefined || run.replay !== undefined) return
+    const mcp = await run.servers.of(packOfFile(file, packRoots))
+    if (mcp !== undefined) await (await import('../mcp/tools.ts')).checkServers(named, withServices(context, { mcp }))
   }
   return {
     async context() {
@@ -243,7 +256,7 @@ function agentParts(
   run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
-  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost } = run
+  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers } = run
   const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
@@ -251,7 +264,8 @@ function agentParts(
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let plugins: ReturnType<typeof pluginsOf> | undefined
   const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
-  const flags = { overrides: target.overrides, ...defined({ recordedServers }) }
+  const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
+  const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
@@ -289,8 +303,7 @@ function agentParts(
       )
       return (await promptRunner)(request, context)
     },
-    servers: serverNames(settings),
-    leftOut: leftOutOf(target),
+    serversOf: servers.of,
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
       resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),

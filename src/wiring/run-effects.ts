@@ -39,6 +39,8 @@ export interface Replay {
   readonly chooseModel: AgentParts['chooseModel']
   /** The MCP servers that the run had; undefined: none. */
   readonly mcp: McpServers | undefined
+  /** Those that a pack (`namespace@name`) brought for its agents; left out: no pack did. */
+  readonly mcpOfPack?: (pack: string) => McpServers | undefined
 }
 
 export interface EffectParts {

@@ -1,43 +1,83 @@
 import { manyListeners } from '../base/concurrency.ts'
 import { leaderOf } from '../base/process-group.ts'
+import type { ReadLog } from '../base/reads.ts'
+import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { Bus } from '../event/bus.ts'
-import type { McpServers } from '../event/mcp.ts'
+import type { McpServer, McpServers } from '../event/mcp.ts'
+import { item, part, placeText } from '../event/place.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { knownLogins } from '../mcp/auth/known-login.ts'
+import { joinServers } from '../mcp/joined-servers.ts'
 import { serversOf } from '../mcp/server-of.ts'
 import { createMcpServers } from '../mcp/servers.ts'
+import type { OwningPack } from '../pack/granted.ts'
+import { readPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { recordServers } from '../run/recorded-servers.ts'
 import { leftOutOf, originsOf, type Target } from '../run/target.ts'
 import { version } from '../version.ts'
 
-interface ServersParts {
+export interface ServersParts {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
+  readonly cwd: string
+  readonly reads: ReadLog
   readonly journal: Pick<RunJournal, 'failure' | 'note' | 'push'>
   readonly bus: Pick<Bus, 'send'>
   readonly signal: AbortSignal | undefined
 }
 
 /** The MCP servers of a run; none of them is started yet. */
-export function openServers(target: Target, { env, home, journal, bus, signal }: ServersParts): McpServers {
+export function openServers(target: Target, parts: ServersParts): McpServers {
   const { workspace, settings } = target
-  const service = createMcpServers({
+  const servers = serversOf({ settings, origins: originsOf(target), workspace, env: parts.env })
+  recordServers(servers, parts.journal)
+  return withLeftOut(openService(servers, target, parts), leftOutOf(target))
+}
+
+/**
+ * The servers of a run with those that a pack brings for its agents: none of them is started yet. What the settings of the run name
+ * stands in for one of the pack with the same name. `opened` is what is to be closed; undefined where the pack brings none.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for what the pack says
+ */
+export async function openPackServers(
+  pack: OwningPack,
+  { target, ofRun }: { readonly target: Target; readonly ofRun: McpServers | undefined },
+  parts: ServersParts,
+): Promise<{ readonly joined: McpServers; readonly opened: McpServers } | undefined> {
+  const found = await readPackServers(pack, parts)
+  if (found === undefined) return undefined
+  const { tables, origins, leftOut } = withoutNamed(found, target.settings)
+  const { workspace } = target
+  const servers = serversOf({ settings: { mcp_servers: tables }, origins, workspace, env: parts.env, pack })
+  recordServers(servers, parts.journal, pack.identity)
+  const opened = withLeftOut(openService(servers, target, parts), leftOut)
+  return { joined: joinServers(ofRun, opened), opened }
+}
+
+function openService(
+  servers: readonly McpServer[],
+  { workspace }: Pick<Target, 'workspace'>,
+  { env, home, journal, bus, signal }: ServersParts,
+): McpServers {
+  return createMcpServers({
     version,
     env,
-    servers: serversOf({ settings, origins: originsOf(target), workspace, env }),
+    servers,
     roots: [workspace],
     authProvider: knownLogins({ env, home }),
     signal: signal === undefined ? manyListeners(journal.failure) : AbortSignal.any([journal.failure, signal]),
     noteProcess(pid, name) {
       // it belongs to no effect: the first that needs the server has started it for all
-      journal.note({ k: 'process', p: `mcp/${name}`, s: 0, ...leaderOf(pid), stays: true })
+      journal.note({ k: 'process', p: placeText([part('mcp'), item(name)]), s: 0, ...leaderOf(pid), stays: true })
       journal.push()
     },
     onNotice({ server, level, text }) {
       if (level === 'warning') bus.send([], { type: 'warning', message: `MCP server ${server}: ${text}` })
     },
   })
-  recordServers(service.servers, journal)
-  const leftOut = new Map(leftOutOf(target).flatMap(({ file, names }) => names.map((name) => [name, file] as const)))
+}
+
+function withLeftOut(service: McpServers, files: readonly LeftOutServers[]): McpServers {
+  const leftOut = new Map(files.flatMap(({ names, ...why }) => names.map((name) => [name, why] as const)))
   return leftOut.size === 0 ? service : { ...service, leftOut }
 }

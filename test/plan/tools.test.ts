@@ -98,7 +98,7 @@ describe('the plan of a file with tools of servers', () => {
   const planned = (filter: ToolFilter, own: readonly ToolRule[] = [], tools?: readonly ToolFilter[]) => {
     const { scope, services } = testContext()
     const rights = { ...scope.rights, rules: rules(...own), ...(tools && { tools }) }
-    return planTools(filter, { servers: ['github', 'docs'] }, { services, scope: { ...scope, rights } })
+    return planTools(filter, { names: ['github', 'docs'] }, { services, scope: { ...scope, rights } })
   }
 
   it('names servers by what the file names', () => {

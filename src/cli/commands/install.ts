@@ -19,6 +19,7 @@ import {
 } from '../../pack/install.ts'
 import { originText, parseSource } from '../../pack/source.ts'
 import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
+import { mayHaveServers } from '../../pack/server-file.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -185,6 +186,9 @@ function report(
     return
   }
   if (flags.level !== 'quiet') io.out(`${pack} ${version}: ${outcome}\n`)
+  if (outcome === 'installed' && flags.level !== 'quiet' && mayHaveServers({ dir: folder })) {
+    io.err(`it brings MCP servers, which start once you trust them: baton trust ${pack}\n`)
+  }
   const secret = origin.kind === 'folder' ? secretPackFiles(origin.path) : []
   if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
 }

@@ -13,7 +13,7 @@ interface Row {
   readonly transport?: string
   /** What is started, or asked. */
   readonly target?: string
-  readonly state: 'on' | 'off' | 'untrusted' | 'changed' | 'ok' | 'failed'
+  readonly state: 'on' | 'off' | 'replaced' | 'undeclared' | 'untrusted' | 'changed' | 'ok' | 'failed'
   readonly origin: string
   /** With --check. */
   readonly error?: string
@@ -29,7 +29,7 @@ export async function listServers({ check, names, json }: Flags<'mcp'>, context:
     for (const { name } of service.servers) io.out(`${name}\n`)
     return 0
   }
-  const rows = [...usedRows(context), ...offRows(context), ...leftOutRows(context)]
+  const rows = [...usedRows(context), ...offRows(context), ...replacedRows(context), ...leftOutRows(context)]
   const shown = check ? await Promise.all(rows.map((row) => checked(row, context))) : rows
   if (json) for (const row of shown) io.out(jsonLine(row))
   else print(shown, context)
@@ -52,14 +52,23 @@ function offRows({ tables, originOf, hide }: McpContext): readonly Row[] {
 }
 
 function leftOutRows({ leftOut }: McpContext): readonly Row[] {
-  return leftOut.flatMap(({ file, names, isChanged }) =>
+  return leftOut.flatMap(({ names, ...why }) =>
     names.map((name): Row => ({
       name,
-      state: isChanged ? 'changed' : 'untrusted',
-      origin: file,
-      hint: leftOutHint({ file }),
+      state: why.isUndeclared === true ? 'undeclared' : why.isChanged ? 'changed' : 'untrusted',
+      origin: why.file,
+      hint: leftOutHint(why),
     })),
   )
+}
+
+function replacedRows({ replaced }: McpContext): readonly Row[] {
+  return replaced.map(({ name, origin, by }): Row => ({
+    name,
+    state: 'replaced',
+    origin,
+    hint: `The one of the same name in ${by} is used.`,
+  }))
 }
 
 /** As it is written, without secrets: variables are looked up when it is started. */
@@ -88,12 +97,23 @@ async function checked(row: Row, { service, io, hide }: McpContext): Promise<Row
 const states = {
   on: '',
   off: 'off',
+  replaced: 'replaced by yours',
+  undeclared: 'not named by the pack',
   untrusted: 'not trusted',
   changed: 'changed since it was trusted',
   ok: 'ok',
   failed: 'failed',
 } as const
-const colors = { on: 'dim', off: 'dim', untrusted: 'yellow', changed: 'yellow', ok: 'green', failed: 'red' } as const
+const colors = {
+  on: 'dim',
+  off: 'dim',
+  replaced: 'dim',
+  undeclared: 'yellow',
+  untrusted: 'yellow',
+  changed: 'yellow',
+  ok: 'green',
+  failed: 'red',
+} as const
 
 function print(rows: readonly Row[], { io, paint, width, note }: McpContext): void {
   if (rows.length === 0) note('no MCP server is named: [mcp_servers.NAME] in your config file does, see docs/mcp.md\n')

@@ -1,6 +1,6 @@
 import { createPool } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
-import { leftOutHint, whyLeftOut } from '../../config/left-out-servers.ts'
+import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../../config/left-out-servers.ts'
 import type { AskPerson } from '../../event/mcp.ts'
 import { createAnswerer } from '../approver.ts'
 import type { Flags } from '../command-specs.ts'
@@ -94,8 +94,8 @@ function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): 
   if (service.servers.some((server) => server.name === name)) return
   const file = leftOut.find(({ names }) => names.includes(name))
   if (file !== undefined) {
-    const message = `the server ${name} is one of ${file.file}, and ${whyLeftOut(file.isChanged)}`
-    throw new BatonError('UNTRUSTED', message, { hint: leftOutHint(file), place: { file: file.file } })
+    const message = `the server ${name} is one of ${ownerOf(file)}, and ${whyLeftOut(file)}`
+    throw new BatonError(leftOutCode(file), message, { hint: leftOutHint(file), place: { file: file.file } })
   }
   if (tables[name] !== undefined) {
     throw usageError(

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { escapeControls, harmlessName } from '../../base/terminal-text.ts'
@@ -9,7 +8,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
 import { type CommandIo, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
-import { presentHash, type TrustSubject, trustSubject } from '../trust-subject.ts'
+import { presentHash, trustPath, type TrustSubject, trustSubject } from '../trust-subject.ts'
 
 /** `baton trust [FILE…]`: records the content of files that set guarded keys, which allows them to. */
 export async function trustCommand(flags: Flags<'trust'>, io: CommandIo): Promise<number> {
@@ -90,7 +89,7 @@ function removeTrust({ files, json, level }: Flags<'trust'>, workplace: Workplac
   const trusted = new Map(readTrusted(store))
   let missing = 0
   for (const name of files) {
-    const file = realPath(resolve(cwd, name))
+    const file = realPath(trustPath(name, workplace))
     if (trusted.delete(file)) {
       const text = `${harmlessName(displayPath(cwd, file))}: no longer trusted\n`
       print({ file, trusted: false }, () => (level === 'quiet' ? '' : text))

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { McpServer, McpTool } from '../../event/mcp.ts'
 import { nameTools } from '../../mcp/names.ts'
-import { callTool, findServer, listPlace, listTools as toolsOf, refuseUse } from '../../mcp/recorded.ts'
+import { callTool, findServer, listPlace, listTools as toolsOf, recordedName, refuseUse } from '../../mcp/recorded.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
 import { withProgress } from './call-progress.ts'
@@ -32,7 +32,7 @@ export async function callServer(call: ActCall): Promise<LuaValue> {
 async function onlyReads(server: McpServer, tool: string, { at, context }: ActCall): Promise<boolean> {
   if (!server.isTrusted) return false
   const { effects, mcp, signal } = context.services
-  const asked = { name: 'mcp.reads', args: { server: server.name, tool } }
+  const asked = { name: 'mcp.reads', args: { ...recordedName(server), tool } }
   return effects.observeAsync(listPlace(at, server.name), asked, async () => {
     const tools = (await mcp?.tools(server.name, signal)) ?? []
     return tools.some(({ name, readOnly }) => name === tool && readOnly === true)

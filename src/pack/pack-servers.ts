@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import { isBatonError } from '../base/error.ts'
+import { displayPath, realPath } from '../base/files.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { type ReadLog, readSource } from '../base/reads.ts'
+import { type Issue, issuesOf, throwIssues } from '../config/issue.ts'
+import { type Layer, originsOf, type SourcedValue } from '../config/layers.ts'
+import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
+import type { Surroundings } from '../config/locate.ts'
+import { type McpFile, readMcpFile } from '../config/mcp-file.ts'
+import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
+import { isServerName } from '../config/mcp-servers.ts'
+import type { Settings } from '../config/settings.ts'
+import { trustState } from '../config/trust.ts'
+import { listPacks } from './find-pack.ts'
+import { type OwningPack, packGrant } from './granted.ts'
+import { manifestName } from './pack-manifest.ts'
+import { mayHaveServers, serverFileOf } from './server-file.ts'
+
+/** The MCP servers that a pack brings for its own agents. */
+export interface PackServers extends ServersOfPack {
+  readonly identity: string
+  /** Of the pack: absolute. */
+  readonly dir: string
+  /** Those that are used, as they are written. */
+  readonly tables: NonNullable<Settings['mcp_servers']>
+  /** Where those are written. */
+  readonly origins: readonly SourcedValue[]
+  /** What is wrong with a file that nobody has trusted yet. */
+  readonly notes: readonly Issue[]
+}
+
+interface Reading extends Surroundings {
+  readonly reads?: ReadLog | undefined
+}
+
+/**
+ * The servers of `.mcp.json` in the folder of a pack. One is used when the capabilities of the pack name it, so that who installs
+ * it has been told, and when the user has trusted the file as it is. Other programs have such files too: without both it is no error.
+ * Undefined: the pack has no such file.
+ * @throws BatonError CONFIG_INVALID for a trusted file that is wrong, FILE_UNREADABLE
+ */
+export async function readPackServers(pack: OwningPack, context: Reading): Promise<PackServers | undefined> {
+  const { identity, dir } = pack
+  if (!mayHaveServers(pack, context.reads)) return undefined
+  const path = serverFileOf(pack)
+  const written = readSource(path, context.reads)
+  const { granted } = await packGrant(pack, context.reads)
+  const shown = (file: string): string => displayPath(realPath(context.cwd), file)
+  const name = shown(path)
+  const isDeclared = (server: string): boolean => granted?.mcp.some((one) => one === '*' || one === server) === true
+  const common = { identity, dir, tables: {}, origins: [], names: [], notes: [] }
+  const leftOut = (servers: readonly string[], state: 'changed' | 'untrusted' | 'trusted' | 'none') => {
+    const usable = servers.filter(isServerName)
+    const declared = usable.filter(isDeclared)
+    const others = usable.filter((server) => !isDeclared(server))
+    const manifest = shown(join(dir, manifestName))
+    return [
+      ...named({
+        file: name,
+        names: state === 'trusted' ? [] : declared,
+        isChanged: state === 'changed',
+        pack: identity,
+      }),
+      ...named({ file: manifest, names: others, isChanged: false, pack: identity, isUndeclared: true }),
+    ]
+  }
+  const state = trustState({ path, hash: mcpTrustHash(written) }, context)
+  if (state !== 'trusted') {
+    try {
+      const file = readMcpFile(name, written)
+      return { ...common, leftOut: leftOut(Object.keys(tablesOf(file)), state), notes: await issuesIn(file, 'pack') }
+    } catch (error) {
+      if (!isBatonError(error)) throw error
+      return { ...common, leftOut: [], notes: issuesOf(error) }
+    }
+  }
+  const file = readMcpFile(name, written)
+  throwIssues(await issuesIn(file, 'pack'))
+  const all = tablesOf(file)
+  const used = Object.fromEntries(Object.entries(all).filter(([server]) => isDeclared(server)))
+  const layer: Layer = {
+    origin: { kind: 'workspace', file: name },
+    values: { mcp_servers: used },
+    locate: file.locateValue,
+    text: file.text,
+  }
+  // they were checked above
+  const tables = used as PackServers['tables']
+  return {
+    ...common,
+    tables,
+    origins: originsOf([layer]),
+    names: Object.entries(tables).flatMap(([server, { enabled }]) => (enabled === false ? [] : [server])),
+    leftOut: leftOut(Object.keys(all), state),
+  }
+}
+
+function named(servers: LeftOutServers): readonly LeftOutServers[] {
+  return servers.names.length === 0 ? [] : [servers]
+}
+
+function tablesOf({ values }: McpFile): JsonObject {
+  const { mcp_servers: servers = {} } = values
+  return isJsonObject(servers) ? servers : {}
+}
+
+/** Without the servers whose names the settings of a run have: what its user has named stands in for what a pack brings. */
+export function withoutNamed(found: PackServers, settings: Pick<Settings, 'mcp_servers'>): PackServers {
+  const isFree = (name: string): boolean => settings.mcp_servers?.[name] === undefined
+  return {
+    ...found,
+    tables: Object.fromEntries(Object.entries(found.tables).filter(([name]) => isFree(name))),
+    names: found.names.filter(isFree),
+    leftOut: found.leftOut.flatMap((one) => named({ ...one, names: one.names.filter(isFree) })),
+  }
+}
+
+/**
+ * The servers that the packs bring that can be named here, for who shows all of them. What is wrong with one is told by `onProblem`;
+ * without it the first ends it.
+ */
+export async function readAllPackServers(
+  packRoots: readonly string[],
+  context: Reading,
+  onProblem?: (error: unknown) => void,
+): Promise<readonly PackServers[]> {
+  const packs = listPacks({ packRoots }).filter((pack) => mayHaveServers(pack, context.reads))
+  const found = await Promise.all(
+    packs.map(async (pack) => {
+      const root = packRoots.find((one) => pack.dir === join(one, pack.namespace, pack.name)) ?? pack.dir
+      try {
+        return await readPackServers({ ...pack, root }, context)
+      } catch (error) {
+        if (onProblem === undefined) throw error
+        onProblem(error)
+        return undefined
+      }
+    }),
+  )
+  return found.filter((one) => one !== undefined)
+}

@@ -1,0 +1,57 @@
+import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
+import type { RunSpec } from '../config/run-spec.ts'
+import type { Settings } from '../config/settings.ts'
+import { packRoots } from '../pack/find-pack.ts'
+import { packOfFile } from '../pack/granted.ts'
+import { mayHaveServers } from '../pack/server-file.ts'
+import { besides, serverNames } from './other-tools.ts'
+import type { TargetOptions } from './target.ts'
+
+type Around = Pick<TargetOptions, 'cwd' | 'env' | 'home' | 'reads' | 'flags'>
+
+interface Run {
+  readonly workspace: string
+  readonly settings: Settings
+}
+
+/**
+ * The MCP servers that the pack of a file (absolute) brings for its agents, without those that the settings of the run name; undefined
+ * for files of no pack, and for packs without any. In a replay those that are recorded count.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for what the pack says
+ */
+async function serversOfPack(
+  file: string,
+  { workspace, settings }: Run,
+  around: Around,
+): Promise<ServersOfPack | undefined> {
+  const pack = packOfFile(file, packRoots(workspace, around))
+  if (pack === undefined) return undefined
+  const recorded = around.flags.recordedOfPack?.(pack.identity)
+  if (recorded !== undefined) return { names: recorded, leftOut: [] }
+  if (!mayHaveServers(pack, around.reads)) return undefined
+  const { readPackServers, withoutNamed } = await import('../pack/pack-servers.ts')
+  const found = await readPackServers(pack, around)
+  if (found === undefined) return undefined
+  const { names, leftOut } = withoutNamed(found, settings)
+  // what was never asked for is in no record, and is not asked for now either
+  return around.flags.recordedOfPack === undefined
+    ? { names, leftOut }
+    : { names: [...names, ...leftOut.flatMap((one) => one.names)], leftOut: [] }
+}
+
+/** A prompt file with the servers of the pack that it is part of. @throws as `serversOfPack` does */
+export async function withPackServers(spec: RunSpec, around: Around): Promise<RunSpec> {
+  if (spec.source !== 'file') return spec
+  const ofPack = await serversOfPack(spec.file, spec, around)
+  return ofPack === undefined ? spec : { ...spec, ofPack }
+}
+
+/** All MCP servers that an agent file (absolute) has in a run. @throws as `serversOfPack` does */
+export async function serversOfAgent(
+  file: string,
+  run: Run & { readonly leftOut?: readonly LeftOutServers[] },
+  around: Around,
+): Promise<ServersOfPack> {
+  const { settings, leftOut = [] } = run
+  return besides({ names: serverNames(settings), leftOut }, await serversOfPack(file, run, around))
+}
