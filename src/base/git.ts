@@ -74,6 +74,28 @@ const quiet = {
   LC_ALL: 'C',
 } as const
 
+/** Whether git did not end with 0. */
+export function gitFailed({ end }: ProcessResult): boolean {
+  return end.kind !== 'exited' || end.code !== 0
+}
+
+/** Why git failed, in its own words where it has said something. */
+export function gitFailure({ end, stdout, stderr }: ProcessResult): string {
+  switch (end.kind) {
+    case 'not_started':
+      return `git cannot be run: ${end.reason}`
+    case 'timed_out':
+      return 'git and its hooks took too long and were stopped'
+    case 'killed':
+      return `git was ended by ${end.signal}`
+    case 'exited':
+      return (
+        [stderr.text, stdout.text].map((text) => text.trim()).find((text) => text !== '') ??
+        `git ended with ${end.code}`
+      )
+  }
+}
+
 export interface RepositoryFilters {
   /** The filters by name that the repository's own config defines and the user's does not. */
   readonly names: readonly string[]

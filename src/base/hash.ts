@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from './json.ts'
 import { isLongJson, jsonChunks } from './json-pieces.ts'
 
 /** Node's own hash, which is loaded when it is first used: that takes a short run longer than all that it hashes. */
-export function createHash(algorithm: 'sha256' | 'sha512'): Hash {
+export function createHash(algorithm: 'sha1' | 'sha256' | 'sha512'): Hash {
   return process.getBuiltinModule('node:crypto').createHash(algorithm)
 }
 

@@ -37,6 +37,13 @@ export interface RunFolders {
   readonly workspace: string
   /** Why nothing may be written below the workspace; undefined: it may. */
   readonly closed?: string | undefined
+  /**
+   * Of a work tree: the folders that its workspace stands for, from the next one to the workspace of the run, by which files of
+   * the user are named; left out: it is that workspace itself.
+   */
+  readonly standsFor?: readonly [string, ...string[]]
+  /** Where work trees of this run are made; left out: nowhere. */
+  readonly worktrees?: string
   /** Where the run was started. */
   readonly cwd: string
   /** Folders that hold packs as `<namespace>/<name>`, best first. */

@@ -143,6 +143,8 @@ export type PathState = { readonly path: string } & (
 export interface ChangeStates {
   readonly before: readonly PathState[]
   readonly after: readonly PathState[]
+  /** The work tree that it happens in (its top): nothing of it is undone. Left out: the workspace. */
+  readonly worktree?: string
 }
 
 /** A content to be kept: that of a file (absolute path), or these bytes. `hash`: their SHA-256, where it is known. */

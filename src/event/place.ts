@@ -37,6 +37,7 @@ export type Place = readonly Segment[]
 
 const partNames = [
   'after',
+  'apply',
   'approval',
   'ask',
   'attachments',
@@ -67,12 +68,21 @@ const partNames = [
   'undo',
   'until',
   'working',
+  'worktree',
 ] as const
 
 export type PartName = (typeof partNames)[number]
 
 /** Parts whose items have names, which may be anything. */
-const named: ReadonlySet<string> = new Set<PartName>(['files', 'mcp', 'model-choice', 'module', 'read', 'transcript'])
+const named: ReadonlySet<string> = new Set<PartName>([
+  'files',
+  'mcp',
+  'model-choice',
+  'module',
+  'read',
+  'transcript',
+  'worktree',
+])
 
 export function part(name: PartName): Segment {
   return { kind: 'part', name }

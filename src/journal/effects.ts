@@ -145,9 +145,9 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   /** Keeps what a change takes away and what it puts there, before it does. */
-  function keep({ before, after, contents }: Kept): ChangeStates {
+  function keep({ contents, ...states }: Kept): ChangeStates {
     for (const content of contents) journal.keep?.(content)
-    return { before, after }
+    return states
   }
 
   function noteCall(outcome: Attempt<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {

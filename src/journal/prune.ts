@@ -7,6 +7,7 @@ import { removalFailure } from './failure.ts'
 import { pruneRunOrder, runIds } from './find-run.ts'
 import { glance } from './glance.ts'
 import { epochsIn, segmentFile } from './segment.ts'
+import { removeRunWorktrees } from './worktrees.ts'
 
 const dayMs = 86_400_000
 /** At most so many runs are removed at the end of one run; the rest waits for the next. */
@@ -46,6 +47,8 @@ export async function removeRun(folder: string): Promise<boolean> {
   if ((await glance(folder))?.isRunning === true) return false
   const gone = join(folder, '..', `${removedPrefix}${randomName()}`)
   try {
+    // their repositories know them by where they are
+    removeRunWorktrees(folder)
     renameSync(folder, gone)
     rmSync(gone, { recursive: true, force: true })
     return true

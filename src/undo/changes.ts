@@ -45,7 +45,7 @@ interface Growing {
 
 /**
  * What a run has changed in all, in the order of its first changes; what it changed back is left out. Changes of which
- * nothing was kept are not among them. Reads the journal once.
+ * nothing was kept are not among them, and neither are those in work trees. Reads the journal once.
  */
 export async function readChanges(source: RecordSource, hashOf: HashOf): Promise<readonly PathChange[]> {
   const paths = new Map<string, Growing[]>()
@@ -78,7 +78,8 @@ export async function readChanges(source: RecordSource, hashOf: HashOf): Promise
   await source.scan((record) => {
     if (record.k === 'started' && record.kind === 'file' && record.kept !== undefined) {
       if (open !== undefined) apply(open.states, 'unknown')
-      open = { id: `${record.e}.${record.n}`, states: source.value(record.kept) as unknown as ChangeStates }
+      const states = source.value(record.kept) as unknown as ChangeStates
+      open = states.worktree === undefined ? { id: `${record.e}.${record.n}`, states } : undefined
     } else if (record.k === 'ended' && open?.id === `${record.e}.${record.s}`) {
       apply(open.states, record.status === 'ok' ? 'done' : 'unknown')
       open = undefined

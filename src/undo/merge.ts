@@ -1,21 +1,13 @@
 import { entryStatus } from '../base/entries.ts'
-import { isUtf8 } from 'node:buffer'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { BatonError, messageOf } from '../base/error.ts'
+import { isMergeable, mergeTexts, type MergedText, type Texts } from '../base/merge-texts.ts'
 import { readRegularFile } from '../base/regular-file.ts'
-import { makeTemporaryFolder } from '../base/temporary-folder.ts'
-import { BatonError } from '../base/error.ts'
-import { runGit } from '../base/git.ts'
 import type { RunContext } from '../event/context.ts'
 import type { EntryState, Stretch } from './changes.ts'
 import { bytesOf, type Contents } from './contents.ts'
 
 /** What a file holds when the changes of a run are taken out of it and later ones stay. */
-export interface Merge {
-  readonly bytes: Buffer
-  /** Places that a person has to decide on; they are marked as git marks them. */
-  readonly conflicts: number
-}
+export type Merge = MergedText
 
 /**
  * Takes what a run did out of a text file (absolute path) that somebody has changed since, or in between: a three-way merge
@@ -34,56 +26,28 @@ export async function mergeBack(
     const content = contentOf(state)
     if (content.kind === 'none') return content.why
     const bytes = bytesOf(content)
-    return isText(bytes) ? bytes : 'it has changed since the run, and is no text that could be merged'
+    return isMergeable(bytes) ? bytes : 'it has changed since the run, and is no text that could be merged'
   }
   for (const { first, left } of stretches.toReversed()) {
     const [before, after] = [textOf(first), textOf(left.at(-1))]
     if (typeof before === 'string') return { why: before }
     if (typeof after === 'string') return { why: after }
-    if (!isText(merged.bytes)) return { why: 'it has changed since the run, and is no text that could be merged' }
-    const { bytes, conflicts } = await mergeTexts({ mine: merged.bytes, base: after, theirs: before }, services)
+    if (!isMergeable(merged.bytes)) return { why: 'it has changed since the run, and is no text that could be merged' }
+    const { bytes, conflicts } = await mergeOrFail({ mine: merged.bytes, base: after, theirs: before }, services)
     merged = { bytes, conflicts: merged.conflicts + conflicts }
   }
   return merged
 }
 
-function isText(bytes: Buffer): boolean {
-  return isUtf8(bytes) && !bytes.includes(0)
-}
-
-interface Texts {
-  readonly mine: Buffer
-  readonly base: Buffer
-  readonly theirs: Buffer
-}
-
-const timeLimitMs = 60_000
-/** From here on the exit code of `git merge-file` is an error; below it counts conflicts, of which it counts 127 at most. */
-const firstError = 128
+const labels = { mine: 'present', base: 'after the run', theirs: 'before the run' }
 
 /** @throws BatonError FILE_FAILED when git is not there, or fails */
-async function mergeTexts({ mine, base, theirs }: Texts, { env, signal }: RunContext['services']): Promise<Merge> {
-  const { path: folder, remove } = makeTemporaryFolder('baton-merge-')
+async function mergeOrFail(texts: Texts, services: RunContext['services']): Promise<Merge> {
   try {
-    const file = join(folder, 'mine')
-    await writeFile(file, mine, { mode: 0o600 })
-    await writeFile(join(folder, 'base'), base, { mode: 0o600 })
-    await writeFile(join(folder, 'theirs'), theirs, { mode: 0o600 })
-    const labels = ['-L', 'present', '-L', 'after the run', '-L', 'before the run']
-    const args = ['merge-file', '-q', ...labels, 'mine', 'base', 'theirs']
-    // conflicts look the same for everybody
-    const settings = [['merge.conflictStyle', 'merge']] as const
-    const own = { PATH: env['PATH'], HOME: folder }
-    const { end, stderr } = await runGit(
-      { args, cwd: folder, env: own, settings, timeLimitMs, maxOutputBytes: 4096 },
-      signal,
-    )
-    if (end.kind === 'exited' && end.code < firstError) return { bytes: await readFile(file), conflicts: end.code }
+    return await mergeTexts(texts, labels, services)
+  } catch (error) {
+    services.signal.throwIfAborted()
     const hint = 'Without --merge files that have changed since are left alone.'
-    const why =
-      end.kind === 'not_started' ? 'git, which merges them, is not installed' : `git merge-file failed: ${stderr.text}`
-    throw new BatonError('FILE_FAILED', why, { hint })
-  } finally {
-    remove()
+    throw new BatonError('FILE_FAILED', messageOf(error), { hint, cause: error })
   }
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
-import { BatonError } from '../base/error.ts'
+import { BatonError, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { type Bus, createBus, type Listener } from '../event/bus.ts'
@@ -18,6 +18,7 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
+import { removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
@@ -181,6 +182,8 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()
+  const isOver = ending.isFinal === true || ending.stopReason === 'done' || ending.stopReason === 'skipped'
+  if (kept !== undefined && isOver) removeLeftWorktrees(kept.folder, bus)
   bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
   const result = tally.result()
   if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
@@ -213,6 +216,15 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
   if (keepMs !== undefined) await pruneRuns(dirname(folder), { keepMs, now: new Date() })
 }
 
+/** Nobody resumes a run that is over; what cannot be removed is removed with the run. */
+function removeLeftWorktrees(folder: string, bus: Bus): void {
+  try {
+    removeRunWorktrees(folder)
+  } catch (error) {
+    bus.send([], { type: 'warning', message: `a work tree in ${folder} could not be removed: ${messageOf(error)}` })
+  }
+}
+
 async function runRecorded(target: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
@@ -240,7 +252,7 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
       ...run,
-      ...defined({ signal: deadline.signal }),
+      ...defined({ signal: deadline.signal, folder }),
       id: plan.id,
       journal,
       budget: past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index)),

@@ -25,6 +25,7 @@ import { keptTexts } from '../journal/kept-texts.ts'
 import { createOpenQuestions } from '../journal/open-questions.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
+import { worktreesFolder } from '../journal/worktrees.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import type { ModelTimeouts } from '../model/call.ts'
 import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
@@ -51,6 +52,8 @@ const modelPool = createPool(1024)
 
 export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log' | 'isAttended'> {
   readonly id: string
+  /** Where it is recorded; left out: not on the disk. */
+  readonly folder?: string
   readonly bus: Bus
   readonly journal: RunJournal
   readonly meter: Meter
@@ -104,7 +107,9 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const ownFolders = [...userFolders(run), ...(runs === undefined ? [] : [runs])]
   const closed = whyNoWorkspace(workspace, run.home)
   const aipackBase = aipackBaseFolder(run)
-  const folders: RunFolders = { workspace, closed, cwd, packRoots, guard, aipackBase, ownFolders, builtInDir }
+  const worktrees = run.folder === undefined ? {} : { worktrees: worktreesFolder(run.folder) }
+  const placed = { workspace, closed, cwd, ...worktrees }
+  const folders: RunFolders = { ...placed, packRoots, guard, aipackBase, ownFolders, builtInDir }
   const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
   const mode = target.kind === 'prompt' ? target.settings.write_mode : true
   const rights: Rights = {

@@ -7,7 +7,7 @@ import { indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
 import { settleChange } from '../../src/tool/change-state.ts'
-import { testContext, type TestContext } from './context.ts'
+import { testContext, type TestContext, type TestContextOptions } from './context.ts'
 import { openGate } from './effects.ts'
 import { openMemoryRecords } from './memory-journal.ts'
 
@@ -27,6 +27,8 @@ export interface Lives {
   readonly diesBefore?: 'the change' | 'its end'
   /** Called before each file change; may throw what the disk would. */
   readonly onChange?: () => void
+  /** What the context is made of besides. */
+  readonly given?: TestContextOptions
 }
 
 /**
@@ -36,7 +38,7 @@ export interface Lives {
 export async function resumedProcess(
   workspace: string,
   records: JournalRecord[],
-  { lives = Infinity, diesBefore = 'its end', onChange }: Lives = {},
+  { lives = Infinity, diesBefore = 'its end', onChange, given = {} }: Lives = {},
 ): Promise<ResumedProcess> {
   const before = [...records]
   let left = lives
@@ -69,7 +71,7 @@ export async function resumedProcess(
     onRecall: () => {},
     onShow: () => {},
   })
-  const context = testContext({ workspace })
+  const context = testContext({ ...given, workspace })
   const own = withServices(context, { effects })
   return { context: { ...context, ...own }, uncertain: uncertain.map(({ what }) => what) }
 }

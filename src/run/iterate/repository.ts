@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isInside, realPath } from '../../base/files.ts'
-import { type GitCommand, repositoryFilters, runGit } from '../../base/git.ts'
+import { type GitCommand, gitFailed, gitFailure, repositoryFilters, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { inTurn } from './in-turn.ts'
@@ -82,8 +82,8 @@ export async function openRepository(options: RepositoryOptions, signal: AbortSi
   const { workspace, env } = options
   const place = { cwd: workspace, env, timeLimitMs: quickMs, maxOutputBytes }
   const found = await runGit({ ...place, args: ['rev-parse', '--show-toplevel', '--absolute-git-dir'] }, signal)
-  if (failed(found)) {
-    const reason = failureText(found)
+  if (gitFailed(found)) {
+    const reason = gitFailure(found)
     return reason.includes('not a git repository') ? { kind: 'none' } : { kind: 'none', reason }
   }
   const [topText = '', folder = ''] = found.stdout.text.split('\n')
@@ -128,7 +128,7 @@ function createRepository(located: Located): Repository {
     const result = await attempt(args, signal, more)
     const { end, stdout } = result
     if (end.kind === 'exited' && end.code === 0 && stdout.lost === 0) return stdout.text
-    throw new Error(`git ${args[0]}: ${failureText(result)}`)
+    throw new Error(`git ${args[0]}: ${gitFailure(result)}`)
   }
 
   async function status(signal: AbortSignal): Promise<readonly StatusEntry[]> {
@@ -248,17 +248,17 @@ function createRepository(located: Located): Repository {
       const unstaged = unstagedOf(entries)
       const toAdd = pathList(temporary, 'unstaged', unstaged)
       const added = unstaged.length === 0 ? undefined : await attempt(['add', '-A', ...toAdd], signal, asUser)
-      if (added !== undefined && failed(added)) return { kind: 'refused', files, reason: failureText(added) }
+      if (added !== undefined && gitFailed(added)) return { kind: 'refused', files, reason: gitFailure(added) }
       const only = request.isStaged ? ['--only', ...paths] : []
       const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
-      if (failed(done)) {
+      if (gitFailed(done)) {
         // the one that a killed process was at, or one with a hook behind it that took too long
         const made = await adopted(await head(signal), request, signal)
         if (made !== undefined) return made
         await unstage(before, paths, signal)
         // such as line ends that git does not keep
         if (isNothing(done)) return { kind: 'none' }
-        return { kind: 'refused', files, reason: failureText(done) }
+        return { kind: 'refused', files, reason: gitFailure(done) }
       }
       const [id = '', tree = ''] = (await run(['rev-parse', 'HEAD', 'HEAD^{tree}'], signal)).split('\n')
       return { kind: 'committed', id, files, tree }
@@ -305,29 +305,9 @@ async function unlocked(lock: string, limitMs: number, signal: AbortSignal): Pro
   for (let waited = 0; existsSync(lock) && waited < limitMs; waited += 100) await wait(100, undefined, { signal })
 }
 
-function failed({ end }: ProcessResult): boolean {
-  return end.kind !== 'exited' || end.code !== 0
-}
-
 /** What was added is as HEAD has it. */
 function isNothing({ end, stdout }: ProcessResult): boolean {
   return end.kind === 'exited' && end.code === 1 && /^(?:nothing|no changes) (?:added )?to commit/m.test(stdout.text)
-}
-
-function failureText({ end, stdout, stderr }: ProcessResult): string {
-  switch (end.kind) {
-    case 'not_started':
-      return `git cannot be run: ${end.reason}`
-    case 'timed_out':
-      return 'git and its hooks took too long and were stopped'
-    case 'killed':
-      return `git was ended by ${end.signal}`
-    case 'exited':
-      return (
-        [stderr.text, stdout.text].map((text) => text.trim()).find((text) => text !== '') ??
-        `git ended with ${end.code}`
-      )
-  }
 }
 
 async function withTemporary<T>(work: (folder: string) => Promise<T>): Promise<T> {

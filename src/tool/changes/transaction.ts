@@ -1,14 +1,13 @@
-import { createTurns, type Pool } from '../../base/concurrency.ts'
-import { item, part } from '../../event/place.ts'
+import type { Pool } from '../../base/concurrency.ts'
 import { emit } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { reportOf, reports } from './change-report.ts'
 import { type Directive, relativeTo } from './directive.ts'
-import { type ChangeStep, errorItem, warnOf } from './plan.ts'
+import { performActions } from './perform-actions.ts'
+import { type ChangeItem, type ChangeStep, errorItem, warnOf } from './plan.ts'
 import { observedPlan, type PlanOptions, planTransaction, type RefusedPlan } from './plan-transaction.ts'
-import { performStep } from './space.ts'
-import { type Before, beforeAction, type Begun, undoAction } from './undo.ts'
+import type { Begun } from './undo.ts'
 
 export interface TransactionOptions extends PlanOptions {
   /** Where the sets of a run wait for each other. */
@@ -85,50 +84,25 @@ interface Performed {
   readonly left: readonly Begun[]
 }
 
-/** Does all of it once it has begun, signals or not: half of a set is worth nothing. */
 async function perform(
   directives: readonly Directive[],
   steps: readonly ChangeStep[],
   call: FileCall,
 ): Promise<Performed> {
-  const done: Begun[] = []
-  const turns = createTurns()
-  for (const [index, { action }] of steps.entries()) {
+  const actions = steps.flatMap(({ action }, index) => {
     const directive = directives[index]
-    if (action === undefined || directive === undefined) continue
-    await turns.pass()
-    const at = [...call.at, item(index)]
-    let before: Before | undefined
-    try {
-      const asked = { name: 'file_before', args: [action.op, directive.filePath] }
-      before = call.context.services.effects.observe([...at, part('before')], asked, () => beforeAction(action))
-      performStep(action, { context: call.context, at })
-      done.push({ action, before, isDone: true })
-    } catch (error) {
-      const failure = errorItem(directive, error)
-      const begun = before === undefined ? done : [...done, { action, before, isDone: false }]
-      const { left, notRestored } = rollBack(begun, call)
-      const failed = steps.map((step, number) => (number === index ? { item: failure } : step))
-      const items = reports(failed, 'undone, because another change of the answer failed')
-      return { result: { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }, left }
-    }
+    return action === undefined || directive === undefined ? [] : [{ action, index, named: directive }]
+  })
+  const problem = (error: unknown, { named }: { readonly named: Directive }): ChangeItem => errorItem(named, error)
+  const nameOf = ({ named }: { readonly named: Directive }): string => named.filePath
+  const performed = await performActions(actions, { nameOf, problem }, call)
+  if (performed.kind === 'done') {
+    return { result: { kind: 'applied', items: steps.map(({ item: one }) => reportOf(one)) }, left: [] }
   }
-  return { result: { kind: 'applied', items: steps.map(({ item: one }) => reportOf(one)) }, left: [] }
-}
-
-/** Undoes from the last to the first; the place of each is its number from the start. */
-function rollBack(
-  all: readonly Begun[],
-  { context, at }: FileCall,
-): { readonly left: readonly Begun[]; readonly notRestored: readonly string[] } {
-  context.services.effects.undo(at)
-  const undone = all
-    .map((begun, index) => ({ begun, place: [...at, part('undo'), item(index)] }))
-    .toReversed()
-    .map(({ begun, place }) => ({ begun, problems: undoAction(begun, { context, at: place }) }))
-  return {
-    left: undone.flatMap(({ begun, problems }) => (problems.length > 0 ? [begun] : [])),
-    // of several changes of one file each says the same
-    notRestored: [...new Set(undone.flatMap(({ problems }) => problems))],
-  }
+  const { failed, problem: failure, left, notRestored } = performed
+  const items = reports(
+    steps.map((step, number) => (number === failed.index ? { item: failure } : step)),
+    'undone, because another change of the answer failed',
+  )
+  return { result: { kind: 'rolled_back', error: failure.error ?? '', items, notRestored }, left }
 }

@@ -25,9 +25,13 @@ export interface Before {
   readonly source?: string
 }
 
+/** What can be taken back: the changes of answers, and links and permission bits. Paths are absolute. */
+export type UndoableAction = ChangeAction | Extract<UndoStep, { readonly op: 'chmod' | 'link' }>
+
 /** Looks at what an action is about to change. @throws BatonError FILE_FAILED */
-export function beforeAction(action: ChangeAction): Before {
-  const path = action.op === 'delete' ? entryPath(action.path) : realPath(action.path)
+export function beforeAction(action: UndoableAction): Before {
+  const isEntry = action.op === 'delete' || action.op === 'link'
+  const path = isEntry ? entryPath(action.path) : realPath(action.path)
   const before = { path, present: takeSnapshot(path), missingFolders: missingAbove(path) }
   if (action.op !== 'move' && action.op !== 'copy') return before
   const from = action.op === 'move' ? entryPath(action.from) : realPath(action.from)
@@ -51,7 +55,7 @@ function missingAbove(path: string): readonly string[] {
 
 /** An action that was begun, and how its files were before. */
 export interface Begun {
-  readonly action: ChangeAction
+  readonly action: UndoableAction
   readonly before: Before
   /** Whether all of it was done. */
   readonly isDone: boolean
@@ -132,6 +136,10 @@ function isAsLeft(now: Snapshot, { action, before: { present, source } }: Begun)
     }
     case 'delete':
       return isPartOf(now, present)
+    case 'link':
+      return now.kind === 'link' && now.to === action.to
+    case 'chmod':
+      return false
     case 'copy':
     case 'move':
       return source === undefined || snapshotHash(now) === source

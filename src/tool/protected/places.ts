@@ -62,10 +62,11 @@ export function protectionRule(
   let real: readonly KeptPlace[] | undefined
   // looked up for the first change: most of those who are held to this only read
   const kept = (): readonly KeptPlace[] =>
-    (real ??= [...paths, ...placed, ...elsewhere].map((path) => {
-      const place = realPath(path)
-      return { path: place, folded: foldedPath(place) }
-    }))
+    (real ??= [
+      ...[...paths, ...placed].map(realPath),
+      // a work tree lies in one of them
+      ...elsewhere.map(realPath).filter((path) => path === root || !isInside(path, root)),
+    ].map((path) => ({ path, folded: foldedPath(path) })))
   const opened = compileGlobs(allow)
   const repositories = new Map<string, GitPlaces | undefined>()
 

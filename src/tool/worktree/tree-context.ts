@@ -1,0 +1,115 @@
+import { join, relative } from 'node:path'
+import { createPool } from '../../base/concurrency.ts'
+import { isInside } from '../../base/files.ts'
+import { listFiles } from '../../base/glob.ts'
+import type { ReadLog } from '../../base/reads.ts'
+import type { RunContext, RunFolders, RunServices } from '../../event/context.ts'
+import type { Permission, Rights } from '../../event/permission.ts'
+import type { RunSources } from '../../event/sources.ts'
+import { createPermission } from '../permission.ts'
+import { treeEffects } from './tree-effects.ts'
+import { pathHere } from './tree-paths.ts'
+
+/**
+ * The same context, whose workspace is a folder (absolute, links resolved) in a work tree: files, programs, answers and agents
+ * work there. What is protected in the workspace is protected in the work tree. Agents and settings are still those of the
+ * workspace. `changes` says which of its files models have changed.
+ */
+export function treeContext(
+  outer: RunContext,
+  workspace: string,
+): { readonly context: RunContext; readonly models: ModelChanges } {
+  const { scope, services } = outer
+  const { folders: around } = scope
+  const folders: RunFolders = {
+    ...around,
+    workspace,
+    standsFor: [around.workspace, ...(around.standsFor ?? [])],
+    cwd: isInside(around.workspace, around.cwd)
+      ? join(workspace, relative(around.workspace, around.cwd))
+      : pathHere(around, around.cwd),
+  }
+  const copiesOf = (paths: readonly string[]): readonly string[] => [
+    ...new Set([...paths, ...paths.map((path) => pathHere(folders, path))]),
+  ]
+  const permissionOf = (rights: Rights): Permission => createPermission(rights, folders)
+  const rights = rightsIn(scope.rights, copiesOf)
+  const permission = permissionOf(rights)
+  const { sources, models } = treeSources(services.sources, { workspace, outside: around.workspace, copiesOf })
+  const { earlier: _, reads, ...others } = services
+  const own: RunServices = {
+    ...others,
+    permission,
+    permissionOf,
+    effects: treeEffects(services.effects, folders).under(permission),
+    sources,
+    ...(reads === undefined ? {} : { reads: readsOutside(reads, { workspace, outside: around.workspace }) }),
+  }
+  return { context: { scope: { ...scope, rights, folders }, services: own }, models }
+}
+
+/** What is protected by its path is so in the work tree as well. */
+function rightsIn(rights: Rights, copiesOf: (paths: readonly string[]) => readonly string[]): Rights {
+  return {
+    ...rights,
+    packs: rights.packs.map((pack) => ({
+      ...pack,
+      executed: copiesOf(pack.executed),
+      ownFolders: copiesOf(pack.ownFolders),
+      keptFolders: copiesOf(pack.keptFolders),
+    })),
+    protections: rights.protections.map((protection) => ({ ...protection, paths: copiesOf(protection.paths) })),
+  }
+}
+
+/** Which files of a work tree models have changed: what an answer has, and all once programs of models could write. */
+export interface ModelChanges {
+  readonly has: (path: string) => boolean
+}
+
+interface Sides {
+  readonly workspace: string
+  /** The workspace that the work tree stands for. */
+  readonly outside: string
+}
+
+function treeSources(
+  outer: RunSources,
+  { copiesOf }: Sides & { readonly copiesOf: (paths: readonly string[]) => readonly string[] },
+): { readonly sources: RunSources; readonly models: ModelChanges } {
+  const changed = new Set<string>()
+  let hasPrograms = false
+  const sources: RunSources = {
+    ...outer,
+    change(files) {
+      for (const file of files) changed.add(file)
+      outer.change(files)
+    },
+    writing(folder) {
+      hasPrograms = true
+      return outer.writing(folder)
+    },
+    inTurn: createPool(1),
+    executed: () => copiesOf(outer.executed()),
+  }
+  return { sources, models: { has: (path) => hasPrograms || changed.has(path) } }
+}
+
+/**
+ * What is read in a work tree was read of the workspace, as far as it is there: whoever watches the run looks at the files of the
+ * user, as they are now.
+ */
+function readsOutside(outer: ReadLog, { workspace, outside }: Sides): ReadLog {
+  const moved = (path: string): string => (isInside(workspace, path) ? join(outside, relative(workspace, path)) : path)
+  const isHere = (path: string): boolean => isInside(workspace, path)
+  return {
+    ...outer,
+    file: (path, text) => (isHere(path) ? outer.file(moved(path)) : outer.file(path, text)),
+    prompt: (path, text) => (isHere(path) ? outer.prompt(moved(path)) : outer.prompt(path, text)),
+    list(list) {
+      if (!isHere(list.baseDir)) return outer.list(list)
+      const there = { ...list, baseDir: moved(list.baseDir), root: moved(list.root) }
+      outer.list({ ...there, found: listFiles(list.globs, there).map(({ absolute }) => absolute) })
+    },
+  }
+}

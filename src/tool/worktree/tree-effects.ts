@@ -1,0 +1,43 @@
+import type { RunFolders } from '../../event/context.ts'
+import type { AskedChange, Effects, Kept, PathState, PlannedChange } from '../../event/effects.ts'
+import { recordedPath } from './tree-paths.ts'
+
+type TreeFolders = Pick<RunFolders, 'workspace' | 'standsFor'>
+
+/**
+ * The effects of work in a work tree. File changes are recorded by where they happen, as seen from the workspace of the run: whoever
+ * reads the record finds them, and takes them for no changes of the workspace. Nothing of them is undone.
+ */
+export function treeEffects(effects: Effects, folders: TreeFolders): Effects {
+  const named = <T extends object>(given: T): T => renamed(given, folders)
+  return {
+    ...effects,
+    changeFile(at, asked, plan, permit) {
+      const planned: typeof plan = (allow) => {
+        const change = plan(allow)
+        return change && inTree(change, folders)
+      }
+      return effects.changeFile(at, named<AskedChange>(asked), planned, permit)
+    },
+    under: (permission) => treeEffects(effects.under(permission), folders),
+  }
+}
+
+function inTree({ record, act, keep }: PlannedChange, folders: TreeFolders): PlannedChange {
+  const keepHere = (isFirst: (path: string) => boolean): Kept => {
+    const { before, after, contents } = (keep as NonNullable<typeof keep>)(isFirst)
+    const states = (all: readonly PathState[]): readonly PathState[] => all.map((state) => renamed(state, folders))
+    return { before: states(before), after: states(after), contents, worktree: folders.workspace }
+  }
+  return { record: renamed(record, folders), act, ...(keep === undefined ? {} : { keep: keepHere }) }
+}
+
+const pathKeys = ['path', 'from', 'source'] as const
+
+function renamed<T extends object>(given: T, folders: TreeFolders): T {
+  const paths = pathKeys.flatMap((key) => {
+    const value: unknown = Reflect.get(given, key)
+    return typeof value === 'string' ? [[key, recordedPath(folders, value)] as const] : []
+  })
+  return { ...given, ...Object.fromEntries(paths) }
+}
