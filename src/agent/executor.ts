@@ -12,6 +12,7 @@ import type {
   PromptResult,
   ScriptRequest,
   ScriptResult,
+  TextAgent,
 } from '../event/agent.ts'
 import { emit, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -83,15 +84,31 @@ async function runFile(
   given: RunContext,
 ): Promise<ScriptResult | PromptResult> {
   const { agent } = request
-  given.services.sources.execute(agent.file, { at: given.scope.at, text: agent.text })
+  noteExecuted(agent, given)
   const context = await holdToPack(agent, parts, given)
   if (request.kind === 'script') return runScript(request, parts, context)
   const { agent: answering } = request
   const values = request.inputs.map(({ value }) => value)
-  const inner = descend(answering, values, context)
+  const inner = descend({ name: answering.name, file: identity(answering) }, values, context)
   return answering.kind === 'command'
     ? runCommandAgent({ ...request, agent: answering }, inner)
     : parts.runPromptFile({ ...request, agent: answering }, inner)
+}
+
+/** Which text of which files is executed. What comes with Baton does not change, nor front matter of the file that is run. */
+function noteExecuted(agent: ScriptRequest['agent'] | TextAgent, { scope, services }: RunContext): void {
+  const { at } = scope
+  const defined = 'defined' in agent ? agent.defined : undefined
+  if (defined === undefined) return services.sources.execute(agent.file, { at, text: agent.text })
+  for (const { file, text, form, at: path } of defined.sources) {
+    const isWhole = form === 'config' || path.length === 0
+    services.sources.execute(file, isWhole ? { at, text } : undefined)
+  }
+}
+
+/** Agents that one file defines are not each other. */
+function identity({ file, name, defined }: TextAgent): string {
+  return defined === undefined ? file : `${file}#${name}`
 }
 
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<ScriptResult> {

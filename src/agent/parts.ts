@@ -1,11 +1,11 @@
 import type { Pool } from '../base/concurrency.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { CommandAgent, PromptAgent, PromptRequest, PromptResult } from '../event/agent.ts'
+import type { PromptAgent, PromptRequest, PromptResult } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { McpServers } from '../event/mcp.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import type { PackInRoot } from '../pack/pack-status.ts'
-import type { AgentFile } from '../pack/resolve.ts'
+import type { NamedFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
@@ -39,9 +39,6 @@ interface SettingWarning {
 /** `isInstalled`: for an agent of a pack that came from an archive, git or a URL. */
 export type LoadScripts = (agent: { readonly isInstalled: boolean }) => Promise<ScriptHost>
 
-/** A command line that settings define as an agent. */
-export type DefinedCommand = CommandAgent & { readonly builtIn: false }
-
 /** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
 export interface AgentParts {
   /** Agent runs of older epochs of a resumed run: their numbers are taken. */
@@ -70,7 +67,7 @@ export interface AgentParts {
   readonly plugins?: () => Promise<Plugins>
   /** The MCP servers that the agents of a pack have, and those of none; left out: those of whoever runs them. */
   readonly serversOf?: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
-  readonly findAgent: (name: string, baseDir: string) => AgentFile | DefinedCommand
+  readonly findAgent: (name: string, baseDir: string) => NamedFile
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog
   /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */

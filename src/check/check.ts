@@ -47,12 +47,13 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
     const target = await loadTarget(options)
     // packs may hold prompt files, too
     if (target.kind === 'prompt') return await checkPromptFile({ ...options, file: target.spec.file }, shared)
-    const { agent, notes, workspace, settings } = target
+    const { agent, notes, workspace, settings, definitions } = target
     shared.onSettings(settings)
     const around = surroundingsOf(shared, {
       options,
       workspace,
       settings,
+      definitions,
       callers: [],
       checkPrompt: (prompt) => checkPromptFile(prompt, shared),
     })

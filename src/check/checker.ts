@@ -4,7 +4,8 @@ import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { nameGuard } from '../pack/name-guard.ts'
-import { type AgentFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
+import { type AgentFile, type NamedFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
@@ -69,6 +70,7 @@ export interface FileSurroundings extends SharedParts {
   readonly workspace: string
   readonly packRoots: readonly string[]
   readonly settings: Settings
+  readonly definitions: Definitions
   /** Prompt files that led to this one, outermost first; absolute. */
   readonly callers: readonly string[]
   readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
@@ -82,19 +84,21 @@ export function surroundingsOf(
 }
 
 interface NamedAgent {
-  readonly agent: AgentFile
+  readonly agent: NamedFile
   /** The lines that led to it, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
 
 /** An agent, and all those that its code runs by name. */
 export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurroundings): Promise<readonly Problem[]> {
-  const key = `${agent.file}\n${agent.pack?.identity ?? ''}`
+  // what starts a program is looked at by its owner
+  if (agent.kind === 'command') return []
+  const key = `${agent.file}\n${isDefined(agent) ? `#${agent.name}` : (agent.pack?.identity ?? '')}`
   if (around.seen.has(key)) return []
   around.seen.add(key)
   if (agent.kind === 'prompt') {
-    const { text: _, stdin: _stdin, ...options } = around.options
-    const below = await around.checkPrompt(childTargetOptions(agent.file, options))
+    const { text: _, definition: _definition, stdin: _stdin, ...options } = around.options
+    const below = await around.checkPrompt(childTargetOptions(agent, options))
     return below.map((problem) => further(problem, trail))
   }
   const script = await scriptOf({ ...agent, kind: agent.kind }, key, around)
@@ -104,6 +108,10 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
     problems.push(...(await checkCalled(agent, { name: call.name, trail: [...call.trail, ...trail] }, around)))
   }
   return problems
+}
+
+function isDefined(agent: AgentFile): boolean {
+  return agent.kind === 'prompt' && agent.defined !== undefined
 }
 
 function scriptOf(
@@ -137,11 +145,11 @@ async function checkCalled(
   { name, trail }: { readonly name: string; readonly trail: readonly SourcePlace[] },
   around: FileSurroundings,
 ): Promise<readonly Problem[]> {
-  const { options, packRoots, workspace } = around
+  const { options, packRoots, workspace, definitions } = around
   const { builtInDir } = options
   try {
     const guard = nameGuard(workspace, options)
-    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir, packRoots, guard })
+    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir, packRoots, guard, definitions })
     return await checkAgent({ agent, trail }, around)
   } catch (error) {
     const [place = { file: caller.file }, ...above] = trail

@@ -17,6 +17,7 @@ import { withPackServers } from '../run/pack-servers.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
+import { definitionsOfPrompt } from '../run/definitions.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
@@ -41,14 +42,16 @@ export async function checkPromptFile(
     const { workspace, settings } = spec
     shared.onSettings(settings)
     shared.seen.add(`${spec.file}\n`)
+    const definitions = await definitionsOfPrompt(spec, options)
     const around = surroundingsOf(shared, {
       options,
       workspace,
       settings,
+      definitions,
       callers,
       checkPrompt: (child) => checkPromptFile(child, shared, [...callers, spec.file]),
     })
-    const lookup = agentLookup(spec, options, callers)
+    const lookup = agentLookup(spec, { ...options, definitions }, callers)
     return [...errors, ...(await checkSpec(spec, { ...around, lookup }))]
   } catch (error) {
     return problemsOfError(error, { file, trail: [] })

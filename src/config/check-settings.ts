@@ -3,6 +3,7 @@ import { type DataPath, pathText } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
+import { checkAgents } from './agent-tables.ts'
 import { checkServers } from './mcp-servers.ts'
 import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
@@ -38,7 +39,10 @@ const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly || 
 /** Checks one reserved key: what this version does not have, types, ranges, unknown keys inside its table. */
 export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
   const findings = reserved.get(key)?.available === false ? [] : checkValue(key, value)
-  if (findings.length === 0 && key === 'mcp_servers' && isJsonObject(value)) return checkServers(value)
+  if (findings.length === 0 && isJsonObject(value)) {
+    if (key === 'mcp_servers') return checkServers(value)
+    if (key === 'agents') return checkAgents(value)
+  }
   if (findings.length > 0) return findings
   const missing = unavailableIn(key, value)
   if (missing === undefined) return []

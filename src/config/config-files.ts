@@ -131,6 +131,7 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
     values: withPlugins(values, dirname(file.path)),
     locate: (path, part) => locate([...at, ...path], part),
     text,
+    ...(file.kind === 'user' || !tightens ? { isTrusted: true } : {}),
     ...(permission === undefined ? {} : await rules()),
   }
   return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }

@@ -125,13 +125,21 @@ function describedTable(properties: JsonObject, path: readonly string[]): JsonOb
   return Object.fromEntries(
     Object.entries(properties).map(([key, schema]): [string, Json] => {
       const inner = [...path, key]
-      const description = texts[inner.join('.').replace(/^gateway\./, 'providers.*.')]
+      const description = textOf(inner)
       return [
         key,
         { ...defined({ description }), ...described(schema, inner), ...defined({ default: defaultOf(inner) }) },
       ]
     }),
   )
+}
+
+/** Settings of an agent mean what they mean in its front matter. */
+function textOf(path: readonly string[]): string | undefined {
+  const own = texts[path.join('.').replace(/^gateway\./, 'providers.*.')]
+  const [table, , ...setting] = path
+  if (own !== undefined || table !== 'agents') return own
+  return texts[setting.join('.')] ?? reserved.get(setting.join('.'))?.text
 }
 
 function defaultOf([key = '', inner = '', ...deeper]: readonly string[]): Json | undefined {
@@ -167,6 +175,18 @@ const texts: { readonly [path: string]: string } = {
   'workflow.step.fallback': 'Agents that are tried in this order once its own has failed.',
   'workflow.step.on_error': 'End the run, go on with what does not need it, or try the agents of fallback.',
   'workflow.step.options': 'Settings of its agent, such as its model.',
+  'agents.*.description': 'What it is for: a model that may start it is told. Without one it is not offered to models.',
+  'agents.*.instructions': 'What its model is told before everything else.',
+  'agents.*.fork_context': 'Started by a model, it begins with the messages of its caller.',
+  'agents.*.reminder': 'Started by a model, it is told this again behind what it is asked.',
+  'agents.*.isolation': 'worktree: it works in a git work tree of its own, and its changes come back all at once.',
+  'agents.*.mcp': 'all: its lists of tools do not hold back tools of MCP servers.',
+  'agents.*.preset': 'A program whose flags and output are known.',
+  'agents.*.command': 'The program: a name on PATH, or a path from the workspace.',
+  'agents.*.args':
+    'What it is given: {prompt} and {model} are replaced. Without {prompt} the prompt goes to standard input.',
+  'agents.*.env': 'Variables of the program; ${NAME} is one of the environment.',
+  'agents.*.stdin_over': 'A prompt of more bytes goes to standard input in place of {prompt}. Default: 1024.',
   'test.name': 'What is true when the test passes. No two tests of a file have the same name.',
   'test.vars': 'Values of the variables of [input].',
   'test.params': 'Joins [params] and wins over it.',

@@ -73,7 +73,16 @@ const entries = {
   ...globs('working_globs', 'One task for each file that matches; an inner list is one task with all its files.'),
 
   name: { ...promptOnly, text: 'A name for people.' },
-  description: { ...promptOnly, text: 'What the file is for; baton list shows it.' },
+  description: {
+    ...promptOnly,
+    text: 'What the file is for; baton list shows it, and a model that may start it is told.',
+  },
+  fork_context: { ...promptOnly, text: 'As an agent that a model starts, it begins with the messages of its caller.' },
+  reminder: { ...promptOnly, text: 'As an agent that a model starts, it is told this again behind what it is asked.' },
+  mcp: {
+    ...promptOnly,
+    text: 'As an agent that a model starts: "all" lets it have the tools of MCP servers, whatever its lists say.',
+  },
   agent: { ...promptOnly, text: 'An agent that answers in place of the built-in one.' },
   params: { ...promptOnly, text: 'Values for sub-agents, taken as they are.' },
   template: { ...promptOnly, text: 'The instruction is a Handlebars template.' },
@@ -191,7 +200,10 @@ const entries = {
     initial: { timeout: '30s', memory_mb: 64, stream: true, auto_approve: false },
     text: 'Limits of the programs that models write in the mode "code".',
   },
-  agents: { ...notYet, text: 'Agents that are programs.' },
+  agents: {
+    ...frameTable,
+    text: 'Agents of your own, by name: a model with instructions, or a command line.',
+  },
 } as const satisfies { readonly [key: string]: ReservedEntry }
 
 function globs<const Key extends string>(key: Key, text: string): GlobKeys<Key, ReservedEntry> {

@@ -19,6 +19,8 @@ export interface Layer {
   readonly locate?: DataText['locate']
   /** The whole file, for code frames. */
   readonly text?: string
+  /** It is the user's own, or was trusted. */
+  readonly isTrusted?: boolean
   /** The rules of its `[permission]`, which is among the values. */
   readonly rules?: readonly PermissionRule[]
 }

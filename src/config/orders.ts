@@ -2,6 +2,7 @@ import { coversHost } from '../base/host-entry.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
+import { builtInDefinitions } from './builtin-definitions.ts'
 import type { Origin } from './layers.ts'
 import { parseDuration } from './settings.ts'
 
@@ -9,10 +10,11 @@ import { parseDuration } from './settings.ts'
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.
  * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
  * and sizes may be smaller. `added`: a list that is only added to. `fewer`: a list of hosts, of which less is allowed. `names`: a table whose names that the user has keep their values.
+ * `agents`: the same, and no command lines.
  * `rules`: rules of a folder count where they are stricter than the others, without trust; with it they count as all do.
  * A list: its values from the strictest to the loosest.
  */
-export type Rule = 'free' | 'user' | 'down' | 'added' | 'fewer' | 'names' | 'rules' | readonly Json[]
+export type Rule = 'free' | 'user' | 'down' | 'added' | 'fewer' | 'names' | 'agents' | 'rules' | readonly Json[]
 
 export interface Order {
   readonly rule: Rule
@@ -59,6 +61,9 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   base_dir: free,
 
   name: free,
+  fork_context: free,
+  reminder: free,
+  mcp: free,
   description: free,
   agent: free,
   params: free,
@@ -148,7 +153,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
       auto_approve: { rule: [false, true] },
     },
   },
-  agents: byPrompt,
+  agents: { rule: 'agents', prompt: 'free' },
 }
 
 function isOrder(given: Orders): given is Order {
@@ -204,6 +209,7 @@ export interface Loosened {
 export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] {
   return Object.entries(values).flatMap(([key, value]) => {
     const order = orderOf(key)
+    if (order?.rule === 'agents' && isJsonObject(value)) return held.by === 'prompt' ? [] : loosenedAgents(value, held)
     if (order === undefined && isJsonObject(value))
       return Object.entries(value).flatMap(([inner, part]) => compared(orderOf(key, inner), [key, inner], part, held))
     if (order?.rule !== 'names' || !isJsonObject(value))
@@ -217,8 +223,33 @@ export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] 
   })
 }
 
+/** Agents that have the name of another one, and programs. */
+function loosenedAgents(agents: JsonObject, held: HeldTo): readonly Loosened[] {
+  return Object.entries(agents).flatMap(([name, values]): readonly Loosened[] => {
+    const found = ownValue(['agents', name], held)
+    const origin = found?.layer.origin
+    const path = ['agents', name]
+    if (found !== undefined) {
+      const isSame = canonicalJson(found.value) === canonicalJson(values)
+      return isSame ? [] : [{ path, value: values, own: found.value, origin }]
+    }
+    if (Object.hasOwn(builtInDefinitions, name))
+      return [{ path, value: values, own: 'built-in', origin: { kind: 'default' } }]
+    const key = ['command', 'preset'].find((each) => isJsonObject(values) && values[each] !== undefined)
+    if (key === undefined || !isJsonObject(values)) return []
+    return [{ path: [...path, key], value: values[key] ?? null, own: undefined, origin: undefined }]
+  })
+}
+
 function compared(order: Order | undefined, path: readonly string[], value: Json, held: HeldTo): readonly Loosened[] {
-  if (order === undefined || order.rule === 'free' || order.rule === 'added' || order.rule === 'rules') return []
+  if (
+    order === undefined ||
+    order.rule === 'free' ||
+    order.rule === 'added' ||
+    order.rule === 'rules' ||
+    order.rule === 'agents'
+  )
+    return []
   if (held.by === 'prompt' && order.prompt === 'free') return []
   if (held.overridden?.includes(path.join('.')) === true) return []
   if (order.isForOthers === true && held.isForeign !== true) return []

@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { readSource } from '../base/reads.ts'
 import { withPlugins } from './config-files.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
+import type { DefinedText } from './agent-definitions.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
 import { checkFrontMatter, unlikelyPrompt } from './front-matter.ts'
@@ -25,6 +26,8 @@ export interface RunSpecOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: its folder is `cwd`. */
   readonly text?: string
+  /** The definition of an agent, which `file` defines: its text is not that of the file. */
+  readonly definition?: { readonly name: string; readonly text: string; readonly defined: DefinedText }
 }
 
 /** One prompt file with everything that decides how it is run. */
@@ -85,11 +88,15 @@ export interface ReadRunSpec {
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
   const { file: path, source: from } = source
-  const isForeign = (workspace: string): boolean => from === 'text' || !isInside(workspace, realPath(path))
+  const { definition } = options
+  const isForeign = (workspace: string): boolean =>
+    (from === 'text' && definition === undefined) || !isInside(workspace, realPath(path))
   const around = await readLayers({ ...options, isForeign })
   const { workspace, userFile, own: held, overridden, below, above, shared, notes, leftOut } = around
-  const trust = (): TrustState =>
-    from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
+  const trust = (): TrustState => {
+    if (definition !== undefined) return definition.defined.isTrusted ? 'trusted' : 'none'
+    return from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
+  }
   const checked = await checkFrontMatter(document, { userFile, trust, own: held, overridden })
   const found = [...around.issues, ...checked.issues]
   if (around.issues.length > 0 || found.some(({ code }) => code === 'UNTRUSTED'))
@@ -103,6 +110,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     values: withPlugins(checked.values, source.promptDir),
     locate,
     text: document.text,
+    ...(checked.isTrusted ? { isTrusted: true } : {}),
     ...(permission === undefined
       ? {}
       : { rules: await locatedRules(permission, { file, locate, tightens: !checked.isTrusted }) }),
@@ -140,7 +148,11 @@ function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
 
 type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir'>
 
-async function readPrompt({ cwd, file: name, text, reads }: RunSpecOptions): Promise<PromptSource> {
+async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
+  if (definition !== undefined) {
+    const { definitionDocument } = await import('./definition-document.ts')
+    return { document: await definitionDocument(definition), source: 'text', file: name, promptDir: dirname(name) }
+  }
   if (text !== undefined) {
     return { document: await parsePrompt(name, text), source: 'text', file: name, promptDir: resolve(cwd) }
   }

@@ -143,5 +143,4 @@ export const strategySchemas = {
       'a list of tables, written [[workflow.step]]',
     ),
   }),
-  agents: tableOf(table({ ...commandAgent, description: text, model: name, tools: toolNames, instructions: text })),
 } as const

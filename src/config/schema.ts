@@ -17,6 +17,7 @@ import {
   timeLimit,
   variableName,
 } from './expect.ts'
+import { settingKeys } from './agent-tables.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { permissionEffects } from './permission-rules.ts'
 import {
@@ -138,6 +139,12 @@ const settingShape = {
   mcp_servers: serversSchema,
 } as const
 
+/** Those that a table of `[agents]` may have, too. */
+const agentSettings = Object.fromEntries(settingKeys.map((key) => [key, settingShape[key]])) as Pick<
+  typeof settingShape,
+  (typeof settingKeys)[number]
+>
+
 const settings = z.object(settingShape).exactPartial()
 
 /** What layers contain once they were checked: every key in the type its schema says. */
@@ -200,6 +207,25 @@ export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ...strategySchemas,
   name,
   description: text,
+  fork_context: flag,
+  reminder: name,
+  mcp: oneOf('all', 'listed'),
+  agents: tableOf(
+    table({
+      ...agentSettings,
+      description: text,
+      instructions: text,
+      fork_context: flag,
+      reminder: name,
+      isolation: oneOf('none', 'worktree'),
+      mcp: oneOf('all', 'listed'),
+      preset: oneOf('claude', 'codex', 'gemini', 'opencode'),
+      command: name,
+      args: texts,
+      env: tableOf(text),
+      stdin_over: integer(0),
+    }),
+  ),
   params: tableOf(anything),
   input: tableOf(
     table({

@@ -52,6 +52,8 @@ export interface TargetConfig {
   readonly notes: readonly Issue[]
   readonly leftOut: readonly LeftOutServers[]
   readonly origins: readonly SourcedValue[]
+  /** All of them, the weakest first. */
+  readonly layers: readonly Layer[]
 }
 
 /**
@@ -71,6 +73,7 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
     notes,
     leftOut,
     origins: merged.origins,
+    layers: [...below, ...above],
   }
 }
 

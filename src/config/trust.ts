@@ -80,11 +80,18 @@ export function checkTrust(
 }
 
 function ownText({ own, origin, path }: Loosened): string {
+  if (path[0] === 'agents') return agentText({ own, origin, path })
   if (own === undefined) return 'only you may set it'
   const [key, name = ''] = path
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
     return `${shown(own)} is a model's own name`
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
+}
+
+function agentText({ origin, path: [, name = '', key] }: Pick<Loosened, 'own' | 'origin' | 'path'>): string {
+  if (key !== undefined) return 'it starts a program, and only you may name one'
+  const isBuiltIn = origin === undefined || origin.kind === 'default'
+  return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
 }
 
 function shown(value: Json): string {

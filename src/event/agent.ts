@@ -39,6 +39,52 @@ export interface PromptAgent {
   readonly file: string
   /** As it was when the agent was found. */
   readonly text: string
+  /** Left out: the text is that of the file. */
+  readonly defined?: DefinedText
+}
+
+/** How an agent is defined whose text is not that of its file. Plain JSON. */
+export type DefinedText = {
+  /** Where it is written, the strongest first; none for what comes with Baton. */
+  readonly sources: readonly {
+    /** Absolute. */
+    readonly file: string
+    /** As errors name it. */
+    readonly shown: string
+    /** All of the file. */
+    readonly text: string
+    /** `config`: a TOML file. `prompt`: a prompt file. */
+    readonly form: 'config' | 'prompt'
+    /** The table that holds it; empty: the whole file. */
+    readonly at: readonly (string | number)[]
+  }[]
+  /** All of it is the user's, or was trusted. */
+  readonly isTrusted: boolean
+}
+
+/** A definition of an agent, as the tools see it that start agents by name. */
+export interface AgentDefinition {
+  readonly name: string
+  /** What it is for. Without one no model is offered it. */
+  readonly description: string | undefined
+  /** `built-in`, `agents/x.md`, `baton.toml:3`. */
+  readonly origin: string
+  readonly agent: TextAgent
+  /** Settings of its run as they are written: `model`, `tools`, `permission`, `max_turns`, `budget` and the like. */
+  readonly settings: JsonObject
+  /** What a model is told as its system message; empty: nothing. */
+  readonly instructions: string
+  /** It begins with the messages of its caller. */
+  readonly forkContext: boolean
+  /** Said again behind the prompt of its caller. */
+  readonly reminder: string | undefined
+  readonly isolation: 'none' | 'worktree'
+  /** Its lists of tools do not hold back tools of MCP servers. */
+  readonly allMcp: boolean
+  /** Undefined: all. */
+  readonly tools: readonly string[] | undefined
+  readonly disallowedTools: readonly string[]
+  readonly maxTurns: number | undefined
 }
 
 /** A command line that answers a prompt with text, as `[agents.NAME] command` defines it (R266, R279, R280). */
@@ -51,6 +97,7 @@ export interface CommandAgent {
   /** The definition as JSON: two agents with the same text do the same. */
   readonly text: string
   readonly line: CommandLine
+  readonly defined?: DefinedText
 }
 
 /** What is started for a command agent. Plain JSON. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { AgentExecutor } from './agent.ts'
+import type { AgentDefinition, AgentExecutor } from './agent.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { TakenFiles } from './message.ts'
@@ -166,6 +166,8 @@ export interface RunServices {
   readonly sample?: (params: JsonObject, context: RunContext) => Promise<JsonObject>
   /** Functions that plug-ins add to programs of models; left out: none. */
   readonly programFunctions?: readonly PluginFunction[]
+  /** The agents that a model may start by their names; left out: none. Those of a prompt file hold in its own run. */
+  readonly definitions?: ReadonlyMap<string, AgentDefinition>
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */

@@ -3,7 +3,10 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
 import { isSourceEntry, type ReadLog, readSource } from '../base/reads.ts'
+import { isDefinitionName } from '../config/agent-tables.ts'
 import { meantHint } from '../config/issue.ts'
+import type { DefinedCommandLine, DefinedText } from '../config/agent-definitions.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
 import { findPack, noPack, type Pack, type PackPlaces } from './find-pack.ts'
 import { packOfFile } from './granted.ts'
 import { refuseHidden } from './name-guard.ts'
@@ -23,6 +26,8 @@ export interface ResolveOptions extends PackPlaces {
   /** Folder of the agents that come with the product. */
   readonly builtInDir: string
   readonly place?: SourcePlace
+  /** Agents that have names of their own; left out: there are none. */
+  readonly definitions?: Definitions
 }
 
 interface FoundFile {
@@ -46,10 +51,22 @@ export interface ScriptFile extends ReadFile {
 /** A prompt file that was found and read, to be run as an agent. */
 export interface PromptFile extends ReadFile {
   readonly kind: 'prompt'
+  /** Left out: its text is that of the file. */
+  readonly defined?: DefinedText
 }
 
 /** An agent file that was found and read. */
 export type AgentFile = ScriptFile | PromptFile
+
+/** A command line that is defined as an agent. */
+export interface CommandFile extends ReadFile {
+  readonly kind: 'command'
+  readonly line: DefinedCommandLine
+  readonly defined?: DefinedText
+}
+
+/** An agent of any kind. */
+export type NamedFile = AgentFile | CommandFile
 
 /**
  * Finds an agent by name and reads it (docs/aipack.md "Resolution", with `.lua` beside `.aip`). `x.aip`, `x.lua` and
@@ -58,8 +75,12 @@ export type AgentFile = ScriptFile | PromptFile
  * the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, FILE_UNREADABLE
  */
-export function resolveAgent(name: string, options: ResolveOptions): AgentFile {
+export function resolveAgent(name: string, options: ResolveOptions & { readonly definitions: Definitions }): NamedFile
+export function resolveAgent(name: string, options: ResolveOptions): AgentFile
+export function resolveAgent(name: string, options: ResolveOptions): NamedFile {
   return atPlace(options, () => {
+    const defined = findDefined(name, options)
+    if (defined !== undefined) return defined
     const found = locateNoted(name, options)
     if (found === undefined) throw notFound(name, options)
     return read(name, found, options.reads)
@@ -72,6 +93,47 @@ export function findAgent(name: string, options: ResolveOptions): AgentFile | un
     const found = locateAgent(name, options)
     return found === undefined ? undefined : read(name, found, options.reads)
   })
+}
+
+/**
+ * An agent with a name of its own. A file beside the prompt file that has this name too is refused where the definition is the
+ * user's or one of Baton, like one that hides a built-in agent; where it is trusted, or the definition comes from the same folder, the
+ * name would have two meanings.
+ * @throws BatonError what is wrong with the definition, UNTRUSTED, AGENT_AMBIGUOUS
+ */
+function findDefined(name: string, options: ResolveOptions): NamedFile | undefined {
+  const { definitions, baseDir, reads, guard } = options
+  const problem = definitions?.broken.get(name)
+  if (problem !== undefined) throw problem
+  const definition = definitions?.byName.get(name)
+  if (definition === undefined) return undefined
+  const { agent, from, origin } = definition
+  const local = from === 'pack' ? undefined : pick(name, candidates(name, baseDir), {})
+  if (local !== undefined) {
+    if (from === 'built-in' || from === 'user') {
+      if (guard !== undefined) refuseHidden({ name, path: local, kind: 'file', other: `the agent of ${origin}` }, guard)
+      return undefined
+    }
+    throw new BatonError(
+      'AGENT_AMBIGUOUS',
+      `agent "${name}" is ambiguous: ${origin} defines it, and there is ${local}`,
+      {
+        hint: `Rename one of them, or write the file with its ending.`,
+      },
+    )
+  }
+  const builtIn = from === 'workspace' ? pick(name, candidates(name, options.builtInDir), {}) : undefined
+  if (builtIn !== undefined && guard !== undefined) {
+    refuseHidden({ name, path: agent.file, kind: 'file', other: builtIn }, guard)
+  }
+  if (agent.kind === 'prompt' && agent.defined === undefined) {
+    const text = readSource(agent.file, reads, { part: 'prompt' })
+    return { kind: 'prompt', name, file: agent.file, text, builtIn: false }
+  }
+  for (const source of agent.defined?.sources ?? []) {
+    if (source.form === 'prompt' && source.at.length === 0) readSource(source.file, reads, { part: 'prompt' })
+  }
+  return { ...agent, builtIn: false }
 }
 
 function atPlace<T>({ place }: ResolveOptions, work: () => T): T {
@@ -149,7 +211,8 @@ function locateInPack(name: string, options: ResolveOptions): FoundFile {
   const pack = findPack(ref, options)
   if (pack === undefined) throw noPack(ref, { ...options, reads: undefined })
   const { subPath } = ref
-  const groups = subPath === undefined ? [mains(pack.dir)] : candidates(subPath, pack.dir)
+  const groups =
+    subPath === undefined ? [mains(pack.dir)] : [...candidates(subPath, pack.dir), definedIn(pack.dir, subPath)]
   const file = pick(name, groups, options)
   if (file === undefined) {
     const message = `there is no agent "${packRefText(ref)}": the pack has no such file`
@@ -171,6 +234,11 @@ function candidates(name: string, baseDir: string): Candidates {
   if (/\.(?:aip|lua|md)$/.test(name)) return [[path]]
   if (name.endsWith('/')) return [mains(path)]
   return [[`${path}.aip`, `${path}.lua`], mains(path)]
+}
+
+/** What a pack defines for models to start. */
+function definedIn(folder: string, name: string): readonly string[] {
+  return isDefinitionName(name) ? [join(folder, 'agents', `${name}.md`)] : []
 }
 
 function mains(folder: string): readonly string[] {
@@ -195,7 +263,12 @@ export function possibleAgentFiles(
   const [, namespace, pack, path] = /^([^@/]+)@([^$/]+)(?:\/(.+))?$/.exec(name) ?? []
   if (namespace === undefined || pack === undefined || isCore({ namespace, name: pack })) return local
   const dirs = packRoots.map((root) => join(root, namespace, pack))
-  return [...dirs.flatMap((dir) => (path === undefined ? mains(dir) : candidates(path, dir).flat())), ...local]
+  return [
+    ...dirs.flatMap((dir) =>
+      path === undefined ? mains(dir) : [...candidates(path, dir).flat(), ...definedIn(dir, path)],
+    ),
+    ...local,
+  ]
 }
 
 /** Contains the message that AIPack has for it. */

@@ -38,7 +38,7 @@ export interface Planner {
   /** Plans a prompt file that an agent is: the call that goes up, handed down. */
   readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
-  readonly loadChild: (agent: Pick<PromptFile, 'file'>) => Promise<PromptTarget>
+  readonly loadChild: (agent: Pick<PromptFile, 'name' | 'file' | 'text' | 'defined'>) => Promise<PromptTarget>
   readonly factsOf: (agent: Pick<ScriptFile, 'kind' | 'file' | 'text' | 'pack'>) => ScriptFacts
   readonly look: (workspace: string) => ReturnType<typeof createLooking>
 }
@@ -51,14 +51,15 @@ interface PlannerOptions extends Pick<
 }
 
 export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
-  const { text: _, stdin: _stdin, ...around } = options
+  const { text: _, definition: _definition, stdin: _stdin, ...around } = options
   const children = new Map<string, Promise<PromptTarget>>()
   const facts = new Map<string, ScriptFacts>()
   return {
     ...shared,
-    loadChild({ file }) {
-      const loaded = children.get(file) ?? loadPromptTarget(childTargetOptions(file, around))
-      children.set(file, loaded)
+    loadChild(agent) {
+      const key = agent.defined === undefined ? agent.file : `${agent.file}#${agent.name}\n${agent.text}`
+      const loaded = children.get(key) ?? loadPromptTarget(childTargetOptions(agent, around))
+      children.set(key, loaded)
       return loaded
     },
     factsOf(agent) {
@@ -80,7 +81,7 @@ function readFacts({ kind, file, text, pack }: Parameters<Planner['factsOf']>[0]
 }
 
 interface ChildCall {
-  readonly agent: Pick<PromptFile, 'name' | 'file'>
+  readonly agent: Pick<PromptFile, 'name' | 'file' | 'text' | 'defined'>
   readonly given: PromptInput
   readonly options: JsonObject
   readonly drift: Drift

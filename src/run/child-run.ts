@@ -23,7 +23,7 @@ export function createPromptRunner(around: ChildSurroundings): AgentParts['runPr
   const loaded = new Map<string, Promise<PromptTarget>>()
 
   function load(agent: PromptAgent, context: RunContext): Promise<PromptTarget> {
-    const key = `${agent.file}\n${sha256(agent.text)}`
+    const key = `${agent.file}\n${agent.defined === undefined ? '' : agent.name}\n${sha256(agent.text)}`
     const known = loaded.get(key)
     if (known !== undefined) return known
     const target = loadChild(agent, around, context)
@@ -36,22 +36,18 @@ export function createPromptRunner(around: ChildSurroundings): AgentParts['runPr
   return async (request, context) => runChildPrompt(request, await load(request.agent, context), context)
 }
 
-async function loadChild(
-  { name, file }: PromptAgent,
-  around: ChildSurroundings,
-  context: RunContext,
-): Promise<PromptTarget> {
+async function loadChild(agent: PromptAgent, around: ChildSurroundings, context: RunContext): Promise<PromptTarget> {
   // what only prompt files need (schemas, TOML) is not loaded for scripts
   const [{ loadPromptTarget }, { childTargetOptions, keysWithoutEffect }] = await Promise.all([
     import('./prompt-target.ts'),
     import('./child-target.ts'),
   ])
-  const target = await loadPromptTarget(childTargetOptions(file, around))
+  const target = await loadPromptTarget(childTargetOptions(agent, around))
   const ignored = keysWithoutEffect(target)
   if (ignored.length > 0) {
     emit(context, {
       type: 'warning',
-      message: `${ignored.join(', ')} in ${name} have no effect where it is run as an agent`,
+      message: `${ignored.join(', ')} in ${agent.name} have no effect where it is run as an agent`,
       hint: 'Set them in the file that is run, or in a config file.',
     })
   }

@@ -10,7 +10,7 @@ import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { CallerVariables, PromptAgent } from '../event/agent.ts'
-import { narrow, type RunContext, type RunScope, withScope } from '../event/context.ts'
+import { narrow, type RunContext, type RunScope, withScope, withServices } from '../event/context.ts'
 import type { SandboxRights } from '../event/sandbox-rights.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -25,11 +25,21 @@ export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' |
  * What a prompt file is loaded with that is run as an agent: `-m` and `BATON_MODEL` are for the main agent only, `-c` is
  * for the run, whose settings stand below those of the file.
  */
-export function childTargetOptions(file: string, around: ChildSurroundings): TargetOptions {
+export function childTargetOptions(
+  { name, file, text, defined: definedText }: Pick<PromptAgent, 'name' | 'file' | 'text' | 'defined'>,
+  around: ChildSurroundings,
+): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
   // what whoever runs it may have besides is for the file that was started
   const { overrides, recordedServers, recordedOfPack } = around.flags
-  return { ...around, env, file, flags: { overrides, ...defined({ recordedServers, recordedOfPack }) }, isAgent: true }
+  return {
+    ...around,
+    env,
+    file,
+    ...(definedText === undefined ? {} : { definition: { name, text, defined: definedText } }),
+    flags: { overrides, ...defined({ recordedServers, recordedOfPack }) },
+    isAgent: true,
+  }
 }
 
 interface CallerOptions {
@@ -68,7 +78,8 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
   const { rules = [] } = target.spec.layers.own
   // among themselves they count as they are written: the list is stricter or it says nothing
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
-  return narrow(withScope(context, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
+  const inner = withServices(context, { definitions: target.definitions.byName })
+  return narrow(withScope(inner, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
     ...limitsOfWriting(target.settings),
     sandbox: { ...ownSandbox(target), mode: sandboxMode(target.settings) },
     ...(own.length === 0 ? {} : { rules: own }),

@@ -6,7 +6,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
-import type { AgentFile, PromptFile } from '../pack/resolve.ts'
+import type { NamedFile, PromptFile } from '../pack/resolve.ts'
 import { placeOf } from '../prompt/document.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 import { checkAs } from '../stage/answer.ts'
@@ -14,7 +14,7 @@ import { questionOptions } from './ask.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** An agent that was found by a name of a prompt file. */
-export type FoundAgent = AgentFile & ChainAgent
+export type FoundAgent = NamedFile & ChainAgent
 
 /** The agents of a prompt file, all of them found and read. */
 export interface PromptAgents {
@@ -25,7 +25,7 @@ export interface PromptAgents {
   /** What `summarizer` of `[iterate]` names. */
   readonly summaryAgent: FoundAgent | undefined
   /** All of them, and those that their prompt files name. */
-  readonly all: readonly AgentFile[]
+  readonly all: readonly NamedFile[]
   /** Each entry with its agent, `agent`, and the agents of steps. */
   readonly starts: readonly NamedAgent[]
 }
@@ -158,7 +158,8 @@ async function loadBelow(
   if (agent.kind !== 'prompt') return undefined
   const chain = [...callers, spec.file]
   return placed(spec, path, () => {
-    if (chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)
+    // what a file defines has no agents of its own
+    if (agent.defined === undefined && chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)
     return load(agent, given, chain)
   })
 }

@@ -11,8 +11,10 @@ import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { defaultMerge } from '../pack/pack-manifest.ts'
-import { type AgentFile, resolveAgent } from '../pack/resolve.ts'
+import { type NamedFile, resolveAgent } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
+import { definitionsOfPrompt } from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
@@ -37,6 +39,8 @@ export interface PromptTarget {
   readonly overrides: readonly string[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
+  /** Agents that have a name here. */
+  readonly definitions: Definitions
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
@@ -51,7 +55,7 @@ export interface PromptTarget {
   /** The values of the `[input]` variables; undefined without such a table, and where nobody has given values yet. */
   readonly vars: JsonObject | undefined
   /** Every agent the file names, and those that its prompt files name, for the journal. */
-  readonly agents: readonly AgentFile[]
+  readonly agents: readonly NamedFile[]
   /** What the file starts, as it is written. */
   readonly starts: readonly NamedAgent[]
 }
@@ -73,7 +77,8 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     await (await import('./named-resources.ts')).checkNamedResources(spec)
   }
   await checkMode(spec)
-  const lookup = agentLookup(spec, options, callers)
+  const definitions = await definitionsOfPrompt(spec, options)
+  const lookup = agentLookup(spec, { ...options, definitions }, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
   const iteration = await loadIteration(spec, options)
@@ -88,6 +93,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     overrides: options.flags.overrides,
     packRoots: packRoots(workspace, options),
     guard: nameGuard(workspace, options),
+    definitions,
     agentSettings: {
       ...defined({ model: settings.model }),
       ...settingsFor({ ...spec, layers: { ...spec.layers, above: spec.layers.shared } })(spec.params),
@@ -117,19 +123,24 @@ async function checkSteps(workflow: Workflow, { document, settings: { lua } }: R
 }
 
 /** How the agents of a prompt file are found and loaded. */
-export function agentLookup(spec: RunSpec, options: TargetOptions, callers: readonly string[]): AgentLookup {
-  const { builtInDir, reads } = options
+export function agentLookup(
+  spec: RunSpec,
+  options: TargetOptions & { readonly definitions: Definitions },
+  callers: readonly string[],
+): AgentLookup {
+  const { builtInDir, reads, definitions } = options
   const roots = packRoots(spec.workspace, options)
   const guard = nameGuard(spec.workspace, options)
   return {
     callers,
     find: async (name) => {
-      const agent = resolveAgent(name, { baseDir: baseOf(name, spec), builtInDir, packRoots: roots, guard, reads })
+      const baseDir = baseOf(name, spec)
+      const agent = resolveAgent(name, { baseDir, builtInDir, packRoots: roots, guard, definitions, reads })
       return { ...agent, merge: await defaultMerge(agent, reads) }
     },
     async load(agent, given, above) {
-      const { text: _, stdin: _stdin, ...around } = options
-      const target = await loadPromptTarget(childTargetOptions(agent.file, around), above)
+      const { text: _, definition: _definition, stdin: _stdin, ...around } = options
+      const target = await loadPromptTarget(childTargetOptions(agent, around), above)
       asChild(target, agent, { options: given.options })
       if (given.variables !== undefined) childVariables(target, given.variables, agent)
       return target

@@ -2,10 +2,12 @@ import { extname, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { isSourceEntry } from '../base/reads.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { RunSpecOptions } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -14,6 +16,7 @@ import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { mayBePackName, unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
 import { type AgentFile, findAgent, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
+import { definitionsOf } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** An agent that is run by itself. */
@@ -39,6 +42,8 @@ export interface AgentTarget {
   readonly leftOut: readonly LeftOutServers[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
+  /** Agents that have a name here. */
+  readonly definitions: Definitions
   readonly agents: readonly AgentFile[]
 }
 
@@ -83,6 +88,8 @@ export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: `file` is then only its name in messages. */
   readonly text?: string
+  /** The definition of an agent that is run, which `file` defines. */
+  readonly definition?: RunSpecOptions['definition'] & {}
   /** Standard input, as context of the prompt. */
   readonly stdin?: string
   readonly builtInDir: string
@@ -111,7 +118,8 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {
-  const { workspace, settings, origins, configSettings, flagValues, notes, leftOut } = await loadTargetConfig(options)
+  const { workspace, settings, origins, configSettings, flagValues, notes, leftOut, layers } =
+    await loadTargetConfig(options)
   if (settings.plugins !== undefined) await (await import('./check-mode.ts')).pluginsOf(settings)
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
@@ -139,6 +147,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     leftOut,
     packRoots: roots,
     guard,
+    definitions: await definitionsOf({ workspace, layers, packRoots: roots, guard }, options),
     agents: [agent],
   }
 }

@@ -186,6 +186,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
       },
       sources,
+      definitions: target.definitions.byName,
     },
   }
   async function checkTools(named: ToolFilter, file: string): Promise<void> {
@@ -311,7 +312,14 @@ function agentParts(
     serversOf: servers.of,
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
-      resolveAgent(name, { baseDir, builtInDir, packRoots: target.packRoots, guard: target.guard, reads }),
+      resolveAgent(name, {
+        baseDir,
+        builtInDir,
+        packRoots: target.packRoots,
+        guard: target.guard,
+        definitions: target.definitions,
+        reads,
+      }),
   }
 }
 

@@ -53,6 +53,7 @@ describe('every key has an order', () => {
     expect(row('name fewer hosts')).toEqual(withRule((rule) => rule === 'fewer'))
     expect(row('add to it')).toEqual(withRule((rule) => rule === 'added'))
     expect(row('add rules')).toEqual(withRule((rule) => rule === 'rules'))
+    expect(row('name agents')).toEqual(withRule((rule) => rule === 'agents'))
     expect(row('add names')).toEqual(withRule((rule) => rule === 'names'))
   })
 })

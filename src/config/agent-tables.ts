@@ -1,0 +1,87 @@
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type Finding, wrongKey } from './issue.ts'
+
+/** Keys of a definition that say what it is to whoever starts it; they are no settings of its run. */
+export const definitionKeys = ['description', 'instructions', 'fork_context', 'reminder', 'isolation', 'mcp'] as const
+
+/** Keys of prompt files that a table of `[agents]` may set, too. */
+export const settingKeys = [
+  'model',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'reasoning_effort',
+  'reasoning_summary',
+  'seed',
+  'fallback_models',
+  'tools',
+  'disallowed_tools',
+  'permission',
+  'sandbox',
+  'max_turns',
+  'max_rounds',
+  'timeout',
+  'budget',
+  'mode',
+  'code',
+  'write_mode',
+  'file_content_mode',
+  'partial',
+  'output',
+  'base_dir',
+  'context_globs',
+  'knowledge_globs',
+  'structure_globs',
+] as const
+
+/** Keys that make a definition a command line, and say which. */
+export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
+
+/** The keys that a command line takes besides its own. */
+const keptByCommands: ReadonlySet<string> = new Set([...commandKeys, 'description', 'model', 'timeout', 'isolation'])
+
+/** Whether a definition with these values is a command line. */
+export function isCommand(values: JsonObject): boolean {
+  return values['command'] !== undefined || values['preset'] !== undefined
+}
+
+/** A name that `sub_agents`, the `task` tool and rules of `[permission]` can write without doubt. */
+export function isDefinitionName(name: string): boolean {
+  return /^[A-Za-z][\w-]{0,63}$/.test(name)
+}
+
+/** What of checked tables of `[agents]` does not fit together: names, and keys of a prompt beside those of a command line. */
+export function checkAgents(agents: JsonObject): readonly Finding[] {
+  return Object.entries(agents).flatMap(([name, given]) => [
+    ...(isDefinitionName(name) ? [] : [badName(name)]),
+    ...(isJsonObject(given) ? checkAgent(name, given) : []),
+  ])
+}
+
+function badName(name: string): Finding {
+  const message = `"${name}" cannot be the name of an agent`
+  const hint = 'Use letters, digits, - and _, a letter first, and at most 64 of them.'
+  return wrongKey(['agents', name], { message, hint })
+}
+
+function checkAgent(name: string, values: JsonObject): readonly Finding[] {
+  if (isCommand(values)) return misplacedKeys(values).map((key) => besideCommand(['agents', name, key]))
+  const alone = commandKeys.find((key) => values[key] !== undefined)
+  if (alone === undefined) return []
+  const message = `"agents.${name}.${alone}" is for a command line, and none is named`
+  const hint = 'Name the program as command, or one of those that are known as preset.'
+  return [wrongKey(['agents', name, alone], { message, hint })]
+}
+
+/** Keys that a command line does nothing with. */
+export function misplacedKeys(values: JsonObject): readonly string[] {
+  return Object.entries(values).flatMap(([key, value]: [string, Json]) =>
+    keptByCommands.has(key) || value === null ? [] : [key],
+  )
+}
+
+function besideCommand(path: readonly string[]): Finding {
+  const key = path.at(-1) ?? ''
+  const message = `"${path.join('.')}" is not for a command line, which has settings of its own`
+  return wrongKey(path, { message, hint: `Remove ${key}, or give the program a flag for it in args.` })
+}

@@ -1,0 +1,204 @@
+import { dirname, join, resolve } from 'node:path'
+import { isBatonError } from '../base/error.ts'
+import { namesIn } from '../base/entries.ts'
+import { displayPath, realPath } from '../base/files.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { type ReadLog, readSource } from '../base/reads.ts'
+import type { PromptDocument } from '../prompt/document.ts'
+import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
+import { isDefinitionName } from './agent-tables.ts'
+import { builtInDefinitions } from './builtin-definitions.ts'
+import type { Layer } from './layers.ts'
+import { type Surroundings, userConfigFile } from './locate.ts'
+
+/** The agents that have a name here. */
+export interface Definitions {
+  readonly byName: ReadonlyMap<string, AgentDefinition>
+  /** Why a name that is defined cannot be used. */
+  readonly broken: ReadonlyMap<string, Error>
+}
+
+export const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
+
+export interface DefinitionPlaces extends Surroundings {
+  readonly workspace: string
+  /** Those that may have a table `[agents]`, the weakest first. */
+  readonly layers: readonly Layer[]
+  /** Absolute path of the prompt file that is run, where it is one. */
+  readonly promptFile?: string
+  /** Folder of the agents that come with Baton. */
+  readonly builtInDir: string
+  readonly packs: readonly { readonly identity: string; readonly dir: string }[]
+  /** Refuses a definition of the folder that hides one of the user's or of Baton, unless it was trusted. */
+  readonly refuseHidden: (hidden: { readonly name: string; readonly path: string; readonly other: string }) => void
+  /** Stored texts are used; what is found is not noted, because most of it is not used. */
+  readonly reads?: ReadLog | undefined
+}
+
+/**
+ * All definitions: those of Baton, then the user's `agents/*.md` and `[agents]`, then the workspace's, then those of the prompt
+ * file and of `-c`, joined where they have the same name; and those of packs, which have names of their own.
+ */
+export async function collectDefinitions(places: DefinitionPlaces): Promise<Definitions> {
+  const found = new Map<string, DefinitionPart[]>()
+  const broken = new Map<string, Error>()
+  const add = (name: string, part: DefinitionPart): void => {
+    const parts = found.get(name) ?? []
+    found.set(name, parts)
+    parts.push(part)
+  }
+  for (const [name, values] of Object.entries(builtInDefinitions)) {
+    add(name, { from: 'built-in', isTrusted: true, values })
+  }
+  const files = definitionFiles(places)
+  const addFiles = async (from: DefinitionFile['from']): Promise<void> => {
+    for (const file of files.filter((each) => each.from === from)) {
+      await tried(file.name, broken, async () => add(file.name, await readPart(file, places)))
+    }
+  }
+  const addTables = (kinds: readonly Layer['origin']['kind'][]): void => {
+    for (const layer of places.layers.filter(({ origin }) => kinds.includes(origin.kind))) {
+      for (const [name, part] of tableParts(layer, places)) add(name, part)
+    }
+  }
+  await addFiles('user')
+  addTables(['user'])
+  await addFiles('workspace')
+  addTables(['workspace'])
+  addTables(['front matter'])
+  addTables(['environment', 'flag'])
+  await addFiles('pack')
+
+  const byName = new Map<string, AgentDefinition>()
+  for (const [name, [first, ...others]] of found) {
+    if (first === undefined || broken.has(name)) continue
+    const file = join(places.builtInDir, `${name}.md`)
+    const parts = [first, ...others] as const
+    await tried(name, broken, () => {
+      refuseHiding(name, parts, places)
+      byName.set(name, joinParts(name, parts, file))
+    })
+  }
+  return { byName, broken }
+}
+
+/** What is wrong with a definition is said where it is used. */
+async function tried(name: string, broken: Map<string, Error>, work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    broken.set(name, error)
+  }
+}
+
+function refuseHiding(
+  name: string,
+  parts: readonly DefinitionPart[],
+  { refuseHidden }: Pick<DefinitionPlaces, 'refuseHidden'>,
+): void {
+  const others = parts.filter(({ from }) => from === 'built-in' || from === 'user')
+  const other = others.at(-1)
+  if (other === undefined) return
+  const own = other.source?.file ?? `the built-in agent ${name}`
+  for (const { from, source, isTrusted } of parts) {
+    if (from === 'workspace' && source !== undefined && !isTrusted) {
+      refuseHidden({ name, path: source.file, other: own })
+    }
+  }
+}
+
+interface DefinitionFile {
+  readonly name: string
+  /** Absolute. */
+  readonly path: string
+  readonly from: 'user' | 'workspace' | 'pack'
+}
+
+/** The folder of a user's own definitions, beside the config file. */
+export function userAgentsFolder(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(dirname(userConfigFile(around)), 'agents')
+}
+
+/** The folders of the definitions of a workspace, the weakest first. */
+export function workspaceAgentsFolders(workspace: string): readonly string[] {
+  return [join(workspace, 'agents'), join(workspace, '.baton', 'agents')]
+}
+
+function definitionFiles(places: DefinitionPlaces): readonly DefinitionFile[] {
+  const { workspace, builtInDir, packs } = places
+  const own = workspaceAgentsFolders(workspace).filter((folder) => folder !== builtInDir)
+  return [
+    ...filesIn(userAgentsFolder(places), 'user'),
+    ...own.flatMap((folder) => filesIn(folder, 'workspace')),
+    ...packs.flatMap(({ identity, dir }) =>
+      filesIn(join(dir, 'agents'), 'pack').map((file) => ({ ...file, name: `${identity}/${file.name}` })),
+    ),
+  ]
+}
+
+function filesIn(folder: string, from: DefinitionFile['from']): readonly DefinitionFile[] {
+  return namesIn(folder)
+    .filter((file) => file.endsWith('.md') && isDefinitionName(file.slice(0, -3)))
+    .toSorted()
+    .map((file) => ({ name: file.slice(0, -3), path: join(folder, file), from }))
+}
+
+async function readPart({ path, from }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
+  const { parsePrompt } = await import('../prompt/document.ts')
+  const text = readSource(path, quiet(places.reads), { part: 'prompt', watched: false })
+  const shown = displayPath(realPath(places.cwd), path)
+  const document = await parsePrompt(shown, text)
+  const isTrusted = from === 'user' || (await isTrustedFile(path, document, places))
+  const { readDefinitionFile } = await import('./definition-file.ts')
+  return {
+    from,
+    isTrusted,
+    source: { file: path, shown, text, form: 'prompt', at: [] },
+    ...(await readDefinitionFile({ document, path, from, isTrusted })),
+  }
+}
+
+async function isTrustedFile(path: string, document: PromptDocument, places: DefinitionPlaces): Promise<boolean> {
+  const { promptTrustHash, trustState } = await import('./trust.ts')
+  return trustState({ path, hash: promptTrustHash(document) }, places) === 'trusted'
+}
+
+/** What is stored is used, and nothing is noted. */
+function quiet(reads: ReadLog | undefined): ReadLog | undefined {
+  const stored = reads?.sources?.stored
+  if (stored === undefined) return undefined
+  const nothing = (): void => {}
+  return { file: nothing, prompt: nothing, list: nothing, sources: { stored, found: nothing } }
+}
+
+const origins = {
+  user: 'user',
+  workspace: 'workspace',
+  'front matter': 'prompt',
+  environment: 'flag',
+  flag: 'flag',
+  default: 'built-in',
+} as const
+
+function tableParts(layer: Layer, places: DefinitionPlaces): readonly (readonly [string, DefinitionPart])[] {
+  const { agents } = layer.values
+  if (!isJsonObject(agents)) return []
+  const { origin, text, isTrusted = false } = layer
+  const from = origins[origin.kind]
+  return Object.entries(agents).flatMap(([name, values]) => {
+    if (!isJsonObject(values)) return []
+    const part = { from, isTrusted: isTrusted || from === 'flag', values: values as JsonObject }
+    if (text === undefined || !('file' in origin)) return [[name, part] as const]
+    const isPrompt = origin.kind === 'front matter'
+    const file = isPrompt ? (places.promptFile ?? origin.file) : resolve(realPath(places.cwd), origin.file)
+    const source = {
+      file,
+      shown: origin.file,
+      text,
+      form: isPrompt ? 'prompt' : 'config',
+      at: ['agents', name],
+    } as const
+    return [[name, { ...part, source }] as const]
+  })
+}

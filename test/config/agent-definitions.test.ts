@@ -1,0 +1,123 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
+import { readTomlFile } from '../../src/config/issue.ts'
+import { collectDefinitions, type Definitions } from '../../src/config/collect-definitions.ts'
+import type { Layer, Origin } from '../../src/config/layers.ts'
+import { tempTree, writeTree } from '../helpers/temp.ts'
+
+describe('the agents that come with Baton (R40)', () => {
+  it('are four', async () => {
+    const { byName } = await definitions({})
+    const rows = [...byName.values()].map(({ name, tools, disallowedTools, forkContext, reminder, settings }) => [
+      name,
+      tools?.join(' '),
+      disallowedTools.join(' '),
+      forkContext,
+      reminder !== undefined,
+      settings['model'] ?? 'inherit',
+    ])
+    const readOnly = 'task enter_plan exit_plan edit write'
+    expect(rows).toEqual([
+      ['Bash', 'bash', '', false, false, 'inherit'],
+      ['general-purpose', '*', 'task', true, false, 'inherit'],
+      ['Explore', '*', readOnly, false, true, 'inherit'],
+      ['Plan', 'glob grep read bash', readOnly, false, true, 'inherit'],
+    ])
+    expect(byName.get('Explore')?.instructions).toMatch(/quick.*medium.*very thorough/s)
+    for (const { description, agent } of byName.values()) {
+      expect(description).not.toBe('')
+      expect(agent).toMatchObject({ kind: 'prompt', defined: { sources: [], isTrusted: true } })
+    }
+  })
+})
+
+describe('definitions of one name', () => {
+  it('replace each other key by key, lists as a whole', async () => {
+    const { byName } = await definitions({
+      user: '[agents.reader]\ndescription = "reads"\nmodel = "fast"\ntools = ["read", "grep"]\n',
+      flag: '[agents.reader]\ntools = ["read"]\n',
+    })
+    expect(byName.get('reader')).toMatchObject({
+      description: 'reads',
+      tools: ['read'],
+      settings: { model: 'fast', tools: ['read'] },
+      origin: '-c, user.toml:1',
+    })
+  })
+
+  it('are a command line or a model: one replaces the other, but for its description', async () => {
+    const line = '[agents.x]\ncommand = "prog"\nargs = ["{prompt}"]\n'
+    const { byName } = await definitions({
+      user: '[agents.x]\ndescription = "d"\ninstructions = "i"\ntools = ["read"]\n',
+      flag: line,
+    })
+    const { agent, tools, description } = byName.get('x') ?? {}
+    expect([agent?.kind, tools, description]).toEqual(['command', undefined, 'd'])
+    expect(agent).toMatchObject({ line: { command: 'prog', args: ['{prompt}'], env: {}, stdinOver: 1024 } })
+    const again = await definitions({ user: line, flag: '[agents.x]\ninstructions = "i"\n' })
+    expect(again.byName.get('x')?.agent.kind).toBe('prompt')
+  })
+
+  it('of a file alone is that file', async () => {
+    const text = '+++\ndescription = "reviews"\nmodel = "fast"\n+++\nReview.\n'
+    const { byName } = await definitions({ files: { 'agents/reviewer.md': text, '.baton/agents/other.md': text } })
+    expect(byName.get('reviewer')).toMatchObject({
+      description: 'reviews',
+      instructions: 'Review.',
+      origin: 'agents/reviewer.md',
+      agent: { kind: 'prompt', name: 'reviewer', text },
+    })
+    expect(byName.get('reviewer')?.agent.defined).toBeUndefined()
+    expect(byName.has('other')).toBe(true)
+  })
+
+  it('of a folder are refused where they hide those of others', async () => {
+    const { byName, broken } = await definitions({ files: { 'agents/Plan.md': 'Mine.\n' } })
+    expect(byName.has('Plan')).toBe(false)
+    expect(broken.get('Plan')?.message).toBe('hidden: Plan')
+  })
+
+  it('that start a program need trust', async () => {
+    const { broken } = await definitions({ files: { 'agents/x.md': '+++\ncommand = "prog"\n+++\n' } })
+    expect(broken.get('x')).toMatchObject({
+      code: 'UNTRUSTED',
+      message: '"command" may not be set by agents/x.md: the file is not trusted',
+      place: { line: 2, column: 1 },
+    })
+  })
+})
+
+interface World {
+  readonly user?: string
+  readonly flag?: string
+  readonly files?: { readonly [path: string]: string }
+}
+
+async function definitions({ user, flag, files = {} }: World): Promise<Definitions> {
+  const home = realpathSync(tempTree({ 'work/.keep': '' }))
+  const workspace = join(home, 'work')
+  writeTree(workspace, files)
+  const layers = [
+    ...(user === undefined ? [] : [await layer({ kind: 'user', file: 'user.toml' }, user)]),
+    ...(flag === undefined ? [] : [await layer({ kind: 'flag', name: '-c' }, flag)]),
+  ]
+  return collectDefinitions({
+    cwd: workspace,
+    env: {},
+    home,
+    workspace,
+    layers,
+    builtInDir: join(home, 'built-in'),
+    packs: [],
+    refuseHidden({ name }) {
+      throw new BatonError('UNTRUSTED', `hidden: ${name}`)
+    },
+  })
+}
+
+async function layer(origin: Origin, text: string): Promise<Layer> {
+  const { data, locate } = await readTomlFile('x', text)
+  return { origin, values: data, locate, ...(origin.kind === 'flag' ? {} : { text, isTrusted: true }) }
+}
