@@ -1,12 +1,8 @@
 // A process that has MCP servers, and says which processes they are; it is killed by a test.
-import { leaderOf } from '../../src/base/process-group.ts'
 import { stdioServer, testServers } from './mcp-server.ts'
 
 const { signal } = new AbortController()
-const leaders: unknown[] = []
-const mcp = testServers([stdioServer({}, { name: 'leaves' }), stdioServer({ stays: true }, { name: 'stays' })], {
-  noteProcess: (pid) => void leaders.push(leaderOf(pid)),
-})
+const mcp = testServers([stdioServer({}, { name: 'leaves' }), stdioServer({ stays: true }, { name: 'stays' })])
 
 async function numbersOf(server: string): Promise<readonly number[]> {
   const [state, child] = [
@@ -16,6 +12,4 @@ async function numbersOf(server: string): Promise<readonly number[]> {
   return [(state as { readonly pid: number }).pid, child as number]
 }
 
-process.stdout.write(
-  `${JSON.stringify({ leaders, leaves: await numbersOf('leaves'), stays: await numbersOf('stays') })}\n`,
-)
+process.stdout.write(`${JSON.stringify({ leaves: await numbersOf('leaves'), stays: await numbersOf('stays') })}\n`)

@@ -31,7 +31,7 @@ import type { Calls } from './call.ts'
 import type { CallEnd } from './call-end.ts'
 import type { Calling } from './held-runs.ts'
 import type { Offer } from './offer.ts'
-import { createOpenRequests, createSessions } from './sessions.ts'
+import { createOpenRequests, createSessions, type OpenRequests } from './sessions.ts'
 
 /** What a server offers, and what is done when it is asked for it. */
 export interface Offered extends Calls {
@@ -124,7 +124,7 @@ export function serveWeb(
   }
 }
 
-function watchRequests(transport: Transport, requests: ReturnType<typeof createOpenRequests>): void {
+function watchRequests(transport: Transport, requests: OpenRequests): void {
   const { onmessage } = transport
   const send = transport.send.bind(transport)
   transport.onmessage = (message, extra) => {

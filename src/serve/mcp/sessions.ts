@@ -46,11 +46,17 @@ export function createSessions(most: number): Sessions {
   }
 }
 
+export interface OpenRequests {
+  readonly isEmpty: () => boolean
+  readonly received: (message: unknown) => void
+  readonly sent: (message: unknown) => void
+}
+
 /**
  * The requests of a client that are not answered yet, by what comes in and goes out. One that was cancelled gets no answer, and
  * the stream for it may stay open.
  */
-export function createOpenRequests() {
+export function createOpenRequests(): OpenRequests {
   const open = new Set<unknown>()
   return {
     isEmpty: () => open.size === 0,
