@@ -27,7 +27,6 @@ import { givenOptions, mergeOptions } from './options.ts'
 import { ownIssues } from './own-issues.ts'
 import { readOwnOptions } from './own-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
-import { runCommandAgent } from './command/run.ts'
 import { createSectionRunner } from './script-run.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 import { serverNamesOf } from '../mcp/names.ts'
@@ -91,7 +90,7 @@ async function runFile(
   const values = request.inputs.map(({ value }) => value)
   const inner = descend({ name: answering.name, file: identity(answering) }, values, context)
   return answering.kind === 'command'
-    ? runCommandAgent({ ...request, agent: answering }, inner)
+    ? (await import('./command/run.ts')).runCommandAgent({ ...request, agent: answering }, inner, parts)
     : parts.runPromptFile({ ...request, agent: answering }, inner)
 }
 

@@ -4,6 +4,7 @@ import type { McpProgress } from './mcp.ts'
 import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
+import type { SandboxMode } from './sandbox-rights.ts'
 
 /** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
 export interface AgentPack {
@@ -113,6 +114,10 @@ export type CommandLine = {
   /** A prompt of more bytes than this is written to standard input, with `{prompt}` left out. */
   readonly stdinOver: number
   readonly model?: string
+  /** How long one run of it may take, in milliseconds; left out: as long as agents may that say nothing themselves. */
+  readonly timeoutMs?: number
+  /** What its definition says of `sandbox.mode`: a preset is held to it besides, another program needs `danger-full-access`. */
+  readonly mode?: SandboxMode
 }
 
 export const commandPresets = ['claude', 'codex', 'gemini', 'opencode'] as const

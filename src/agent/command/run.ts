@@ -1,14 +1,73 @@
+import type { Json } from '../../base/json.ts'
 import { BatonError } from '../../base/error.ts'
-import type { CommandAgent, PromptRequest, PromptResult } from '../../event/agent.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { CommandAgent, PromptInput, PromptRequest, PromptResult } from '../../event/agent.ts'
+import { below, emit, type RunContext, withServices } from '../../event/context.ts'
+import { givenWithoutLimits } from '../../event/limits.ts'
+import { nothingSpent } from '../../event/meter.ts'
+import { task } from '../../event/place.ts'
+import { mapSiblings } from '../siblings.ts'
+import { askCommand } from './ask.ts'
+import { type CommandOptions, commandOptions } from './options.ts'
+import type { Pricing } from './spent.ts'
+
+/** Programs of one request that run at once, where nothing else is said. */
+const usualAtOnce = 4
 
 /**
- * Runs a command line as an agent, once for each input.
- * @throws BatonError NOT_AVAILABLE
+ * Runs a command line as an agent, once for each input, several at once (R266, R274).
+ * @throws BatonError as of `askCommand`, CONFIG_INVALID for options that are wrong
  */
 export async function runCommandAgent(
-  { agent }: PromptRequest<CommandAgent>,
-  _context: RunContext,
+  { agent, inputs, options }: PromptRequest<CommandAgent>,
+  context: RunContext,
+  parts: Pricing,
 ): Promise<PromptResult> {
-  throw new BatonError('NOT_AVAILABLE', `the command line "${agent.name}" cannot be run by this version`)
+  const { scope, services } = context
+  const read = commandOptions(agent, options)
+  const skipped = skippedInDryRun(agent, context)
+  if (skipped !== undefined) return { kind: 'prompt', end: 'skipped', reason: skipped, spent: nothingSpent }
+  const { input_concurrency: atOnce } = scope.options
+  const limit = typeof atOnce === 'number' ? atOnce : usualAtOnce
+  const { value: texts, spent } = await services.meter.measure(scope.at, () =>
+    mapSiblings(inputs, { limit, signal: services.signal }, (given, index, signal) => {
+      const at = withServices(context, { signal })
+      const work = (inner: RunContext): Promise<string> => runOnce({ agent, given, read }, inner, parts)
+      if (inputs.length === 1) return work(at)
+      const place = below(at, task(index))
+      return services.effects.boundary(place.scope.at, () => work(place), {
+        inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+      })
+    }),
+  )
+  return {
+    kind: 'prompt',
+    end: 'done',
+    text: texts.join('\n\n'),
+    outputs: texts as readonly Json[],
+    value: undefined,
+    spent,
+  }
+}
+
+interface Once {
+  readonly agent: CommandAgent
+  readonly given: PromptInput
+  readonly read: CommandOptions
+}
+
+async function runOnce({ agent, given, read }: Once, context: RunContext, parts: Pricing): Promise<string> {
+  if (agent.line.preset !== undefined && given.text.trim() === '') {
+    const hint = 'Give it an instruction, or an input.'
+    throw new BatonError('AGENT_FAILED', `agent "${agent.name}" is given nothing to do: its prompt is empty`, { hint })
+  }
+  const { text } = await askCommand({ agent, prompt: given.text, ...read }, context, parts)
+  return text
+}
+
+/** Why a dry run leaves it out: a program that cannot be told to only look would do its work. */
+function skippedInDryRun({ name, line }: CommandAgent, context: RunContext): string | undefined {
+  const { dry } = context.scope
+  if (dry === undefined || (dry !== 'req' && line.preset !== undefined)) return undefined
+  emit(context, { type: 'warning', message: `a dry run leaves out ${name}: what comes after it may differ` })
+  return 'a dry run does not start it'
 }

@@ -1,0 +1,167 @@
+import type { CommandAgent, ToolUse } from '../../event/agent.ts'
+import { emit, type RunContext } from '../../event/context.ts'
+import type { Granted } from '../../event/effects.ts'
+import type { Usage } from '../../event/message.ts'
+import type { Spent } from '../../event/meter.ts'
+import { callPlace, placeText } from '../../event/place.ts'
+import { listenToEvents, listenToText } from './listen.ts'
+import { commandSandbox } from './mode.ts'
+import { presets } from './presets/preset.ts'
+import { commandProblem } from './problems.ts'
+import { mostPrinted, runCommand } from './process.ts'
+import { estimateOf, type Pricing, spentOf } from './spent.ts'
+import { commandStart, type CommandStart, environmentOf, programOf } from './start.ts'
+
+/** A conversation that a later run of the same program takes up. Plain JSON. */
+export type CommandSession = {
+  readonly id: string
+  /** What it had used by then, where the program counts from its begin. */
+  readonly used?: Usage
+}
+
+export interface CommandQuestion {
+  readonly agent: CommandAgent
+  readonly prompt: string
+  /** Left out: a new one is begun. */
+  readonly session?: CommandSession | undefined
+  /** Left out: that of its definition, else the program decides. */
+  readonly model?: string | undefined
+  /** Left out: that of its definition, else that of all agents. */
+  readonly timeoutMs?: number | undefined
+  /** Called with each piece of what it says, as it comes. */
+  readonly onText?: (text: string) => void
+}
+
+/** What a program answered. Plain JSON, because it is recorded. */
+export type CommandAnswer = {
+  readonly text: string
+  /** Left out: it can take up none. */
+  readonly session?: CommandSession
+  readonly spent: Spent
+  /** The tools that it says it has used. */
+  readonly calls: readonly ToolUse[]
+  /** How long it took. */
+  readonly seconds: number
+}
+
+/**
+ * Runs the program of a command agent once, as one effect at the place of the context: permission (`commands` of packs), budget and
+ * record around it; never done twice without a person's choice, because nobody knows what it has done. It begins in the
+ * workspace of the context, outside of our sandbox, and what it says is told as events. What it changes there is its own doing: no file
+ * change is recorded.
+ * @throws BatonError AGENT_FAILED, LIMIT, KEY_MISSING (`commandProblem`), SANDBOX, CONFIG_INVALID, UNTRUSTED, BUDGET
+ */
+export async function askCommand(
+  question: CommandQuestion,
+  context: RunContext,
+  parts: Pricing,
+): Promise<CommandAnswer> {
+  const { agent, prompt, session, model = agent.line.model } = question
+  const { name, line } = agent
+  const mode = commandSandbox(agent, context)
+  const start = commandStart({ agent, prompt, model, session: session?.id, mode })
+  const { scope, services } = context
+  let isRun = false
+  const answer = await services.effects.perform<CommandAnswer>(
+    callPlace(scope.at, 0),
+    {
+      kind: 'command',
+      // not what it may do: a limit makes it no other call
+      request: {
+        command: line.command,
+        args: line.args,
+        prompt,
+        ...(line.preset === undefined ? {} : { preset: line.preset }),
+        ...(model === undefined ? {} : { model }),
+        ...(session === undefined ? {} : { session: session.id }),
+      },
+      action: { kind: 'command', program: line.command, caller: `agent "${name}"` },
+      repeat: 'unsafe',
+      estimate: await estimateOf(line, model, parts),
+      costOf: ({ spent }) => spent,
+      assumed: {
+        text: '',
+        spent: {
+          model: line.preset ?? name,
+          usage: { calls: 1, input: 0, output: 0, cached: 0, reasoning: 0 },
+          costUsd: null,
+        },
+        calls: [],
+        seconds: 0,
+      },
+    },
+    (stop, granted) => {
+      isRun = true
+      const signal = AbortSignal.any([stop, services.signal])
+      return perform({ question, start, model, mayWrite: mode !== 'read-only', signal, granted }, context, parts)
+    },
+  )
+  if (!isRun) tellAgain(answer.text, context)
+  return answer
+}
+
+interface Performance {
+  readonly question: CommandQuestion
+  readonly start: CommandStart
+  readonly model: string | undefined
+  readonly mayWrite: boolean
+  readonly signal: AbortSignal
+  readonly granted: Pick<Granted, 'process' | 'failed'>
+}
+
+async function perform(
+  { question, start, model, mayWrite, signal, granted }: Performance,
+  context: RunContext,
+  { prices }: Pricing,
+): Promise<CommandAnswer> {
+  const { agent, session, timeoutMs = agent.line.timeoutMs, onText = () => {} } = question
+  const { line, name } = agent
+  const { scope, services } = context
+  const ms = timeoutMs ?? scope.agentMs
+  const preset = line.preset === undefined ? undefined : presets[line.preset]
+  const hearing = { onText, maxBytes: mostPrinted }
+  const listener =
+    preset === undefined ? listenToText(context, hearing) : listenToEvents(preset.createReader(), context, hearing)
+  const begun = performance.now()
+  // what it has changed there is not executed by this run
+  const isDone = mayWrite ? services.sources.writing(scope.folders.workspace) : undefined
+  const end = await runCommand(
+    {
+      command: programOf(start, context),
+      args: start.args,
+      cwd: scope.folders.workspace,
+      environment: environmentOf({ agent, start }, context),
+      ...(start.input === undefined ? {} : { input: start.input }),
+      ...(ms === undefined ? {} : { timeLimitMs: ms }),
+      onStart: granted.process,
+      onOutput: listener.add,
+    },
+    signal,
+  ).finally(isDone)
+  const seconds = (performance.now() - begun) / 1000
+  listener.end()
+  const heard = listener.heard()
+  const answered = { ...heard, model: heard.model ?? model }
+  const spent = await spentOf(agent, answered, { before: session?.used, loadPrices: prices })
+  const limit = ms === undefined ? undefined : { ms, isUsual: timeoutMs === undefined }
+  const problem = commandProblem({ agent, end, heard, limit })
+  if (problem !== undefined) {
+    if (heard.usage !== undefined) granted.failed(spent)
+    throw problem
+  }
+  if (heard.junk !== undefined) {
+    const { line: first, count } = heard.junk
+    const lines = count === 1 ? 'a line' : `${count} lines`
+    emit(context, { type: 'warning', message: `agent "${name}" printed ${lines} besides its events: ${first}` })
+  }
+  const { text, calls, session: id, usage } = heard
+  const counted = preset?.countsSession === true && usage !== undefined ? { used: usage } : {}
+  return { text, ...(id === undefined ? {} : { session: { id, ...counted } }), spent, calls, seconds }
+}
+
+/** The answer of a record is told as a message that is complete at once. */
+function tellAgain(text: string, context: RunContext): void {
+  const item = { id: `${placeText(context.scope.at)}/message`, type: 'agent_message' } as const
+  emit(context, { type: 'item.started', item })
+  emit(context, { type: 'item.completed', item: { ...item, text } })
+}

@@ -1,0 +1,56 @@
+import { BatonError } from '../../base/error.ts'
+import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import { meantHint } from '../../config/issue.ts'
+import { parseDuration } from '../../config/settings.ts'
+import type { CommandAgent, CommandPreset } from '../../event/agent.ts'
+import { askedModel } from '../../model/alias.ts'
+
+/** What a caller says of a run of a command agent. */
+export interface CommandOptions {
+  readonly model: string | undefined
+  readonly timeoutMs: number | undefined
+}
+
+/** Options that a command line does something with. */
+const own = ['model', 'timeout'] as const
+/** Those of models that whoever is in place of the main agent is given: the program has settings of its own. */
+const others: ReadonlySet<string> = new Set([
+  'model_aliases',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'reasoning_effort',
+  'seed',
+])
+
+/**
+ * Reads the options of a caller.
+ * @throws BatonError CONFIG_INVALID naming the option that is wrong
+ */
+export function commandOptions({ name, line }: CommandAgent, options: JsonObject): CommandOptions {
+  const given = Object.entries(options).filter(([, value]) => value !== null)
+  const wrong = (message: string, hint: string): BatonError =>
+    new BatonError('CONFIG_INVALID', `options of "${name}": ${message}`, { hint })
+  const unknown = given.find(([key]) => !(own as readonly string[]).includes(key) && !others.has(key))
+  if (unknown !== undefined) {
+    const [key] = unknown
+    throw wrong(`unknown key "${key}"`, meantHint(key, own, 'Options of a command line are model and timeout.'))
+  }
+  const { model, timeout } = options
+  if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
+    throw wrong('"model" must be the name of a model', 'Write it as the program calls it.')
+  }
+  const ms = typeof timeout === 'string' ? parseDuration(timeout) : undefined
+  if (timeout !== undefined && timeout !== null && (ms === undefined || ms <= 0)) {
+    throw wrong('"timeout" must be a duration above zero such as "30s" or "10m"', 'Write it as text with a unit.')
+  }
+  return { model: typeof model === 'string' ? modelFor(line.preset, model, options) : undefined, timeoutMs: ms }
+}
+
+/** The model as the program calls it: an alias is looked up, and our names of providers are left out. */
+function modelFor(preset: CommandPreset | undefined, given: string, { model_aliases: aliases }: JsonObject): string {
+  const { model } = askedModel(given, isJsonObject(aliases) ? (aliases as { readonly [alias: string]: string }) : {})
+  const [provider, ...rest] = model.split('::')
+  if (rest.length === 0) return model
+  return preset === 'opencode' ? `${provider}/${rest.join('::')}` : rest.join('::')
+}

@@ -1,0 +1,87 @@
+import type { Json, JsonObject } from '../../../base/json.ts'
+import type { SandboxMode } from '../../../event/sandbox-rights.ts'
+import { countIn, type EventReader, type Said, textIn, valueIn } from '../said.ts'
+import type { Preset } from './preset.ts'
+
+/** Its plan mode only reads. */
+const approvalModes: { readonly [mode in SandboxMode]: string } = {
+  'read-only': 'plan',
+  'workspace-write': 'auto_edit',
+  'danger-full-access': 'yolo',
+}
+
+/** Gemini CLI without its screen: it begins so where it has a prompt, or something to read. */
+export const gemini: Preset = {
+  args: ({ model, mode, session, args, prompt }) => [
+    ...['--output-format', 'stream-json', '--approval-mode', approvalModes[mode]],
+    ...(model === undefined ? [] : ['--model', model]),
+    ...(session === undefined ? [] : ['--resume', session]),
+    ...args,
+    ...(prompt === undefined ? [] : [`--prompt=${prompt}`]),
+  ],
+  passes: (name) => /^(?:GEMINI_|GOOGLE_)/.test(name),
+  createReader,
+  provider: 'gemini',
+  tellsCost: false,
+}
+
+/** Its messages come in pieces, and only what comes next says that one is complete. */
+function createReader(): EventReader {
+  let written = ''
+
+  function complete(): readonly Said[] {
+    const text = written
+    written = ''
+    return text === '' ? [] : [{ type: 'message', text }]
+  }
+
+  return (event) => {
+    switch (event['type']) {
+      case 'init':
+        return [
+          { type: 'session', id: textIn(event, 'session_id') },
+          { type: 'model', name: textIn(event, 'model') },
+        ]
+      case 'message': {
+        if (event['role'] !== 'assistant') return []
+        const text = textIn(event, 'content')
+        written += text
+        return [{ type: 'piece', text }]
+      }
+      case 'tool_use': {
+        const { parameters = {} } = event
+        const [id, name] = [textIn(event, 'tool_id'), textIn(event, 'tool_name')]
+        return [...complete(), { type: 'tool', id, name, input: parameters }]
+      }
+      case 'tool_result':
+        return [...complete(), toolEnd(event)]
+      case 'result':
+        return [...complete(), ...endOf(event)]
+      default:
+        return []
+    }
+  }
+}
+
+function toolEnd(event: JsonObject): Said {
+  const isError = event['status'] === 'error'
+  const output = textIn(event, 'output') || textIn(event, 'error', 'message') || textIn(event, 'status')
+  return { type: 'tool_end', id: textIn(event, 'tool_id'), output, isError }
+}
+
+function endOf(event: JsonObject): readonly Said[] {
+  const used: Said = { type: 'usage', usage: usageOf(event['stats']) }
+  if (event['status'] === 'success') return [used]
+  return [used, { type: 'failed', message: textIn(event, 'error', 'message') || String(event['status']) }]
+}
+
+/** `input_tokens` are with those that were cached. It does not say how often it asked: once, and once after each tool at most. */
+function usageOf(stats: Json | undefined) {
+  return {
+    calls: 1,
+    input: countIn(stats, 'input_tokens'),
+    output: Math.max(countIn(stats, 'output_tokens'), countIn(stats, 'total_tokens') - countIn(stats, 'input_tokens')),
+    cached: countIn(stats, 'cached'),
+    reasoning: countIn(valueIn(stats), 'thoughts'),
+  }
+}

@@ -1,0 +1,76 @@
+import { type NotStarted, startProcess, type StartedProcess, untilEnded } from '../../base/process.ts'
+
+/** Bytes that a program may print on both streams together. */
+export const mostPrinted = 64 * 1024 * 1024
+/** Bytes of the end of its error output that are kept. */
+const keptWords = 8_192
+
+export interface CommandProcess {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Left out: there is nothing to read. */
+  readonly input?: string
+  /** Left out: it may run for ever. */
+  readonly timeLimitMs?: number
+  /** Called with its id, which is also that of its group, before it begins. */
+  readonly onStart: (pid: number) => void
+  readonly onOutput: (bytes: Buffer) => void
+}
+
+/** How the program ended. `flooded`: it printed more than `mostPrinted`, and was stopped. */
+export type CommandEnd = (
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly signal: string }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'flooded' }
+  | NotStarted
+) & {
+  /** The end of its error output. */
+  readonly words: string
+}
+
+/**
+ * Runs a program to its end in a process group of its own, outside of the sandbox. Both of its streams are read before it is
+ * given anything, and its input is always closed, so that neither side waits for the other (R268). When it ends, at the
+ * time limit, when it prints too much and when `signal` is aborted, all of its group is stopped: TERM, and KILL after 5 s
+ * (R272, R273). Rejects with the signal's reason and for nothing else.
+ */
+export async function runCommand(options: CommandProcess, signal: AbortSignal): Promise<CommandEnd> {
+  signal.throwIfAborted()
+  const { input, onOutput, ...program } = options
+  let started: StartedProcess | undefined
+  let printed = 0
+  let words = Buffer.alloc(0)
+
+  function counted(take: (bytes: Buffer) => void): (bytes: Buffer) => void {
+    return (bytes) => {
+      printed += bytes.length
+      if (printed <= mostPrinted) take(bytes)
+      else void started?.stop()
+    }
+  }
+
+  const begun = await startProcess({
+    ...program,
+    ...(input === undefined ? {} : { readsInput: true as const }),
+    onOutput: {
+      stdout: counted(onOutput),
+      stderr: counted((bytes) => {
+        // a copy, because a slice would keep the whole
+        words = Buffer.from(Buffer.concat([words, bytes.subarray(-keptWords)]).subarray(-keptWords))
+      }),
+    },
+  })
+  const text = (): string => words.toString('utf8').replace(/^\uFFFD+/, '')
+  if (begun.kind === 'not_started') return { ...begun, words: '' }
+  started = begun
+  if (input !== undefined) {
+    begun.write(input)
+    begun.endInput()
+  }
+  const { end } = await untilEnded(begun, signal)
+  return printed > mostPrinted ? { kind: 'flooded', words: text() } : { ...end, words: text() }
+}

@@ -1,0 +1,74 @@
+import type { CommandLine } from '../../event/agent.ts'
+import type { Estimate } from '../../event/effects.ts'
+import { noUsage, type Usage } from '../../event/message.ts'
+import type { Spent } from '../../event/meter.ts'
+import type { PricedModel, PriceList } from '../../model/prices.ts'
+import type { AgentParts } from '../parts.ts'
+import type { Heard } from './listen.ts'
+import { presets } from './presets/preset.ts'
+
+export type Pricing = Pick<AgentParts, 'prices' | 'limitsCost'>
+
+/**
+ * What a call reserves in a budget. Nobody knows what it will cost: the least of each measure, so that it is refused once nothing is
+ * left. One whose price will not be known either has none, which a limit in US dollars refuses unless it lets such calls pass.
+ */
+export async function estimateOf(line: CommandLine, model: string | undefined, parts: Pricing): Promise<Estimate> {
+  const least = { calls: 1, tokens: 1 }
+  if (!parts.limitsCost()) return least
+  return (await willBePriced(line, model, parts)) ? { ...least, usd: 1e-9 } : least
+}
+
+async function willBePriced({ preset }: CommandLine, model: string | undefined, { prices }: Pricing): Promise<boolean> {
+  if (preset === undefined) return false
+  if (presets[preset].tellsCost) return true
+  return model !== undefined && (await prices()).perToken(pricedAs(preset, model)) !== undefined
+}
+
+/**
+ * What a run used and cost: what the program says itself, else what its tokens cost at the prices of its provider, else
+ * nobody knows (null). `before`: what its session had used before.
+ */
+export async function spentOf(
+  { name, line }: { readonly name: string; readonly line: CommandLine },
+  { usage, costUsd, model }: Pick<Heard, 'usage' | 'costUsd' | 'model'>,
+  { before, loadPrices }: { readonly before: Usage | undefined; readonly loadPrices: () => Promise<PriceList> },
+): Promise<Spent> {
+  const { preset } = line
+  if (preset === undefined || usage === undefined) {
+    return { model: label(preset ?? name, model), usage: { ...noUsage, calls: 1 }, costUsd: costUsd ?? null }
+  }
+  const used = before === undefined ? usage : minus(usage, before)
+  const cost = costUsd ?? (model === undefined ? undefined : (await loadPrices()).costOf(pricedAs(preset, model), used))
+  return { model: label(preset, model), usage: used, costUsd: cost ?? null }
+}
+
+function label(name: string, model: string | undefined): string {
+  return model === undefined ? name : `${name}::${model}`
+}
+
+/** What OpenCode asks is named `provider/model`. */
+function pricedAs(preset: NonNullable<CommandLine['preset']>, model: string): PricedModel {
+  const { provider } = presets[preset]
+  if (provider !== undefined) return { provider, baseUrl: undefined, model, isFree: false }
+  const slash = model.indexOf('/')
+  return {
+    provider: model.slice(0, Math.max(0, slash)),
+    baseUrl: undefined,
+    model: model.slice(slash + 1),
+    isFree: false,
+  }
+}
+
+function minus(usage: Usage, before: Usage): Usage {
+  const less = (key: 'input' | 'output' | 'cached' | 'reasoning'): number => Math.max(0, usage[key] - before[key])
+  const written = Math.max(0, (usage.cache_write ?? 0) - (before.cache_write ?? 0))
+  return {
+    calls: usage.calls,
+    input: less('input'),
+    output: less('output'),
+    cached: less('cached'),
+    reasoning: less('reasoning'),
+    ...(written === 0 ? {} : { cache_write: written }),
+  }
+}

@@ -1,0 +1,236 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { signalGroup } from '../../../src/base/process-group.ts'
+import type { CommandLine } from '../../../src/event/agent.ts'
+import { allRights } from '../../../src/event/permission.ts'
+import { commandAgent, commandWorld, playing, stream } from '../../helpers/command-world.ts'
+
+interface Given {
+  readonly args: readonly string[]
+  readonly input: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What a program was given. */
+async function given(
+  prompt: string,
+  line: Partial<CommandLine> = {},
+  options: Parameters<typeof commandWorld>[0] = {},
+): Promise<Given & { readonly folder: string }> {
+  const { ask, folder } = commandWorld(options)
+  const { text } = await ask({ agent: commandAgent(['given', ...(line.args ?? [])], withoutArgs(line)), prompt })
+  return { ...(JSON.parse(text) as Given), folder }
+}
+
+function withoutArgs({ args: _, ...line }: Partial<CommandLine>): Partial<CommandLine> {
+  return line
+}
+
+async function failure(args: readonly string[], line: Partial<CommandLine> = {}): Promise<unknown> {
+  return commandWorld()
+    .ask({ agent: commandAgent(args, line) })
+    .catch((error: unknown) => error)
+}
+
+function like(text: RegExp): unknown {
+  return expect.stringMatching(text)
+}
+
+describe('a program is given its prompt', () => {
+  it('as an argument where one has {prompt}, with nothing to read', async () => {
+    expect(await given('Look.', { args: ['--ask', '{prompt}'] })).toMatchObject({ args: ['--ask', 'Look.'], input: '' })
+  })
+
+  it('on standard input where no argument has it', async () => {
+    expect(await given('Look.', { args: ['--quiet'] })).toMatchObject({ args: ['--quiet'], input: 'Look.' })
+  })
+
+  it('of 2,000 bytes on standard input, although an argument has {prompt}', async () => {
+    const prompt = 'é'.repeat(1000)
+    expect(await given(prompt, { args: ['{prompt}', '--quiet'] })).toMatchObject({ args: ['--quiet'], input: prompt })
+    expect(await given(prompt, { args: ['{prompt}'], stdinOver: 2000 })).toMatchObject({ args: [prompt], input: '' })
+  })
+
+  it('and its model, in the workspace of the context', async () => {
+    const { args, cwd, folder } = await given('{model}', { args: ['{model}', '{prompt}'], model: 'small' })
+    expect(args).toEqual(['small', '{model}'])
+    expect(cwd).toBe(folder)
+  })
+
+  it('while it prints more than a pipe holds before it reads', async () => {
+    const { ask } = commandWorld()
+    const { text } = await ask({ agent: commandAgent(['chatty']), prompt: 'y'.repeat(1_000_000) })
+    expect(text.slice(-40)).toContain('1000000 characters were read')
+  })
+})
+
+describe('the environment of a program', () => {
+  const env = { PATH: process.env['PATH'], HOME: '/home/user', SECRET_KEY: 'hidden', ANTHROPIC_API_KEY: 'for claude' }
+
+  it('has no keys, but what its definition gives it', async () => {
+    const line = { args: [], env: { TOKEN: '${SECRET_KEY}', PLACE: '${WHERE:-here}' } }
+    const { env: seen } = await given('Look.', line, { env })
+    expect(seen).toMatchObject({ HOME: '/home/user', TOKEN: 'hidden', PLACE: 'here', NO_COLOR: '1' })
+    expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['SECRET_KEY']))
+    expect(Object.keys(seen)).not.toContain('ANTHROPIC_API_KEY')
+  })
+
+  it('has the keys of its provider where it is a known one', async () => {
+    const { ask } = commandWorld({ env })
+    const shown = 'process.stdout.write(JSON.stringify({type:"result",subtype:"success",result:process.env.ANTHROPIC_API_KEY}))'
+    const agent = commandAgent([], { preset: 'claude', command: program(shown), args: [] })
+    expect((await ask({ agent })).text).toBe('for claude')
+  })
+
+  it('wants the variables that its definition refers to', async () => {
+    const error = await failure(['given'], { env: { TOKEN: '${NOT_SET_ANYWHERE}' } })
+    expect(error).toMatchObject({ code: 'KEY_MISSING', message: like(/"helper" needs the variable NOT_SET_ANYWHERE/) })
+  })
+})
+
+/** A program of these statements. */
+function program(statements: string): string {
+  const file = playing('/dev/null')
+  writeFileSync(file, `#!${process.execPath}\n${statements}\n`)
+  return file
+}
+
+describe('a program that fails', () => {
+  it('with a code tells it, with the last lines of its error output', async () => {
+    expect(await failure(['crash', '7'])).toMatchObject({
+      code: 'AGENT_FAILED',
+      message: 'agent "helper" exited with code 7: reading the plan · no plan was found',
+    })
+  })
+
+  it('to be there is missed by its name, with the way to install it', async () => {
+    expect(await failure([], { command: 'no-such-program-here', args: [] })).toMatchObject({
+      code: 'AGENT_FAILED',
+      message: 'agent "helper" cannot be started: there is no program "no-such-program-here" in PATH',
+    })
+    expect(await failure([], { command: './codex', preset: 'codex', args: [] })).toMatchObject({
+      message: like(/cannot be started: there is no program \.\/codex$/),
+      hint: like(/npm install -g @openai\/codex/),
+    })
+  })
+
+  it('to end is stopped at its time limit with all that it has started', async () => {
+    const { ask, folder } = commandWorld()
+    const pids = join(folder, 'pids')
+    const agent = commandAgent(['hang', pids], { timeoutMs: 400 })
+    const error = await ask({ agent }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'LIMIT',
+      message: 'agent "helper" took longer than its timeout, 400 ms: still looking',
+      hint: like(/timeout of \[agents\.helper\]/),
+    })
+    const [leader = 0] = JSON.parse(readFileSync(pids, 'utf8')) as readonly number[]
+    // killed ones are there until somebody has taken note
+    await expect.poll(() => signalGroup(leader, 0)).toBe(false)
+  })
+
+  it('to stop printing is stopped', async () => {
+    expect(await failure(['flood'])).toMatchObject({ code: 'LIMIT', message: like(/printed more than 64mb/) })
+  })
+
+  it('because it wants a login says so, although its exit code is 0', async () => {
+    expect(await failure(['login'])).toMatchObject({
+      code: 'KEY_MISSING',
+      message: 'agent "helper" wants somebody to log in: Invalid API key · Please run /login',
+      hint: like(/^Log in with node by hand/),
+    })
+  })
+
+  it('to answer says nothing', async () => {
+    expect(await failure(['nothing'])).toMatchObject({ code: 'AGENT_FAILED', message: 'agent "helper" gave no answer' })
+  })
+
+  it('to print events is told with the first line that it printed', async () => {
+    const file = program('console.log("Welcome!"); console.log("{ not json")')
+    expect(await failure([], { preset: 'gemini', command: file, args: [] })).toMatchObject({
+      code: 'AGENT_FAILED',
+      message: 'agent "helper" printed nothing that can be read, but "Welcome!"',
+    })
+  })
+})
+
+it('lines that are no events are passed over, with one warning', async () => {
+  const { ask, context } = commandWorld()
+  const file = program(
+    `console.log("Update available!"); console.log("{ broken"); process.stdout.write(require("fs").readFileSync(${JSON.stringify(stream('gemini'))}))`,
+  )
+  const { text } = await ask({ agent: commandAgent([], { preset: 'gemini', command: file, args: [] }) })
+  expect(text).toBe('The folder holds notes.txt.')
+  expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
+    { message: 'agent "helper" printed 2 lines besides its events: Update available!' },
+  ])
+})
+
+it('a program is stopped with its run', async () => {
+  const stop = new AbortController()
+  const { ask, folder } = commandWorld({ signal: stop.signal })
+  const pids = join(folder, 'pids')
+  const asked = ask({ agent: commandAgent(['wait', pids]) }).catch((error: unknown) => error)
+  while (!existsSync(pids)) await sleep(20)
+  stop.abort(new Error('stopped'))
+  expect(await asked).toMatchObject({ message: 'stopped' })
+  const [leader = 0] = JSON.parse(readFileSync(pids, 'utf8')) as readonly number[]
+  await expect.poll(() => signalGroup(leader, 0)).toBe(false)
+})
+
+describe('what a program may do', () => {
+  it('is everything, so one that takes no sandbox mode needs it to be said', async () => {
+    const { ask } = commandWorld({ mode: 'workspace-write' })
+    expect(await ask({ agent: commandAgent(['given']) }).catch((error: unknown) => error)).toMatchObject({
+      code: 'SANDBOX',
+      hint: like(/sandbox = \{ mode = "danger-full-access" \} into \[agents\.helper\]/),
+    })
+    expect(await ask({ agent: commandAgent(['given'], { mode: 'danger-full-access' }) })).toMatchObject({ calls: [] })
+  })
+
+  it.each([
+    ['the mode of the run', { mode: 'workspace-write' }, {}, 'workspace-write'],
+    ['that of its definition where it is stricter', { mode: 'workspace-write' }, { mode: 'read-only' }, 'read-only'],
+    ['the mode of the run where it is stricter', { mode: 'read-only' }, { mode: 'danger-full-access' }, 'read-only'],
+    ['reading where answers change nothing', { rights: { ...allRights, write: false } }, {}, 'read-only'],
+    ['reading where a person is asked first', { rights: { ...allRights, asks: true } }, {}, 'read-only'],
+    ['reading in a dry run', { mode: 'workspace-write', dry: 'changes' }, {}, 'read-only'],
+  ] as const)('is %s', async (_, { mode, ...scope }: Scope, line, expected) => {
+    const { ask } = commandWorld({ ...(mode === undefined ? {} : { mode }), scope })
+    const file = program('console.log(JSON.stringify({type:"item.completed",item:{type:"agent_message",text:process.argv[6]}}))')
+    const agent = commandAgent([], { preset: 'codex', command: file, args: [], ...line })
+    expect((await ask({ agent })).text).toBe(expected)
+  })
+
+  it('is held to the commands of its pack', async () => {
+    const granted = { read: [], write: [], hosts: [], commands: ['git'], env: [], models: [], mcp: [] }
+    const pack = { identity: 'acme@tools', granted, ownFolders: [], keptFolders: [], executed: [], allow: [] }
+    const { context } = commandWorld()
+    const permission = context.services.permissionOf({ ...allRights, packs: [pack] })
+    const effects = context.services.effects.under(permission)
+    const held = commandWorld({ services: { effects } })
+    expect(await held.ask({ agent: commandAgent(['given']) }).catch((error: unknown) => error)).toMatchObject({
+      code: 'UNTRUSTED',
+      message: like(/agent "helper": acme@tools may not run /),
+    })
+  })
+})
+
+interface Scope {
+  readonly mode?: 'read-only' | 'workspace-write'
+  readonly rights?: typeof allRights
+  readonly dry?: 'changes'
+}
+
+it('a program is one effect that is not repeated, with its process group in the record', async () => {
+  const { ask, context } = commandWorld()
+  await ask({ agent: commandAgent(['given']), prompt: 'Look.' })
+  expect(context.records.filter(({ k }) => ['started', 'process', 'ended'].includes(k))).toMatchObject([
+    { k: 'started', p: 'task/0/ask#0', kind: 'command', repeat: 'unsafe', request: { prompt: 'Look.' } },
+    { k: 'process', p: 'task/0/ask#0' },
+    { k: 'ended', status: 'ok', spent: [{ model: 'helper', costUsd: null }] },
+  ])
+})

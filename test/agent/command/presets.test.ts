@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { commandStart } from '../../../src/agent/command/start.ts'
+import type { CommandPreset } from '../../../src/event/agent.ts'
+import { commandAgent, commandWorld, playing, stream } from '../../helpers/command-world.ts'
+
+const asked = { model: undefined, session: undefined }
+
+function argsOf(preset: CommandPreset, options: Partial<Parameters<typeof commandStart>[0]> = {}): readonly string[] {
+  const agent = commandAgent([], { preset, command: preset, args: [] })
+  return commandStart({ agent, prompt: 'Look.', mode: 'workspace-write', ...asked, ...options }).args
+}
+
+describe('what a known command line is started with', () => {
+  it('is its print mode with events, and the prompt as the last argument', () => {
+    expect(argsOf('claude')).toEqual([
+      ...['-p', '--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
+      ...['--permission-mode', 'acceptEdits', '--', 'Look.'],
+    ])
+    expect(argsOf('codex')).toEqual([
+      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'workspace-write', '--', 'Look.'],
+    ])
+    expect(argsOf('gemini')).toEqual([
+      ...['--output-format', 'stream-json', '--approval-mode', 'auto_edit', '--prompt=Look.'],
+    ])
+    expect(argsOf('opencode')).toEqual(['run', '--format', 'json', '--agent', 'build', '--', 'Look.'])
+  })
+
+  it.each([
+    ['claude', 'read-only', '--disallowedTools=Edit,Write,NotebookEdit,Bash'],
+    ['claude', 'danger-full-access', 'bypassPermissions'],
+    ['codex', 'read-only', 'read-only'],
+    ['codex', 'danger-full-access', 'danger-full-access'],
+    ['gemini', 'read-only', 'plan'],
+    ['gemini', 'danger-full-access', 'yolo'],
+    ['opencode', 'read-only', 'plan'],
+    ['opencode', 'danger-full-access', '--auto'],
+  ] as const)('tells %s of the sandbox mode %s', (preset, mode, flag) => {
+    expect(argsOf(preset, { mode })).toContain(flag)
+  })
+
+  it.each([
+    ['claude', ['--model', 'm'], ['--resume', 's1']],
+    ['codex', ['--model', 'm'], ['resume', 's1']],
+    ['gemini', ['--model', 'm'], ['--resume', 's1']],
+    ['opencode', ['--model', 'm'], ['--session', 's1']],
+  ] as const)('names the model to %s, and the conversation that it takes up', (preset, model, session) => {
+    const args = argsOf(preset, { model: 'm', session: 's1' }).join(' ')
+    expect(args).toContain(model.join(' '))
+    expect(args).toContain(session.join(' '))
+  })
+
+  it('leaves a long prompt out, and has its own arguments in it', () => {
+    const agent = commandAgent([], { preset: 'codex', command: 'codex', args: ['--profile', 'fast'] })
+    const { args, input } = commandStart({ agent, prompt: 'x'.repeat(2000), mode: 'read-only', ...asked })
+    expect(args).toEqual([
+      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'read-only', '--profile', 'fast', '-'],
+    ])
+    expect(input).toHaveLength(2000)
+  })
+})
+
+describe('a stream that was recorded from', () => {
+  it.each([
+    ['claude', 'claude::claude-opus-4-8', { calls: 2, input: 400, output: 48, cached: 160 }, 0.00248],
+    ['codex', 'codex', { calls: 1, input: 240, output: 48, cached: 160, reasoning: 8 }, null],
+    ['gemini', 'gemini::gemini-2.5-flash', { calls: 1, input: 240, output: 48, cached: 160 }, 0.0001488],
+    ['opencode', 'opencode', { calls: 2, input: 240, output: 48, cached: 160 }, null],
+  ] as const)('%s gives the answer, the session, the tools and what it cost', async (preset, model, usage, cost) => {
+    const { ask, context } = commandWorld()
+    const answer = await ask({ agent: commandAgent([], { preset, args: [], command: playing(stream(preset)) }) })
+    expect(answer).toMatchObject({ text: 'The folder holds notes.txt.', spent: { model, usage } })
+    if (cost === null) expect(answer.spent.costUsd).toBeNull()
+    else expect(answer.spent.costUsd).toBeCloseTo(cost, 7)
+    expect(answer.session?.id).toMatch(/^[\w-]{30,40}$/)
+    expect(answer.calls).toHaveLength(1)
+    const told = context.sent.filter(({ type }) => type.startsWith('item.') || type.startsWith('tool.'))
+    expect(told.filter(({ type }) => type !== 'item.delta').map(({ type }) => type)).toEqual([
+      ...['item.started', 'item.completed', 'tool.started', 'tool.completed', 'item.started', 'item.completed'],
+    ])
+    expect(told.flatMap((event) => (event.type === 'item.delta' ? [event.text] : [])).join('')).toBe(
+      'I look at the folder.The folder holds notes.txt.',
+    )
+    expect(context.sent).toContainEqual(expect.objectContaining({ type: 'usage', model, cost_usd: answer.spent.costUsd }))
+  })
+
+  it('codex that takes up a session counts only what is new', async () => {
+    const { ask } = commandWorld()
+    const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex-resume')) })
+    const used = { calls: 1, input: 240, output: 48, cached: 160, reasoning: 8 }
+    const { spent, session } = await ask({ agent, session: { id: 's1', used } })
+    expect(spent.usage).toMatchObject({ input: 120, output: 24, cached: 80, reasoning: 4 })
+    expect(session).toMatchObject({ used: { input: 360 } })
+  })
+
+  it('codex is priced where its model is named', async () => {
+    const { ask } = commandWorld()
+    const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex')) })
+    const { spent } = await ask({ agent, model: 'gpt-5-mini' })
+    expect(spent.model).toBe('codex::gpt-5-mini')
+    expect(spent.costUsd).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['claude', 'claude-login', 1, /wants somebody to log in: Not logged in/, /type \/login/],
+    ['claude', 'claude-401', 1, /wants somebody to log in: Invalid API key/, /ANTHROPIC_API_KEY/],
+    ['codex', 'codex-401', 1, /wants somebody to log in: unexpected status 401/, /codex login/],
+    ['codex', 'codex-nokey', 1, /wants somebody to log in: Missing environment variable/, /codex login/],
+    ['gemini', 'gemini-401', 145, /wants somebody to log in: .*authentication_error/, /GEMINI_API_KEY/],
+    ['opencode', 'opencode-401', 1, /wants somebody to log in: invalid x-api-key/, /opencode auth login/],
+  ] as const)('%s without a key (%s) names the way to log in', async (preset, name, code, message, hint) => {
+    const { ask } = commandWorld()
+    const agent = commandAgent([], { preset, args: [], command: playing(stream(name), code) })
+    const error = await ask({ agent }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'KEY_MISSING',
+      message: expect.stringMatching(message) as string,
+      hint: expect.stringMatching(hint) as string,
+    })
+  })
+})

@@ -1,0 +1,66 @@
+// A program for tests of command agents: what it does is said by its first argument.
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const [what, ...args] = process.argv.slice(2)
+const filler = `${'x'.repeat(1023)}\n`
+
+async function read() {
+  const chunks = []
+  for await (const chunk of process.stdin) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+function stay() {
+  setInterval(() => {}, 1000)
+}
+
+const actions = {
+  // what it was given
+  async given() {
+    const input = await read()
+    const { env } = process
+    process.stdout.write(`${JSON.stringify({ args, input, cwd: process.cwd(), env })}\n`)
+  },
+  // a recorded stream, and an exit code
+  stream([file, code = '0']) {
+    process.stdout.write(readFileSync(file, 'utf8'))
+    process.exitCode = Number(code)
+  },
+  crash([code]) {
+    process.stderr.write('reading the plan\nno plan was found\n')
+    process.exitCode = Number(code)
+  },
+  // what it is starts a process of its own; both do not mind TERM
+  hang([file]) {
+    process.on('SIGTERM', () => {})
+    const stubborn = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"
+    const { pid } = spawn(process.execPath, ['-e', stubborn], { stdio: 'inherit' })
+    writeFileSync(file, JSON.stringify([process.pid, pid]))
+    process.stderr.write('still looking\n')
+    stay()
+  },
+  wait([file]) {
+    writeFileSync(file, JSON.stringify([process.pid]))
+    stay()
+  },
+  flood() {
+    const more = () => {
+      while (process.stdout.write(filler.repeat(64)));
+      process.stdout.once('drain', more)
+    }
+    more()
+  },
+  login() {
+    process.stdout.write('Invalid API key · Please run /login\n')
+  },
+  nothing() {},
+  // far more than a pipe holds, before it reads
+  async chatty() {
+    process.stdout.write(filler.repeat(2048))
+    const input = await read()
+    process.stdout.write(`${input.length} characters were read\n`)
+  },
+}
+
+await actions[what](args)
