@@ -120,7 +120,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
       case 'call':
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
-        if (record.kind === 'model') calls.start(record, location)
+        if (record.kind === 'model' || record.estimate !== undefined) calls.start(record, location)
         if (record.kind === 'approval') questions.add(record.p)
         if (record.kind === 'file')
           files.add(
@@ -132,7 +132,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return processes.start(record, location)
       case 'ended':
         processes.end(record)
-        if (record.kind === 'model') calls.end(record, location)
+        if (record.kind === 'model' || record.spent !== undefined) calls.end(record, location)
         if (record.kind === 'approval' && record.status === 'ok') grants.push(...grantIn(source.value(record.value)))
         return endEffect(tree.make(record.p), location, record.status === 'ok')
       case 'choice':
