@@ -166,6 +166,7 @@ function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
 
 function kindText(agent: AgentPlan | PromptPlan): string {
   if (agent.kind === 'prompt') return `prompt file ${shown(agent.file)}`
+  if (agent.kind === 'command') return `command line ${shown(agent.command ?? agent.name)}`
   return agent.source === 'built-in' ? `built-in .${agent.kind}` : `.${agent.kind} ${shown(agent.file)}`
 }
 
@@ -192,7 +193,11 @@ interface AgentDrawing extends Pick<TreeOptions, 'paint'> {
 function agentFacts(agent: AgentPlan, { asks, paint }: AgentDrawing): readonly string[] {
   const own = asks
     .filter(({ requests }) => requests.as_written > 0)
-    .map((ask) => `asks ${askText(ask)} · once for each input`)
+    .map((ask) =>
+      agent.kind === 'command'
+        ? `starts ${shown(ask.model)} · once for each input · cost not known`
+        : `asks ${askText(ask)} · once for each input`,
+    )
   const decides = agent.decides.length === 0 ? [] : [`decides ${agent.decides.join(', ')}`]
   const names = agent.runs_agents.length === 0 ? [] : [`runs ${agent.runs_agents.map(shown).join(', ')}`]
   return [...own, ...toolLines(agent.tools, paint), ...names, ...decides]

@@ -18,6 +18,7 @@ import {
   type Wanted,
   wantedOf,
 } from './ledger.ts'
+import { isPaid } from './paid-calls.ts'
 
 /** What is reserved for an effect; given back as what it did cost. */
 export interface Reservation {
@@ -56,7 +57,7 @@ export interface RunBudget extends Budget {
 }
 
 /**
- * Limits what model calls may cost, and other effects that say what they may. A call reserves its input and its whole output; when that does
+ * Limits what model calls may cost. A call reserves its input and its whole output; when that does
  * not fit, its output is lowered to what is left, down to the least that its estimate names. Below that it waits for
  * running calls to return their rest, first come, first served, and is refused once none is running. Limits hold
  * exactly as long as calls cost no more than their estimates; what one cost on top is missing for the next ones.
@@ -114,7 +115,7 @@ export function budgetOf(own: Account, accounts: readonly Account[], line: Line)
 
   return {
     async reserve(effect, context) {
-      if (effect.kind !== 'model' && effect.estimate === undefined) return noBudget.reserve(effect, context)
+      if (!isPaid(effect)) return noBudget.reserve(effect, context)
       context.signal.throwIfAborted()
       const wanted = wantedOf(effect.estimate)
       if (needsPrice !== undefined && !wanted.isPriced) throw budgetUnpriced(effect, needsPrice)

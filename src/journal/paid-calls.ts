@@ -1,4 +1,4 @@
-import type { Cost, Estimate } from '../event/effects.ts'
+import type { Cost, EffectKind, Estimate } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
 import { amountOf, usdOf, wantedOf } from './ledger.ts'
 import { type RecordOf, recordKey } from './record.ts'
@@ -12,6 +12,11 @@ export interface PaidCall {
   readonly spent: readonly Spent[]
   /** What counts against a budget: without a known end as much as was estimated, because it may have been paid. */
   readonly cost: Required<Cost>
+}
+
+/** Model calls, and programs that say what they may cost: an agent that is a command line asks models itself. */
+export function isPaid({ kind, estimate }: { readonly kind: EffectKind; readonly estimate?: unknown }): boolean {
+  return kind === 'model' || (kind === 'command' && estimate !== undefined)
 }
 
 /** The model calls of a run, as they are read from its records. */

@@ -4,7 +4,7 @@ import { createChangedFiles } from './changed-files.ts'
 import { damagedRun, damagedValue } from './damage.ts'
 import { choose, endEffect, startEffect, suspendEffect } from './effect-node.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
-import { createPaidCalls, type PaidCall } from './paid-calls.ts'
+import { createPaidCalls, isPaid, type PaidCall } from './paid-calls.ts'
 import { createProcessList, type LeftProcess } from './process-list.ts'
 import type { JournalRecord, RecordOf } from './record.ts'
 import type { Damage } from './segment-reader.ts'
@@ -120,7 +120,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
       case 'call':
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
       case 'started':
-        if (record.kind === 'model' || record.estimate !== undefined) calls.start(record, location)
+        if (isPaid(record)) calls.start(record, location)
         if (record.kind === 'approval') questions.add(record.p)
         if (record.kind === 'file')
           files.add(
@@ -132,7 +132,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         return processes.start(record, location)
       case 'ended':
         processes.end(record)
-        if (record.kind === 'model' || record.spent !== undefined) calls.end(record, location)
+        if (isPaid({ kind: record.kind, estimate: record.spent })) calls.end(record, location)
         if (record.kind === 'approval' && record.status === 'ok') grants.push(...grantIn(source.value(record.value)))
         return endEffect(tree.make(record.p), location, record.status === 'ok')
       case 'choice':

@@ -1,6 +1,6 @@
 import { isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
-import type { AgentRequest, PromptInput } from '../event/agent.ts'
+import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
@@ -12,7 +12,7 @@ import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, pl
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
 import type { AnswerPlan } from './plan.ts'
-import { planScript } from './script.ts'
+import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
@@ -148,9 +148,10 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
     )
     return { answer: { by: 'agent', step: { ...step, agent: plan, decides: [], asks: plan.asks } }, tokens: answer }
   }
-  const { agent, inputs, options: given } = request as Extract<AgentRequest, { agent: { kind: 'aip' | 'lua' } }>
+  const { agent, options: given } = request as ScriptRequest | PromptRequest<CommandAgent>
+  const inputs = request.kind === 'prompt' ? request.inputs.map(({ value }) => value) : request.inputs
   const options = { inherited: context.scope.options, given }
-  const planned = await planScript({ agent, inputs, options, drift, at }, planner, context)
+  const planned = await planLeaf({ agent, inputs, options, drift, at }, planner, context)
   const decides = ['the answer', ...planned.decides]
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }

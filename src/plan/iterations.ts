@@ -12,7 +12,7 @@ import type { Settings } from '../config/settings.ts'
 import { type Ask, type Drift, grown, planAsk, type Range } from './ask.ts'
 import type { SummaryPlan } from './plan.ts'
 import { planChild, type Planner } from './planner.ts'
-import { planScript } from './script.ts'
+import { planLeaf } from './script.ts'
 
 /** How often the tasks of a prompt file are worked on. */
 export type Iterations = Range & { readonly at_most: number }
@@ -83,7 +83,7 @@ export async function planSummary(
   }
   if (summarizer.kind === 'command') throw new Error('command lines are not planned')
   const options = { inherited: context.scope.options, given: {} }
-  const plan = await planScript({ agent: summarizer, inputs: [done], options, drift: more, at }, planner, inner)
+  const plan = await planLeaf({ agent: summarizer, inputs: [done], options, drift: more, at }, planner, inner)
   return { at, agent: plan, decides: plan.decides, asks: plan.asks }
 }
 

@@ -163,12 +163,14 @@ export interface StepPlan {
   readonly asks: readonly Ask[]
 }
 
-/** An `.aip` or `.lua` agent. */
+/** An `.aip` or `.lua` agent, or a command line. */
 export interface AgentPlan {
-  readonly kind: 'aip' | 'lua'
+  readonly kind: 'aip' | 'lua' | 'command'
   readonly name: string
   readonly file: string
   readonly source: 'built-in' | 'pack' | 'file'
+  /** The program of a command line; what it costs is not known. */
+  readonly command?: string
   /** Sections of an `.aip` file, in the order in which they act. */
   readonly sections: readonly string[]
   /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */

@@ -7,17 +7,18 @@ import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
 import { defaultLayer } from '../config/settings.ts'
-import type { ScriptAgent } from '../event/agent.ts'
+import type { CommandAgent, ScriptAgent } from '../event/agent.ts'
 import { narrow, type RunContext } from '../event/context.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
+import { planCommand } from './command.ts'
 import type { AgentPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { planTools } from './tools.ts'
 
-export interface ScriptCall {
-  readonly agent: ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
+export interface ScriptCall<Agent = PlannedScript> {
+  readonly agent: Agent
   /** Null is "no inputs given". */
   readonly inputs: readonly Json[] | null
   /** What the agent starts from, and what its caller gives. */
@@ -27,7 +28,20 @@ export interface ScriptCall {
   readonly at: string
 }
 
-/** What a script agent asks by itself: found by parsing, without running any Lua. */
+type PlannedScript = ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
+
+/** What an agent asks that is no prompt file: a script, found by parsing and without running any Lua; or a command line. */
+export async function planLeaf(
+  call: ScriptCall<PlannedScript | CommandAgent>,
+  planner: Planner,
+  context: RunContext,
+): Promise<AgentPlan> {
+  const { agent, inputs, options, drift } = call
+  if (agent.kind !== 'command') return planScript({ ...call, agent }, planner, context)
+  return planCommand({ agent, inputs, given: options.given, drift }, context)
+}
+
+/** What a script agent asks by itself. */
 export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
   const { agent, at } = call
   const { document, reach } = planner.factsOf(agent)

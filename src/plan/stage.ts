@@ -9,6 +9,7 @@ import { chainInput, type ChainState } from '../stage/state.ts'
 import { estimateTokens } from '../model/estimate.ts'
 import { decidedBy, type Drift, grown, joinAsks } from './ask.ts'
 import type { StepPlan } from './plan.ts'
+import { planCommand } from './command.ts'
 import { planChild, type Planner } from './planner.ts'
 import { planScript } from './script.ts'
 
@@ -63,18 +64,19 @@ async function planStep(call: StepCall, planner: Planner, context: RunContext) {
   const input = chainInput({ stage, config, state, previous: [], next, promptDir, redoCount: 0, extra })
   const { options: given } = config
   const step = { at, name: config.name, enabled: true, entry: entryOf(config), runs: 1, decided_by: drift.by }
-  if (agent.kind === 'command') throw new Error('command lines are not planned')
-  if (agent.kind !== 'prompt') {
+  if (agent.kind === 'aip' || agent.kind === 'lua') {
     const options = { inherited: context.scope.options, given }
     const planned = await planScript({ agent, inputs: [input], options, drift, at }, planner, context)
     const changes = changesOf(stage, target)
     const decides = [...changes, ...planned.decides]
     return { step: { ...step, agent: planned, changes, decides, asks: planned.asks }, drift: decidedBy(drift, at) }
   }
-  const child = await planChild({ agent, given: chainPromptInput(input), options: given, drift }, planner, context)
-  const effect = effectOfText(call, child.answer)
+  const { plan, answer } =
+    agent.kind === 'command'
+      ? { plan: planCommand({ agent, inputs: [input], given, drift }, context), answer: null }
+      : await planChild({ agent, given: chainPromptInput(input), options: given, drift }, planner, context)
+  const effect = effectOfText(call, answer)
   const isOpen = effect.kind === 'open'
-  const { plan } = child
   const open = isOpen ? [at] : []
   return {
     step: { ...step, agent: plan, changes: effect.changes, decides: isOpen ? effect.changes : [], asks: plan.asks },

@@ -25,7 +25,7 @@ import {
 import { followUpsOf } from './follow-ups.ts'
 import type { AgentPlan, AnswerPlan, PromptPlan, WorkflowStepPlan } from './plan.ts'
 import { planChild, type Planner } from './planner.ts'
-import { planScript } from './script.ts'
+import { planLeaf } from './script.ts'
 import { planTools } from './tools.ts'
 
 export interface WorkflowCall {
@@ -180,9 +180,8 @@ async function planNamed(
     const { plan, answer } = await planChild({ agent, given, options, drift }, planner, context)
     return { plan, asks: plan.asks, decides: [], tokens: answer }
   }
-  if (agent.kind === 'command') throw new Error('command lines are not planned')
   const layers = { inherited: context.scope.options, given: options }
-  const plan = await planScript({ agent, inputs: [''], options: layers, drift, at }, planner, context)
+  const plan = await planLeaf({ agent, inputs: [''], options: layers, drift, at }, planner, context)
   return { plan, asks: plan.asks, decides: ['what it gives', ...plan.decides], tokens: null }
 }
 

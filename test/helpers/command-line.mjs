@@ -1,6 +1,7 @@
 // A program for tests of command agents: what it does is said by its first argument.
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 const [what, ...args] = process.argv.slice(2)
 const filler = `${'x'.repeat(1023)}\n`
@@ -21,6 +22,17 @@ const actions = {
     const input = await read()
     const { env } = process
     process.stdout.write(`${JSON.stringify({ args, input, cwd: process.cwd(), env })}\n`)
+  },
+  async said() {
+    process.stdout.write(`${(await read()).toUpperCase()}\n`)
+  },
+  // two of them, each of which ends when both are there
+  async meet([folder]) {
+    const own = await read()
+    writeFileSync(join(folder, own), '')
+    const other = () => readdirSync(folder).find((name) => name !== own)
+    while (other() === undefined) await new Promise((resolve) => setTimeout(resolve, 20))
+    process.stdout.write(`${own} met ${other()}\n`)
   },
   // a recorded stream, and an exit code
   stream([file, code = '0']) {

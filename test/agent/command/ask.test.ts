@@ -21,12 +21,9 @@ async function given(
   options: Parameters<typeof commandWorld>[0] = {},
 ): Promise<Given & { readonly folder: string }> {
   const { ask, folder } = commandWorld(options)
-  const { text } = await ask({ agent: commandAgent(['given', ...(line.args ?? [])], withoutArgs(line)), prompt })
+  const { args = [], ...others } = line
+  const { text } = await ask({ agent: commandAgent(['given', ...args], others), prompt })
   return { ...(JSON.parse(text) as Given), folder }
-}
-
-function withoutArgs({ args: _, ...line }: Partial<CommandLine>): Partial<CommandLine> {
-  return line
 }
 
 async function failure(args: readonly string[], line: Partial<CommandLine> = {}): Promise<unknown> {
@@ -80,7 +77,8 @@ describe('the environment of a program', () => {
 
   it('has the keys of its provider where it is a known one', async () => {
     const { ask } = commandWorld({ env })
-    const shown = 'process.stdout.write(JSON.stringify({type:"result",subtype:"success",result:process.env.ANTHROPIC_API_KEY}))'
+    const shown =
+      'process.stdout.write(JSON.stringify({type:"result",subtype:"success",result:process.env.ANTHROPIC_API_KEY}))'
     const agent = commandAgent([], { preset: 'claude', command: program(shown), args: [] })
     expect((await ask({ agent })).text).toBe('for claude')
   })
@@ -200,7 +198,9 @@ describe('what a program may do', () => {
     ['reading in a dry run', { mode: 'workspace-write', dry: 'changes' }, {}, 'read-only'],
   ] as const)('is %s', async (_, { mode, ...scope }: Scope, line, expected) => {
     const { ask } = commandWorld({ ...(mode === undefined ? {} : { mode }), scope })
-    const file = program('console.log(JSON.stringify({type:"item.completed",item:{type:"agent_message",text:process.argv[6]}}))')
+    const file = program(
+      'console.log(JSON.stringify({type:"item.completed",item:{type:"agent_message",text:process.argv[6]}}))',
+    )
     const agent = commandAgent([], { preset: 'codex', command: file, args: [], ...line })
     expect((await ask({ agent })).text).toBe(expected)
   })

@@ -13,14 +13,31 @@ function argsOf(preset: CommandPreset, options: Partial<Parameters<typeof comman
 describe('what a known command line is started with', () => {
   it('is its print mode with events, and the prompt as the last argument', () => {
     expect(argsOf('claude')).toEqual([
-      ...['-p', '--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
-      ...['--permission-mode', 'acceptEdits', '--', 'Look.'],
+      '-p',
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--include-partial-messages',
+      '--permission-mode',
+      'acceptEdits',
+      '--',
+      'Look.',
     ])
     expect(argsOf('codex')).toEqual([
-      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'workspace-write', '--', 'Look.'],
+      'exec',
+      '--json',
+      '--skip-git-repo-check',
+      '--sandbox',
+      'workspace-write',
+      '--',
+      'Look.',
     ])
     expect(argsOf('gemini')).toEqual([
-      ...['--output-format', 'stream-json', '--approval-mode', 'auto_edit', '--prompt=Look.'],
+      '--output-format',
+      'stream-json',
+      '--approval-mode',
+      'auto_edit',
+      '--prompt=Look.',
     ])
     expect(argsOf('opencode')).toEqual(['run', '--format', 'json', '--agent', 'build', '--', 'Look.'])
   })
@@ -53,7 +70,14 @@ describe('what a known command line is started with', () => {
     const agent = commandAgent([], { preset: 'codex', command: 'codex', args: ['--profile', 'fast'] })
     const { args, input } = commandStart({ agent, prompt: 'x'.repeat(2000), mode: 'read-only', ...asked })
     expect(args).toEqual([
-      ...['exec', '--json', '--skip-git-repo-check', '--sandbox', 'read-only', '--profile', 'fast', '-'],
+      'exec',
+      '--json',
+      '--skip-git-repo-check',
+      '--sandbox',
+      'read-only',
+      '--profile',
+      'fast',
+      '-',
     ])
     expect(input).toHaveLength(2000)
   })
@@ -75,12 +99,19 @@ describe('a stream that was recorded from', () => {
     expect(answer.calls).toHaveLength(1)
     const told = context.sent.filter(({ type }) => type.startsWith('item.') || type.startsWith('tool.'))
     expect(told.filter(({ type }) => type !== 'item.delta').map(({ type }) => type)).toEqual([
-      ...['item.started', 'item.completed', 'tool.started', 'tool.completed', 'item.started', 'item.completed'],
+      'item.started',
+      'item.completed',
+      'tool.started',
+      'tool.completed',
+      'item.started',
+      'item.completed',
     ])
     expect(told.flatMap((event) => (event.type === 'item.delta' ? [event.text] : [])).join('')).toBe(
       'I look at the folder.The folder holds notes.txt.',
     )
-    expect(context.sent).toContainEqual(expect.objectContaining({ type: 'usage', model, cost_usd: answer.spent.costUsd }))
+    expect(context.sent).toContainEqual(
+      expect.objectContaining({ type: 'usage', model, cost_usd: answer.spent.costUsd }),
+    )
   })
 
   it('codex that takes up a session counts only what is new', async () => {

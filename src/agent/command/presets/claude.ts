@@ -15,7 +15,11 @@ const modeFlags: { readonly [mode in SandboxMode]: readonly string[] } = {
 
 export const claude: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
-    ...['-p', '--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
+    '-p',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--include-partial-messages',
     ...modeFlags[mode],
     ...(model === undefined ? [] : ['--model', model]),
     ...(session === undefined ? [] : ['--resume', session]),
@@ -98,7 +102,7 @@ function endOf(event: JsonObject): readonly Said[] {
   const text = typeof result === 'string' ? result : ''
   if (isError === true || subtype !== 'success') {
     const errors = listIn(event, 'errors').filter((one) => typeof one === 'string')
-    const why = text || errors.join('; ') || String(subtype).replaceAll('_', ' ')
+    const why = text || errors.join('; ') || textIn(event, 'subtype').replaceAll('_', ' ')
     return [used, { type: 'failed', message: why }]
   }
   return [used, { type: 'answer', text }]

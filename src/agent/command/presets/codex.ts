@@ -6,7 +6,11 @@ import type { Preset } from './preset.ts'
 export const codex: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
     // what it may change is said by its sandbox, whether there is a repository or not
-    ...['exec', '--json', '--skip-git-repo-check', '--sandbox', mode],
+    'exec',
+    '--json',
+    '--skip-git-repo-check',
+    '--sandbox',
+    mode,
     ...(model === undefined ? [] : ['--model', model]),
     ...args,
     ...(session === undefined ? [] : ['resume', session]),

@@ -13,7 +13,10 @@ const approvalModes: { readonly [mode in SandboxMode]: string } = {
 /** Gemini CLI without its screen: it begins so where it has a prompt, or something to read. */
 export const gemini: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
-    ...['--output-format', 'stream-json', '--approval-mode', approvalModes[mode]],
+    '--output-format',
+    'stream-json',
+    '--approval-mode',
+    approvalModes[mode],
     ...(model === undefined ? [] : ['--model', model]),
     ...(session === undefined ? [] : ['--resume', session]),
     ...args,
@@ -72,7 +75,7 @@ function toolEnd(event: JsonObject): Said {
 function endOf(event: JsonObject): readonly Said[] {
   const used: Said = { type: 'usage', usage: usageOf(event['stats']) }
   if (event['status'] === 'success') return [used]
-  return [used, { type: 'failed', message: textIn(event, 'error', 'message') || String(event['status']) }]
+  return [used, { type: 'failed', message: textIn(event, 'error', 'message') || textIn(event, 'status') }]
 }
 
 /** `input_tokens` are with those that were cached. It does not say how often it asked: once, and once after each tool at most. */

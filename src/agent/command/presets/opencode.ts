@@ -17,7 +17,10 @@ const keys =
 /** `opencode run`. What it would ask a person is refused. */
 export const opencode: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
-    ...['run', '--format', 'json', ...agentFlags[mode]],
+    'run',
+    '--format',
+    'json',
+    ...agentFlags[mode],
     ...(model === undefined ? [] : ['--model', model]),
     ...(session === undefined ? [] : ['--session', session]),
     ...args,
