@@ -3,12 +3,13 @@
 // expect, or does not fail that it expects. Texts narrow it to scenarios whose names hold one of them; --write puts the table into
 // docs/mcp-conformance.md. Needs a built dist/; installs the suite, and a Node that it runs on, into a folder of its own.
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { parse } from 'yaml'
+import { startScriptedModel } from '../test/fixtures/mcp/scripted-model.mjs'
 
 const suite = '@modelcontextprotocol/conformance'
 const suiteVersion = '0.2.0-alpha.12'
@@ -156,25 +157,36 @@ function writeTable(table) {
 }
 
 /**
- * Serves fixtures as `baton mcp serve` would, behind a proxy that knows the secret: the suite cannot send one.
+ * `baton mcp serve` over fixtures, behind a proxy that knows the secret: the suite cannot send one. What asks a person is a tool that has to be
+ * approved, which a scripted model calls, and an MCP server.
  */
 async function serve() {
-  const load = (file) => import(pathToFileURL(join(root, 'dist/serve/mcp', file)).href)
-  const [{ readOffered }, { serveWeb }, { listen, newSecret }] = await Promise.all(
-    ['offered.js', 'protocol.js', 'listen.js'].map(load),
-  )
   const cwd = join(folder, 'workspace')
   const home = join(folder, 'home')
   cpSync(join(fixtures, 'conformance'), cwd, { recursive: true })
+  const asking = { command: process.execPath, args: [join(fixtures, 'stdio.mjs')] }
+  mkdirSync(join(home, 'config'), { recursive: true })
+  writeFileSync(join(home, 'config/config.toml'), '[permission]\ntodo = "ask"\n')
+  // an id of a question begins with the name of its server, and the suite looks for one
+  writeFileSync(join(home, 'config/mcp.json'), JSON.stringify({ mcpServers: { user_name: asking } }))
   const files = readdirSync(cwd).filter((file) => /\.(lua|md)$/.test(file))
-  const place = { cwd, home, env: { ...process.env, BATON_HOME: home, BATON_LOCAL_SERVERS: 'off' } }
-  const offered = await readOffered(files, { ...place, shared: {} })
-  const secret = newSecret()
-  const listening = await listen(serveWeb(offered), { port: 0, secret })
+  const model = await startScriptedModel()
+  const secret = randomBytes(32).toString('base64url')
+  const env = { ...process.env, BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', BATON_MCP_SECRET: secret }
+  const serving = spawn(
+    process.execPath,
+    [join(root, 'dist/bin/baton.js'), 'mcp', 'serve', ...files, '--port', '0', '--quiet'],
+    { cwd, env: { ...env, BATON_GATEWAY_URL: model.url }, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const ended = new Promise((resolve) => serving.once('exit', resolve))
+  const url = await new Promise((resolve, reject) => {
+    serving.stdout.setEncoding('utf8').once('data', (text) => resolve(text.trim()))
+    void ended.then((code) => reject(new Error(`baton mcp serve has ended with exit code ${code}`)))
+  })
   const proxy = createServer((incoming, response) => {
     const { method, headers } = incoming
     const options = { method, headers: { ...headers, authorization: `Bearer ${secret}` } }
-    const onward = request(listening.url, options, (answer) => {
+    const onward = request(url, options, (answer) => {
       response.writeHead(answer.statusCode, answer.headers)
       answer.pipe(response)
     })
@@ -188,7 +200,9 @@ async function serve() {
     async close() {
       proxy.closeAllConnections()
       proxy.close()
-      await listening.close()
+      serving.kill('SIGTERM')
+      await ended
+      model.close()
     },
   }
 }
