@@ -52,10 +52,15 @@ const layers = [
   ],
 ]
 
-/** The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built. */
+/**
+ * The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built, and the small
+ * WebAssembly modules that it assembles.
+ */
 const builtFile = (path) => import(pathToFileURL(join(out, path)).href)
 const { createWasmRuntime } = await builtFile('script/lua54/engine.js')
 const { hostModules } = await builtFile('script/host/index.js')
+const { accounting, bridgeModule } = await builtFile('script/lua54/bridge-code.js')
+const { layout, sha256Module } = await builtFile('base/sha256-code.js')
 const wasm = require.resolve('wasmoon/dist/glue.wasm')
 const backend = createWasmRuntime(new WebAssembly.Module(readFileSync(wasm)))
 const base64 = (bytes) => Buffer.from(bytes).toString('base64')
@@ -68,7 +73,18 @@ const compiledCode = {
     onLoad({ filter: /[\\/]lua54[\\/]compiled-code\.ts$/ }, () => ({
       contents: `export const preludeCode = '${base64(backend.prelude)}'\nexport const moduleCode = ${JSON.stringify(moduleCode)}`,
     }))
+    onLoad({ filter: /[\\/]lua54[\\/]bridge-code\.ts$/ }, () => assembled({ accounting }, { bridgeModule }))
+    onLoad({ filter: /[\\/]base[\\/]sha256-code\.ts$/ }, () => assembled({ layout }, { sha256Module }))
   },
+}
+
+/** A file with constants and functions that assemble WebAssembly, with the bytes instead. */
+function assembled(constants, modules) {
+  const values = Object.entries(constants).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`)
+  const functions = Object.entries(modules).map(
+    ([name, assemble]) => `export const ${name} = () => Buffer.from('${base64(assemble())}', 'base64')`,
+  )
+  return { contents: [...values, ...functions].join('\n') }
 }
 
 /** What the first file shares with others is in it once more, so that to tell the version takes no other file. */

@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 /**
  * The time in which this thread was busy, shared equally by all who work in it at that moment: what each of them is charged
  * with for a wait that is none for something outside. A wait for a process, a server or a person is not busy time.
@@ -16,28 +14,29 @@ export interface BusyTime {
 export function createBusyTime(busyMs: () => number = busyMsOfLoop): BusyTime {
   let working = 0
   let share = 0
-  let seen = busyMs()
+  /** Undefined until somebody asks: what was before makes no difference. */
+  let seen: number | undefined
 
   function advance(): number {
     const now = busyMs()
-    share += (now - seen) / Math.max(1, working)
+    share += (now - (seen ?? now)) / Math.max(1, working)
     seen = now
     return share
   }
   return {
     join() {
-      advance()
+      if (seen !== undefined) advance()
       working += 1
     },
     leave() {
-      advance()
+      if (seen !== undefined) advance()
       working -= 1
     },
     shareMs: advance,
   }
 }
 
-/** The event loop knows how long it had nothing to do. */
+/** The event loop knows how long it had nothing to do. Loaded when it is first asked: most scripts wait for nothing. */
 function busyMsOfLoop(): number {
-  return performance.eventLoopUtilization().active
+  return process.getBuiltinModule('node:perf_hooks').performance.eventLoopUtilization().active
 }

@@ -1,9 +1,8 @@
 import type { Hash } from 'node:crypto'
 import { blake3 as blake3Digest } from '@noble/hashes/blake3.js'
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256 as sha256Digest } from '@noble/hashes/sha2.js'
 import { canonicalJson, type Json } from './json.ts'
 import { isLongJson, jsonChunks } from './json-pieces.ts'
+import { createSha256, type Sha256 } from './sha256.ts'
 
 /** Node's own hash, which is loaded when it is first used: that takes a short run longer than all that it hashes. */
 export function createHash(algorithm: 'sha1' | 'sha256' | 'sha512'): Hash {
@@ -13,12 +12,18 @@ export function createHash(algorithm: 'sha1' | 'sha256' | 'sha512'): Hash {
 /** Bytes and characters that are hashed without Node's own hash, which is faster from then on. */
 let left = 16 * 1024
 
+/** A hash of our own as long as it is the faster one. */
+function shortHash(): Sha256 | undefined {
+  return left < 0 ? undefined : createSha256()
+}
+
 /** SHA-256 as 64 hex digits, of text (as UTF-8) or bytes. */
 export function sha256(content: string | Uint8Array): string {
   left -= content.length
-  if (left < 0) return process.getBuiltinModule('node:crypto').hash('sha256', content)
-  const digest = sha256Digest(typeof content === 'string' ? Buffer.from(content) : content)
-  return Buffer.from(digest).toString('hex')
+  const hash = shortHash()
+  if (hash === undefined) return process.getBuiltinModule('node:crypto').hash('sha256', content)
+  hash.update(bytesOf(content))
+  return hash.digest().toString('hex')
 }
 
 /** A signature (HMAC with SHA-256) of what it is given piece by piece. */
@@ -28,20 +33,34 @@ export interface Signer {
   readonly digest: () => string
 }
 
-/** As `sha256`, Node's own is taken once much was signed. */
+/** The block of SHA-256, which keys are filled up to. */
+const blockBytes = 64
+
+/** As `sha256`, Node's own is taken once much was signed. The key has 64 bytes at most. */
 export function createSigner(key: Uint8Array): Signer {
-  if (left < 0) {
+  const [inner, outer] = [shortHash(), shortHash()]
+  if (inner === undefined || outer === undefined) {
     const own = process.getBuiltinModule('node:crypto').createHmac('sha256', key)
     return { update: (bytes) => void own.update(bytes), digest: () => own.digest('hex') }
   }
-  const signer = hmac.create(sha256Digest, key)
+  const padded = (mask: number): Uint8Array =>
+    Uint8Array.from({ length: blockBytes }, (_, index) => (key[index] ?? 0) ^ mask)
+  inner.update(padded(0x36))
+  outer.update(padded(0x5c))
   return {
     update(bytes) {
       left -= bytes.length
-      signer.update(typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
+      inner.update(bytesOf(bytes))
     },
-    digest: () => Buffer.from(signer.digest()).toString('hex'),
+    digest() {
+      outer.update(inner.digest())
+      return outer.digest().toString('hex')
+    },
   }
+}
+
+function bytesOf(content: string | Uint8Array): Uint8Array {
+  return typeof content === 'string' ? Buffer.from(content) : content
 }
 
 /** Characters of texts from which on a value is hashed in pieces. */

@@ -257,7 +257,7 @@ function stoppingLimit(ms: number, signal: AbortSignal) {
   })
   return {
     without,
-    end(): void {
+    end: () => {
       end()
       signal.removeEventListener('abort', onAbort)
     },

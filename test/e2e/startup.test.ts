@@ -77,7 +77,7 @@ describe('start-up', () => {
     const builtins = noted('builtin', ['run', 'a.aip'], folder)
     expect(builtins).toContain('fs')
     const found = builtins.filter((name) =>
-      ['crypto', 'dns', 'fs/promises', 'http', 'https', 'tls', 'worker_threads'].includes(name),
+      ['crypto', 'dns', 'fs/promises', 'http', 'https', 'perf_hooks', 'tls', 'worker_threads'].includes(name),
     )
     expect(found).toEqual([])
   })

@@ -6,10 +6,11 @@ import type { LuaEngine } from '../engine.ts'
 import type { Backend, Runtime } from '../lua/core.ts'
 import { createRuntime, createState } from '../lua/state.ts'
 import { createApi } from './api.ts'
-import { accounting } from './bridge.ts'
+import { accounting } from './bridge-code.ts'
 import { moduleCode, preludeCode } from './compiled-code.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
-import { type CompiledModule, webAssembly } from './webassembly.ts'
+import type { CompiledModule } from '../../base/wasm-host.ts'
+import { webAssembly } from './webassembly.ts'
 
 export interface Lua54Options {
   /** Absolute path of Lua's wasm file. Without it the one in the installed package `wasmoon` is used. */

@@ -2,7 +2,8 @@ import { registry } from '../lua/api.ts'
 import type { Health } from '../lua/core.ts'
 import type { LuaCallbacks } from '../lua/state.ts'
 import { type Bridge, type BridgeCalls, createBridge } from './bridge.ts'
-import { type CompiledModule, type LuaExports, type Pointer, type WasmMemory, webAssembly } from './webassembly.ts'
+import type { CompiledModule, WasmMemory } from '../../base/wasm-host.ts'
+import { type LuaExports, type Pointer, webAssembly } from './webassembly.ts'
 
 /** Thrown through WebAssembly frames in place of C's `longjmp`. Every catch must rethrow it. */
 export const longJump: unique symbol = Symbol('longjmp')

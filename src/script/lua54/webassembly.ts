@@ -1,4 +1,5 @@
 import { BatonError } from '../../base/error.ts'
+import { type WasmMemory, type WebAssemblyHost, wasmHost } from '../../base/wasm-host.ts'
 import type { CommonApi, Thread } from '../lua/api.ts'
 
 /** An address in the memory of the WebAssembly instance. */
@@ -45,26 +46,6 @@ export interface LuaExports extends CommonApi {
   luaL_traceback(target: Thread, thread: Thread, message: Pointer, level: number): void
 }
 
-/** What this engine uses of WebAssembly; Node's type definitions do not describe it. */
-interface WebAssemblyHost {
-  readonly Module: {
-    new (bytes: Uint8Array): CompiledModule
-    imports(module: CompiledModule): readonly { readonly module: string; readonly name: string }[]
-  }
-  readonly Instance: new (module: CompiledModule, imports: object) => { readonly exports: unknown }
-}
-
-declare const compiled: unique symbol
-
-export interface CompiledModule {
-  readonly [compiled]: true
-}
-
-export interface WasmMemory {
-  readonly buffer: ArrayBuffer
-  grow(pages: number): number
-}
-
 interface WasmTable {
   get(index: number): (first: number, second: number) => void
   set(index: number, target: unknown): void
@@ -74,8 +55,8 @@ interface WasmTable {
 
 /** The WebAssembly of this process. Throws `NOT_AVAILABLE` where there is none (for example `node --jitless`). */
 export function webAssembly(): WebAssemblyHost {
-  const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WebAssemblyHost }
-  if (WebAssembly !== undefined) return WebAssembly
+  const found = wasmHost()
+  if (found !== undefined) return found
   throw new BatonError('NOT_AVAILABLE', 'the Lua 5.4 engine needs WebAssembly, which this Node.js runs without', {
     hint: 'start Node.js without --jitless',
   })

@@ -1,0 +1,25 @@
+/** What is used of WebAssembly; Node's type definitions do not describe it. */
+export interface WebAssemblyHost {
+  readonly Module: {
+    new (bytes: Uint8Array): CompiledModule
+    imports(module: CompiledModule): readonly { readonly module: string; readonly name: string }[]
+  }
+  readonly Instance: new (module: CompiledModule, imports: object) => { readonly exports: unknown }
+  readonly Memory: new (size: { readonly initial: number }) => WasmMemory
+}
+
+declare const compiled: unique symbol
+
+export interface CompiledModule {
+  readonly [compiled]: true
+}
+
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer
+  grow(pages: number): number
+}
+
+/** The WebAssembly of this process; undefined where there is none (for example `node --jitless`). */
+export function wasmHost(): WebAssemblyHost | undefined {
+  return (globalThis as unknown as { readonly WebAssembly?: WebAssemblyHost }).WebAssembly
+}
