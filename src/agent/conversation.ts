@@ -57,6 +57,7 @@ export async function openConversation(
     id: placeText(at),
     status: () => status,
     prompts: respond.prompts,
+    messages: respond.messages,
     wasAnswered: respond.wasAnswered,
     async send(messages, choice = {}) {
       if (status.kind === 'closed') throw new BatonError('AGENT_FAILED', `agent ${agent.name} is closed`)
@@ -78,7 +79,8 @@ export async function openConversation(
     async close() {
       await tail
       if (status.kind === 'closed') return
-      for (const tool of agent.tools ?? []) await tool.close?.(opener)
+      const failure = status.kind === 'failed' ? status.error : undefined
+      for (const tool of agent.tools ?? []) await tool.close?.(opener, failure)
       if (status.kind === 'completed') {
         emit(opener, { type: 'agent.completed', name: agent.name, stop_reason: status.result.end })
       }
@@ -95,6 +97,7 @@ interface Responder {
   readonly decide: (tell: (executor: PromptExecutor) => Promise<void> | undefined) => void
   /** With those that it was opened with, oldest first. */
   readonly prompts: () => readonly Prompt[]
+  readonly messages: () => readonly Message[]
 }
 
 interface Answering {
@@ -126,6 +129,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       }
     },
     prompts: () => before.map((prompt) => prompt()),
+    messages: () => turns.log.all(),
     async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
       const { maxRounds } = agent

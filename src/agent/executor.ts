@@ -16,6 +16,7 @@ import type {
 } from '../event/agent.ts'
 import { emit, narrow, type RunContext } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
+import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
 import { parseAip } from '../prompt/aip.ts'
 import { createModuleReader } from '../script/module-reader.ts'
 import { runAip } from './aip-agent.ts'
@@ -74,7 +75,15 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
     }
   }
 
-  return { run, open }
+  async function converse(request: FileConversation, context: RunContext): Promise<FileAnswer | undefined> {
+    const { agent } = request
+    if (parts.converseWithFile === undefined) return undefined
+    context.services.sources.execute(agent.file, { at: context.scope.at, text: agent.text })
+    const held = await holdToPack(agent, parts, context)
+    return parts.converseWithFile(request, descend(agent, null, held))
+  }
+
+  return { run, open, converse }
 }
 
 async function runFile(

@@ -4,6 +4,7 @@ import type { PromptAgent, PromptRequest, PromptResult } from '../event/agent.ts
 import type { RunContext } from '../event/context.ts'
 import type { McpServers } from '../event/mcp.ts'
 import type { OwningPack } from '../pack/granted.ts'
+import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
 import type { PackInRoot } from '../pack/pack-status.ts'
 import type { NamedFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
@@ -76,6 +77,8 @@ export interface AgentParts {
   readonly openedChanges?: readonly string[]
   /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
   readonly runPromptFile: (request: PromptRequest<PromptAgent>, context: RunContext) => Promise<PromptResult>
+  /** Asks the model of a prompt file with the messages of a caller; made by run/. Left out: prompt files are only run. */
+  readonly converseWithFile?: (request: FileConversation, context: RunContext) => Promise<FileAnswer | undefined>
 }
 
 /** What script agents need besides: made once for each run. */

@@ -1,5 +1,5 @@
 import { BatonError } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { ModelAgent, ModelResult, Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
@@ -10,6 +10,7 @@ import type { ToolName } from '../tool/toolbox/names.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
+import type { TaskTools } from './subagents/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { otherToolsIn, refuseUnknownTools } from './tool-names.ts'
 
@@ -43,7 +44,7 @@ export function refuseLimit(result: ModelResult, name: string): ModelResult {
   }
 }
 
-export interface GivenTools {
+export interface GivenTools extends Pick<ModelAgent, 'inbox'> {
   readonly tools: readonly Tool[]
   readonly box: Toolbox
 }
@@ -65,14 +66,29 @@ export async function giveTools(
 ): Promise<GivenTools> {
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
+  const agents = await agentTools(names, box, context)
   const tools = [
     ...(await openTools(names, box)),
+    ...(agents?.tools ?? []),
     ...pluginTools(named, box, context),
     ...(await serverTools(named, box, context)),
   ]
-  if (!names.includes('interpreter_run')) return { tools, box }
+  const given = { box, ...defined({ inbox: agents?.inbox }) }
+  if (!names.includes('interpreter_run')) return { tools, ...given }
   const { interpreterTool } = await import('./modes/code/interpreter.ts')
-  return { tools: [...tools, interpreterTool(tools, box, context)], box }
+  return { tools: [...tools, interpreterTool(tools, box, context)], ...given }
+}
+
+/** The tools by which a model gives work to agents, where there is one that it may use. */
+async function agentTools(
+  names: readonly ToolName[],
+  box: Toolbox,
+  context: RunContext,
+): Promise<TaskTools | undefined> {
+  if (!names.includes('task')) return undefined
+  const { taskTools, usableAgents } = await import('./subagents/tools.ts')
+  const offered = usableAgents(context)
+  return offered.length === 0 ? undefined : taskTools(names, offered, { box, context })
 }
 
 /** Runs without servers load nothing for them. */
@@ -87,12 +103,13 @@ export async function equip(
   { tools: named, mode }: JsonObject,
   name: string,
   context: RunContext,
-): Promise<Pick<ModelAgent, 'tools' | 'mode'>> {
+): Promise<Pick<ModelAgent, 'tools' | 'inbox' | 'mode'>> {
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
   refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(context))
   tellKeptTools(given, name, context)
   const { folders, openedChanges: allow = [] } = context.scope
   const options = { named: given, baseDir: folders.workspace, limits: { allow } }
-  const { tools } = await giveTools(chosenTools(given, context), options, context)
-  return { ...(tools.length === 0 ? {} : { tools }), ...(typeof mode === 'string' ? { mode } : {}) }
+  const { tools, inbox } = await giveTools(chosenTools(given, context), options, context)
+  const equipped = { ...(tools.length === 0 ? {} : { tools }), ...defined({ inbox }) }
+  return { ...equipped, ...(typeof mode === 'string' ? { mode } : {}) }
 }

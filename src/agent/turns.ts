@@ -1,9 +1,9 @@
 import { defined } from '../base/json.ts'
 import type { ModelAgent, ModelEnd, Tool, ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
-import { type Message, type TakenFiles, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
+import { type Message, type TakenFiles, textMessage, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
-import { callPlace, type Place, placeText } from '../event/place.ts'
+import { callPlace, part, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { createMessageLog, type MessageLog } from './message-log.ts'
@@ -55,7 +55,12 @@ export interface Turns {
   readonly tools: readonly Tool[]
   /** What the whole answer must be. */
   readonly output?: NonNullable<ModelAgent['output']>
-  /** @throws BatonError of the model call */
+  /**
+   * Waits until there is a message that was sent to the conversation, which the next request tells the model; false: there is none, and
+   * none will come. @throws a suspension when whoever could send one waits for a person
+   */
+  readonly hasMail: (signal: AbortSignal) => Promise<boolean>
+  /** First adds the messages that were sent to the conversation. @throws BatonError of the model call */
   readonly ask: (options: TurnOptions) => Promise<Turn>
   /** Runs the calls of the last turn. @throws what ends the run */
   readonly runTools: (
@@ -71,7 +76,7 @@ export interface Turns {
 }
 
 export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: TurnPlaces): Turns {
-  const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false } = agent
+  const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
   const offered = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
@@ -83,6 +88,17 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   /** Calls of the last turn that have run. */
   let ran = 0
   const running: RunningCalls = new Map()
+  const conversation = { messages: log.all, ...(model === '' ? {} : { model }) }
+
+  /** Which messages a request tells of is recorded: those that were not told are told by a later one, in whatever process. */
+  async function takeMail(place: Place): Promise<void> {
+    if (inbox?.isOpen() !== true) return
+    const asked = { name: 'inbox', args: null }
+    const { effects } = opener.services
+    const told = await effects.observeAsync([...place, part('inbox')], asked, async () => [...inbox.waiting()])
+    inbox.know(told.map(({ id }) => id))
+    if (told.length > 0) log.add([textMessage('user', told.map(({ text }) => text).join('\n\n'))])
+  }
 
   /** Of the next turn. */
   function wasAnswered(): boolean {
@@ -98,6 +114,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     place: () => below(context, { kind: 'turn', index: turns }).scope.at,
     tools,
     ...(output === undefined ? {} : { output }),
+    hasMail: async (signal) => inbox !== undefined && inbox.next(signal),
     async ask({
       tools: offers = true,
       output: isFinal = true,
@@ -113,6 +130,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const id = idOf(index)
       const item = { id, type: 'agent_message' } as const
       const offersTools = offers && tools.length > 0
+      await takeMail(place.scope.at)
       emit(opener, { type: 'item.started', item })
       const answered = await askModels(
         {
@@ -147,7 +165,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
         const index = first + sibling
         const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
-        const at = withServices(place, { signal: inner })
+        const at = withServices(place, { signal: inner, conversation })
         const { name, input } = call
         const id = `${idOf(turns - 1)}/${index}`
         return { call, result: await callTool({ id, name, input }, { tools, opener, context: at, timeline, running }) }
@@ -157,7 +175,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const index = ran
       ran += 1
       const at = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
-      return { context: at, id: `${idOf(turns - 1)}/${index}` }
+      return { context: withServices(at, { conversation }), id: `${idOf(turns - 1)}/${index}` }
     },
     running,
     decide(callId, decision) {

@@ -1,10 +1,12 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
+import type { Inbox } from './inbox.ts'
 import type { McpProgress } from './mcp.ts'
 import type { FilePart, Message } from './message.ts'
 import type { Spent } from './meter.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
 import type { SandboxMode } from './sandbox-rights.ts'
+import type { FileAnswer, FileConversation } from './sub-agents.ts'
 
 /** The pack an agent was named through: what its scripts see as `CTX.PACK_…`. */
 export interface AgentPack {
@@ -167,6 +169,8 @@ export interface ModelAgent {
   readonly history?: readonly Prompt[]
   /** An empty answer is an answer when there is no further model to ask: the caller looks at it. */
   readonly acceptsEmpty?: true
+  /** What comes to it while it goes on: one that calls no tool waits for it. Left out: nothing comes. */
+  readonly inbox?: Inbox
 }
 
 /** Something a model may call. What goes wrong in it is a value for the model; only what stops the run is thrown. */
@@ -184,8 +188,8 @@ export interface Tool {
    * it is, by tools that know it.
    */
   run(input: string, context: RunContext, onProgress?: OnToolProgress): Promise<ToolResult>
-  /** Ends what it keeps for its conversation, which has ended. */
-  close?(context: RunContext): Promise<void>
+  /** Ends what it keeps for its conversation, which has ended. `failure`: what its last answer failed with, if it did. */
+  close?(context: RunContext, failure?: unknown): Promise<void>
 }
 
 export type OnToolProgress = (progress: McpProgress) => void
@@ -336,6 +340,8 @@ export interface AgentSession {
   wasAnswered(): boolean
   /** The messages as prompts with what came of them, oldest first; with those it was opened with. */
   prompts(): readonly Prompt[]
+  /** All messages so far. */
+  messages(): readonly Message[]
   /** Allows, or not, a call that waits for a person, by the id of its events; of other ids nothing happens. */
   approve(toolCallId: string): void
   reject(toolCallId: string, reason?: string): void
@@ -356,4 +362,9 @@ export interface AgentExecutor {
   run(request: ScriptRequest | PromptRequest, context: RunContext): Promise<ScriptResult | PromptResult>
   /** Opens a conversation, which its opener closes. */
   open(agent: ModelAgent, context: RunContext): Promise<AgentSession>
+  /**
+   * Asks the model of a prompt file with the messages of the caller. Undefined: the file has more to do than to ask its model (agents of
+   * its own, files, iterations), so that it is run as an agent. @throws BatonError when it fails
+   */
+  converse(request: FileConversation, context: RunContext): Promise<FileAnswer | undefined>
 }

@@ -3,7 +3,7 @@ import type { ReadLog } from '../base/reads.ts'
 import type { AgentDefinition, AgentExecutor } from './agent.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
-import type { TakenFiles } from './message.ts'
+import type { Message, TakenFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
 import type { Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
@@ -22,6 +22,7 @@ import type { PluginFunction, PluginTool } from './plugin-tool.ts'
 import type { Overlay } from './overlay.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
+import type { OfferedAgent } from './sub-agents.ts'
 
 /** One agent that is running further up: cycles and the depth limit are found with it. */
 export interface Ancestor {
@@ -128,6 +129,14 @@ export interface KeptTexts {
   readonly find: (hash: string) => string | undefined
 }
 
+/** The conversation whose model calls a tool, as that sees it. */
+export interface CallingConversation {
+  /** All messages so far; the last one is the answer that calls. */
+  readonly messages: () => readonly Message[]
+  /** The model that is asked first; left out: the default one. */
+  readonly model?: string
+}
+
 /** What a piece of a run works with. */
 export interface RunServices {
   readonly effects: Effects
@@ -153,6 +162,10 @@ export interface RunServices {
   readonly questions?: OpenQuestions
   /** Asks a person while the time of the agents that this is part of stands still; left out: none is limited. */
   readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
+  /** Agents that models may give work to, by the tool `task`; left out: none. */
+  readonly offeredAgents?: readonly OfferedAgent[]
+  /** Of a tool that is called; left out: no model calls it. */
+  readonly conversation?: CallingConversation
   /** Tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly PluginTool[]
   /** Servers that settings name; left out: none. */

@@ -205,6 +205,11 @@ export interface BoundaryOptions<T> {
   readonly failureIn?: (value: T) => ErrorInfo | undefined
   /** What it is about, for people. */
   readonly label?: string
+  /**
+   * Told in a replay, before the work is done again, what it came to then; undefined: it did not finish. For work that is stopped from
+   * outside, which cannot know of that by what it asks.
+   */
+  readonly onReplay?: (value: T | undefined) => void
 }
 
 /**

@@ -145,10 +145,26 @@ const events = {
   'step.suspended': { id: text, error },
   /** One item of a step has ended; the place is that of the step. */
   'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
-  'agent.started': { name: text, kind: oneOf('aip', 'lua', 'prompt', 'llm', 'command'), input: optional(anything) },
-  'agent.completed': { name: text, stop_reason: text, output: optional(anything) },
-  'agent.failed': { name: text, error },
-  'agent.suspended': { name: text, error },
+  /** `id`, `description`, `background`: of one that a model has given work to, by the tool `task`. */
+  'agent.started': {
+    name: text,
+    kind: oneOf('aip', 'lua', 'prompt', 'llm', 'command'),
+    input: optional(anything),
+    id: optional(text),
+    description: optional(text),
+    background: optional(always(true)),
+  },
+  /** `usage`, `cost_usd`: of an agent with an `id`, what its model calls came to; they are part of all sums around it. */
+  'agent.completed': {
+    name: text,
+    stop_reason: text,
+    output: optional(anything),
+    id: optional(text),
+    usage: optional(usage),
+    cost_usd: optional(amount),
+  },
+  'agent.failed': { name: text, error, id: optional(text), usage: optional(usage), cost_usd: optional(amount) },
+  'agent.suspended': { name: text, error, id: optional(text) },
   'item.started': { item: object(message) },
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },

@@ -25,8 +25,11 @@ export interface Meter {
   readonly add: (at: Place, spent: Spent) => RunTotal
   /** A record has answered a call: it belongs to what is measured around it, and is in the total already. */
   readonly recall: (at: Place, spent: Spent) => void
-  /** Does some work, and says what the calls at and below its place used meanwhile. */
-  readonly measure: <T>(at: Place, work: () => Promise<T>) => Promise<{ readonly value: T; readonly spent: Spent }>
+  /** Does some work, and says what the calls at and below its place used meanwhile. `soFar` says it while the work goes on. */
+  readonly measure: <T>(
+    at: Place,
+    work: (soFar: () => Spent) => Promise<T>,
+  ) => Promise<{ readonly value: T; readonly spent: Spent }>
   readonly total: () => RunTotal
 }
 
@@ -75,7 +78,7 @@ export function createMeter(): Meter {
       const here = measured.get(key) ?? new Set()
       measured.set(key, here.add(measurement))
       try {
-        const value = await work()
+        const value = await work(() => measurement.spent)
         return { value, spent: measurement.spent }
       } finally {
         here.delete(measurement)

@@ -48,6 +48,7 @@ const partNames = [
   'context',
   'fallback',
   'files',
+  'inbox',
   'inputs',
   'knowledge',
   'main',

@@ -232,9 +232,11 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
       return (await endOf(at, match, assumed)) as never
     },
 
-    boundary: (at, work) =>
+    boundary: (at, work, { onReplay } = {}) =>
       first.around(placeText(originOf(at)), async () => {
-        first.check()
+        const { done } = nodeAt(at) ?? {}
+        const record = done === undefined ? undefined : source.at(done)
+        onReplay?.((record?.k === 'done' ? source.value(record.value) : undefined) as never)
         return work()
       }),
 

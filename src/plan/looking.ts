@@ -85,6 +85,7 @@ function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor 
   return {
     // each kind of request has its own kind of result
     run: run as AgentExecutor['run'],
+    converse: async () => undefined,
     async open(agent) {
       return {
         id: 'plan',
@@ -96,6 +97,7 @@ function lookingAgents(onAsked: (request: AgentRequest) => void): AgentExecutor 
         answer: async () => noAnswer,
         wasAnswered: () => false,
         prompts: () => [],
+        messages: () => [],
         approve: () => {},
         reject: () => {},
         interrupt: () => {},

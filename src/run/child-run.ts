@@ -20,9 +20,17 @@ import type { TaskOutcome } from './task.ts'
  * without transcript. Each is loaded once per run and content.
  */
 export function createPromptRunner(around: ChildSurroundings): AgentParts['runPromptFile'] {
+  const load = createTargetLoader(around)
+  return async (request, context) => runChildPrompt(request, await load(request.agent, context), context)
+}
+
+/** Loads prompt files that are run as agents, each once per run and content. */
+export function createTargetLoader(
+  around: ChildSurroundings,
+): (agent: PromptAgent, context: RunContext) => Promise<PromptTarget> {
   const loaded = new Map<string, Promise<PromptTarget>>()
 
-  function load(agent: PromptAgent, context: RunContext): Promise<PromptTarget> {
+  return (agent, context) => {
     const key = `${agent.file}\n${agent.defined === undefined ? '' : agent.name}\n${sha256(agent.text)}`
     const known = loaded.get(key)
     if (known !== undefined) return known
@@ -32,8 +40,6 @@ export function createPromptRunner(around: ChildSurroundings): AgentParts['runPr
     target.catch(() => loaded.delete(key))
     return target
   }
-
-  return async (request, context) => runChildPrompt(request, await load(request.agent, context), context)
 }
 
 async function loadChild(agent: PromptAgent, around: ChildSurroundings, context: RunContext): Promise<PromptTarget> {

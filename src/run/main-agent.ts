@@ -203,7 +203,7 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
 /** The built-in main agent as the settings describe it. */
 export function mainAgent(
   { settings, output, usesOwnAliases }: Pick<Question, 'settings' | 'output' | 'usesOwnAliases'>,
-  { tools }: Pick<GivenTools, 'tools'>,
+  { tools, inbox }: Pick<GivenTools, 'tools' | 'inbox'>,
 ): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
@@ -219,7 +219,7 @@ export function mainAgent(
     fallbackModels: usesOwnAliases ? fallbacks.map((name) => resolveAlias(name, aliases)) : fallbacks,
     ...(output === undefined ? {} : { output: { name: 'answer', schema: output.schema } }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...defined({ maxTurns, maxRounds, mode, modeOptions }),
+    ...defined({ maxTurns, maxRounds, mode, modeOptions, inbox }),
   }
 }
 

@@ -159,7 +159,7 @@ function undoContext(id: string, journal: RunJournal, { workspace, env, signal, 
     scope: rootScope({ runId: id, version, folders }),
     services: {
       effects: createEffects({ journal, signal, permission, onSpent: () => undefined }),
-      agents: { run: nobody, open: nobody },
+      agents: { run: nobody, open: nobody, converse: nobody },
       permission,
       permissionOf,
       limitCost: () => undefined,

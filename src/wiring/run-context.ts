@@ -273,6 +273,7 @@ function agentParts(
   const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
   const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
+  let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
   const choose = createModelChooser({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
     prices: settings.prices,
@@ -308,6 +309,12 @@ function agentParts(
         createPromptRunner({ cwd, home, env, builtInDir, reads, flags }),
       )
       return (await promptRunner)(request, context)
+    },
+    async converseWithFile(request, context) {
+      fileConverser ??= import('../run/converse-file.ts').then(({ createFileConverser }) =>
+        createFileConverser({ cwd, home, env, builtInDir, reads, flags }),
+      )
+      return (await fileConverser)(request, context)
     },
     serversOf: servers.of,
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),

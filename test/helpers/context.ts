@@ -29,6 +29,7 @@ const nobody: AgentExecutor = {
   run: ({ agent }: { readonly agent: { readonly name: string } }): Promise<never> =>
     Promise.reject(new Error(`no agent ${agent.name} in this test`)),
   open: ({ name }) => Promise.reject(new Error(`no agent ${name} in this test`)),
+  converse: ({ agent }) => Promise.reject(new Error(`no agent ${agent.name} in this test`)),
 }
 
 /** A context over a journal in memory that keeps its events and records. */

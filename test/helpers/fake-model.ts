@@ -8,8 +8,8 @@ export interface FakeTurn {
   readonly reasoning?: readonly string[]
   /** Names of the tools it calls, without arguments. */
   readonly toolCalls?: readonly string[]
-  /** The arguments of each, as JSON. */
-  readonly toolInput?: string
+  /** The arguments of each, as JSON; a list has those of one after the other. */
+  readonly toolInput?: string | readonly string[]
   /** Zero tokens when left out. */
   readonly usage?: Omit<Usage, 'calls'>
   /** `stop` when left out. */
@@ -43,7 +43,7 @@ export function createFakeProvider(script: FakeScript): FakeProvider {
     for (const text of turn.text) yield* unlessAborted({ type: 'text', block: 1, text }, signal)
     for (const [index, name] of (turn.toolCalls ?? []).entries()) {
       yield* unlessAborted(
-        { type: 'tool_call', block: index + 2, id: `call_${index}`, name, input: turn.toolInput ?? '{}' },
+        { type: 'tool_call', block: index + 2, id: `call_${index}`, name, input: inputOf(turn, index) },
         signal,
       )
     }
@@ -54,6 +54,10 @@ export function createFakeProvider(script: FakeScript): FakeProvider {
   }
 
   return { name: 'fake', requests, stream }
+}
+
+function inputOf({ toolInput = '{}' }: FakeTurn, index: number): string {
+  return typeof toolInput === 'string' ? toolInput : (toolInput[index] ?? '{}')
 }
 
 function* unlessAborted(event: ModelEvent, signal: AbortSignal): Generator<ModelEvent> {

@@ -30,5 +30,6 @@ export function agentsGiving(
     if (request.kind === 'model') throw new Error('no model answers here')
     return resultOf(request)
   }
-  return { run: run as AgentExecutor['run'], open: () => Promise.reject(new Error('no model answers here')) }
+  const refuse = (): Promise<never> => Promise.reject(new Error('no model answers here'))
+  return { run: run as AgentExecutor['run'], open: refuse, converse: refuse }
 }

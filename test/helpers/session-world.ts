@@ -4,7 +4,8 @@ import { createPool } from '../../src/base/concurrency.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { defaultRetryPolicy } from '../../src/base/retry.ts'
 import type { AgentSession, ModelAgent } from '../../src/event/agent.ts'
-import type { RunContext } from '../../src/event/context.ts'
+import type { AgentParts } from '../../src/agent/parts.ts'
+import type { RunContext, RunServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createBus } from '../../src/event/bus.ts'
 import { createMeter } from '../../src/event/meter.ts'
@@ -37,7 +38,7 @@ export interface SessionWorld {
   readonly records: readonly JournalRecord[]
 }
 
-export interface SessionWorldOptions {
+export interface SessionWorldOptions extends Pick<RunServices, 'offeredAgents'>, Pick<AgentParts, 'converseWithFile'> {
   readonly provider: ModelProvider
   readonly at?: string
   /** Absolute; left out: none that is there. */
@@ -63,6 +64,8 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
     hooks = [],
     before,
     onRecord,
+    offeredAgents,
+    converseWithFile,
   } = options
   const records: JournalRecord[] = []
   const epoch = before !== undefined && 'length' in before ? (before.at(-1)?.e ?? 0) + 1 : 1
@@ -93,6 +96,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       throw new Error(`no agent ${name} here`)
     },
     runPromptFile: () => Promise.reject(new Error('no prompt file runs here')),
+    ...defined({ converseWithFile }),
   })
   const sent: RunEvent[] = []
   const bus = createBus({ runId: 'test', now: () => new Date(0) })
@@ -149,6 +153,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
               }),
           },
   })
-  const own: RunContext = { ...context, services: { ...context.services, effects, events: bus.send, meter } }
+  const services = { ...context.services, effects, events: bus.send, meter, ...defined({ offeredAgents }) }
+  const own: RunContext = { ...context, services }
   return { context: own, open: (agent) => agents.open(agent, own), sent, repeated, records }
 }

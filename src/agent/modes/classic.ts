@@ -5,7 +5,10 @@ import type { ExecutionMode, PromptWork } from './mode.ts'
 /** Rounds of one message when nothing says how many (R207). */
 const usualRounds = 25
 
-/** Text and tools: the model is asked, calls tools, is told what they gave, and is asked again until it calls none (R166). */
+/**
+ * Text and tools: the model is asked, calls tools, is told what they gave, and is asked again until it calls none (R166), and nobody works
+ * for it any more.
+ */
 export const classic: ExecutionMode = {
   id: 'classic',
   name: 'Classic (text + tools)',
@@ -18,7 +21,9 @@ async function converse(work: PromptWork, maxRounds: number): Promise<ModelEnd> 
   for (let round = 1; ; round += 1) {
     const { text, calls, end, itemId, isLast } = await work.ask()
     if (calls.length === 0) {
-      if (text !== '') work.timeline.addText(text, { itemId })
+      const goesOn = !isLast && round < maxRounds && (await work.hasMail())
+      if (text !== '') work.timeline.addText(text, { itemId, interim: goesOn })
+      if (goesOn) continue
       return end
     }
     const limit: ModelEnd | undefined = isLast

@@ -74,6 +74,11 @@ export interface PromptWork {
    * @throws BatonError of the call, LIMIT beyond `max_turns`
    */
   readonly ask: (options?: AskOptions) => Promise<Reply>
+  /**
+   * To be asked before a prompt ends whose model has no more to do: waits while somebody who works for it may still send a message, and
+   * says whether there is one. Then the model is asked again, and told. @throws a suspension
+   */
+  readonly hasMail: () => Promise<boolean>
   /** Runs calls at once, bounded, and adds a message with the result of each, in order. */
   readonly runTools: (calls: readonly ToolCallPart[]) => Promise<readonly CalledTool[]>
   /**

@@ -98,6 +98,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
       model = { name: chosen.model, provider: chosen.provider.name }
       return { text: textOf(answer), calls, itemId, isLast, end: endOf(answer.finish) }
     },
+    hasMail: () => turns.hasMail(signal),
     async runTools(calls) {
       try {
         const called = await turns.runTools(calls, { signal, timeline })

@@ -35,7 +35,7 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     ...defined({ output, server }),
     ...(kind.close === undefined
       ? {}
-      : { close: (context: RunContext) => kind.close?.(box, context) ?? Promise.resolve() }),
+      : { close: (context: RunContext, failure) => kind.close?.(box, context, failure) ?? Promise.resolve() }),
     run(text, context, onProgress) {
       const work = (): Promise<ToolResult> => runCall(kind, text, { box, context, ...defined({ onProgress }) })
       return kind.callsOthers === true ? work() : box.plan.inTurn(isAlone(name), work)

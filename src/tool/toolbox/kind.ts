@@ -50,12 +50,14 @@ export interface WorkLog {
   readonly changes: () => readonly FileChange[]
   /** Those that a dry run has not made: one diff of each file. */
   readonly diff: () => string
+  /** The same, by absolute path. */
+  readonly planned: () => readonly PlannedChange[]
   /** Whether a dry run would have changed a file (absolute, links resolved). */
   readonly hasPlanned: (path: string) => boolean
 }
 
 /** A change that a dry run has not made. A type, because only types are JSON. */
-type PlannedChange = {
+export type PlannedChange = {
   /** Absolute, links resolved. */
   readonly path: string
   /** All that this conversation would have changed in the file. */
@@ -102,8 +104,8 @@ export interface ToolKind<Input = JsonObject> {
   /** It changes nothing, so that plan mode allows it; of tools that Baton brings, names.ts says so. */
   readonly reads?: true
   /**
-   * All that it does is to call other tools. So its calls are not recorded whole: a resumed run makes them again, and those of
-   * the others are answered from the record. And they take no turn, which the others wait for.
+   * All that it does is to call other tools, or to let agents work. So its calls are not recorded whole: a resumed run makes them again,
+   * and what is recorded below them answers. And they take no turn, which the others wait for.
    */
   readonly callsOthers?: true
   /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
@@ -115,8 +117,8 @@ export interface ToolKind<Input = JsonObject> {
    * nobody is asked. @throws BatonError the same, as an error
    */
   readonly preview?: (input: Input, call: Omit<ToolCall, 'permit'>) => Promise<string | ToolOutput | undefined>
-  /** The conversation has ended. */
-  readonly close?: (box: Toolbox, context: RunContext) => Promise<void>
+  /** The conversation has ended; `failure`: what its last answer failed with, if it did. */
+  readonly close?: (box: Toolbox, context: RunContext, failure?: unknown) => Promise<void>
   /** @throws BatonError whose message the model is told */
   run(input: Input, call: ToolCall): Promise<ToolOutput>
 }

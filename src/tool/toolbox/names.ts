@@ -11,7 +11,7 @@ interface ToolFacts {
   /** Its calls wait for those before them, and those behind wait for it: what they do depends on what was done. */
   readonly alone?: true
   /** It comes with another tool, and is of no use without it. */
-  readonly with?: 'bash'
+  readonly with?: 'bash' | 'task'
   /** What its calls need when nobody says otherwise. */
   readonly initial: 'allow' | 'ask'
 }
@@ -33,6 +33,9 @@ const toolFacts = {
   interpreter_run: { summary: 'runs a program that calls the other tools', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
   kill: { summary: 'ends a command in the background', with: 'bash', initial: 'allow' },
+  task: { summary: 'gives work to an agent', reads: true, initial: 'allow' },
+  task_output: { summary: 'shows what an agent has come to', reads: true, with: 'task', initial: 'allow' },
+  task_stop: { summary: 'stops an agent in the background', reads: true, with: 'task', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },
   webfetch: { summary: 'fetches a page', reads: true, initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
@@ -47,7 +50,7 @@ export function factsOf(name: ToolName): ToolFacts {
 }
 
 /** Names that other versions know: nobody is told that they are a mistake of spelling. */
-export const laterTools: readonly string[] = ['task', 'spawn_agent', 'send_input', 'wait', 'close_agent']
+export const laterTools: readonly string[] = ['spawn_agent', 'send_input', 'wait', 'close_agent']
 
 /** The tool that this one comes with. */
 export function comesWith(name: string): ToolName | undefined {

@@ -40,6 +40,7 @@ function createWorkLog(): WorkLog {
     },
     changes: () => made,
     diff: () => [...diffs.values()].join(''),
+    planned: () => [...diffs].map(([path, diff]) => ({ path, diff })),
     hasPlanned: (path) => diffs.has(path),
   }
 }

@@ -3,8 +3,8 @@ import { bindTool } from './bind.ts'
 import type { Toolbox, ToolKind } from './kind.ts'
 import type { ToolName } from './names.ts'
 
-/** Tools of the toolbox; `interpreter_run` is made of the others, in agent/. */
-type BoxedName = Exclude<ToolName, 'interpreter_run'>
+/** Tools of the toolbox. The others are made in agent/: `interpreter_run` of the other tools, `task` and what comes with it of agents. */
+type BoxedName = Exclude<ToolName, 'interpreter_run' | 'task' | 'task_output' | 'task_stop'>
 
 /** Each is loaded when a model is given it. */
 const kinds: { readonly [Name in BoxedName]: () => Promise<ToolKind> } = {

@@ -40,6 +40,7 @@ function world(...modes: readonly ExecutionMode[]): World {
         addMessages: () => {},
         tools: [],
         prepare: async () => {},
+        hasMail: async () => false,
         ask: async () => ({ text: 'Hello.', calls: [], end: 'done', itemId: 'i', isLast: false }) as const,
         runTools: async () => [],
         program: async () => ({ text: '' }),

@@ -53,7 +53,10 @@ export async function converseInPrograms(work: PromptWork, options: CodeOptions)
     // what went wrong is told to the model, which may not have meant this
     if (told.isError === true) programs.state.isDone = false
     repeats.add([{ call: { type: 'tool_call', id: '', name: 'code.execute', input: text }, result: told }], work.warn)
-    const limit = programs.state.isDone ? 'done' : limitReached({ isLast, round, maxRounds }, repeats.isEndless())
+    const held = limitReached({ isLast, round, maxRounds }, repeats.isEndless())
+    // somebody may still work for it
+    if (programs.state.isDone && held === undefined && (await work.hasMail())) programs.state.isDone = false
+    const limit = programs.state.isDone ? 'done' : held
     if (limit === 'max_rounds') {
       // R206
       work.timeline.addText('(Reached maximum iterations without done() being called)')

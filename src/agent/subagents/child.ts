@@ -1,0 +1,259 @@
+import { isSuspension, stopsRun } from '../../base/error.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
+import type { AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
+import { emit, narrow, type RunContext, withServices } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
+import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
+import type { Inbox } from '../../event/inbox.ts'
+import { type Message, textMessage } from '../../event/message.ts'
+import { nothingSpent, type Spent } from '../../event/meter.ts'
+import { placeText } from '../../event/place.ts'
+import type { OfferedAgent } from '../../event/sub-agents.ts'
+import { requestFor } from '../prompt-agent.ts'
+import { callPromptInput } from '../prompt-input.ts'
+import { withoutOpenCalls } from './fork.ts'
+
+/** What an agent is to do for a model. */
+export interface Order {
+  readonly id: string
+  readonly offered: OfferedAgent
+  /** In a few words, for people. */
+  readonly description: string
+  readonly prompt: string
+  readonly isBackground: boolean
+  /** Asked in place of its own. */
+  readonly model?: string
+  readonly maxTurns?: number
+  /** What it begins with: of its caller, or of the agent that it is the continuation of. */
+  readonly before?: readonly Message[]
+  /** The agent that it is the continuation of: `before` is all that one was told. */
+  readonly resumes?: string
+  /** What it has from its caller where its definition says nothing. */
+  readonly inherited: JsonObject
+  /** Absolute. */
+  readonly baseDir: string
+}
+
+/** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
+export type ChildEnd = {
+  readonly status: 'done' | 'failed' | 'stopped'
+  /** Its answer; of one that did not come to one, what it has said. */
+  readonly text: string
+  readonly error?: ErrorInfo
+  /** Why its model stopped, where that is not because it was done. */
+  readonly limit?: ModelEnd
+  /** The whole conversation, so that it can be resumed; left out where it was none. */
+  readonly messages?: readonly Message[]
+  /** Requests that it began. */
+  readonly turns: number
+  readonly spent: Spent
+  readonly changes: readonly FileChange[]
+  readonly planned: readonly { readonly path: string; readonly diff: string }[]
+}
+
+/** An agent that works: what it has come to so far. */
+export interface Working {
+  readonly saidSoFar: () => string
+  readonly spentSoFar: () => Spent
+}
+
+interface Life {
+  /** At the place of the agent, with its rights; its signal ends the work without an end of the agent. */
+  readonly context: RunContext
+  /** Ends the agent. */
+  readonly stop: AbortSignal
+  readonly onBegin: (working: Working) => void
+}
+
+class Stopped extends Error {}
+
+/**
+ * Lets an agent work until it has ended, as one boundary (R35). That it fails, or is stopped, is an end.
+ * @throws a suspension, what ends the run, and the reason of the signal
+ */
+export async function liveChild(order: Order, { context, stop, onBegin }: Life): Promise<ChildEnd> {
+  const { at } = context.scope
+  const { effects, meter } = context.services
+  const { id, offered, description, isBackground, prompt } = order
+  const { name, budget } = offered
+  const inner = budget === undefined ? context : narrow(context, { budget })
+  let isEntered = false
+  let replayed: ChildEnd | undefined
+  emit(context, {
+    type: 'agent.started',
+    name,
+    kind: offered.agent.kind,
+    id,
+    description,
+    input: prompt,
+    ...(isBackground ? { background: true } : {}),
+  })
+  try {
+    const end = await effects.boundary(
+      at,
+      async () => {
+        isEntered = true
+        return work(order, { context: inner, stop, onBegin, replayed })
+      },
+      {
+        inputs: { agent: offered.agent.text, prompt, ...defined({ model: order.model, resumes: order.resumes }) },
+        label: `${name}: ${description}`,
+        onReplay: (recorded) => (replayed = recorded),
+      },
+    )
+    if (!isEntered) meter.recall(at, end.spent)
+    emit(context, endEvent(order, end))
+    return end
+  } catch (error) {
+    const type = isSuspension(error) ? 'agent.suspended' : 'agent.failed'
+    emit(context, { type, name, id, error: errorInfo(error) })
+    throw error
+  }
+}
+
+/** Records that an agent was stopped that waits for a person: it is not asked about any more. */
+export function stopWaiting({ offered, description, prompt, ...order }: Order, context: RunContext): Promise<ChildEnd> {
+  const { name, agent } = offered
+  const inputs = { agent: agent.text, prompt, ...defined({ model: order.model, resumes: order.resumes }) }
+  return context.services.effects.boundary(context.scope.at, async () => stoppedEnd, {
+    inputs,
+    label: `${name}: ${description}`,
+  })
+}
+
+const stoppedEnd: ChildEnd = { status: 'stopped', text: '', turns: 0, spent: nothingSpent, changes: [], planned: [] }
+
+function endEvent({ id, offered: { name } }: Order, { status, text, error, limit, spent }: ChildEnd): EventBody {
+  const { usage, costUsd: cost_usd } = spent
+  if (error !== undefined) return { type: 'agent.failed', name, id, error, usage, cost_usd }
+  const stop_reason = status === 'stopped' ? 'stopped' : (limit ?? 'done')
+  return { type: 'agent.completed', name, id, stop_reason, output: text, usage, cost_usd }
+}
+
+async function work(
+  order: Order,
+  { context, onBegin, replayed, stop: asked }: Life & { readonly replayed: ChildEnd | undefined },
+): Promise<ChildEnd> {
+  // when it was stopped is known by how far it had come: its caller may be at another point by now
+  const stop = replayed === undefined ? asked : new AbortController().signal
+  const stopsAfter = replayed?.status === 'stopped' ? replayed.turns : undefined
+  const { signal, meter, events } = context.services
+  const own = placeText(context.scope.at)
+  let turns = 0
+  let session: Conversation | undefined
+  const saidSoFar = (): string => saidIn(session)
+  const inner = withServices(context, {
+    signal: AbortSignal.any([signal, stop]),
+    // what an agent file says of itself is said already, with its id
+    events: (place, event) => {
+      if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
+    },
+  })
+  const inbox: Inbox = {
+    ...nothingComes,
+    isOpen() {
+      if (turns === stopsAfter) throw new Stopped('stopped')
+      turns += 1
+      return false
+    },
+  }
+
+  async function answer(soFar: () => Spent): Promise<Omit<ChildEnd, 'turns' | 'spent'>> {
+    onBegin({ saidSoFar, spentSoFar: soFar })
+    try {
+      return await ask(order, { context: inner, inbox, onOpen: (opened) => (session = opened) })
+    } catch (error) {
+      signal.throwIfAborted()
+      const isStopped = stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && turns >= stopsAfter)
+      if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
+      const said = { text: saidSoFar(), ...messagesOf(session), changes: [], planned: [] }
+      return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
+    }
+  }
+
+  const { value, spent } = await meter.measure(context.scope.at, answer)
+  return { ...value, turns, spent }
+}
+
+const nothingComes: Inbox = { isOpen: () => false, waiting: () => [], know: () => {}, next: async () => false }
+
+interface Asking {
+  readonly context: RunContext
+  readonly inbox: Inbox
+  readonly onOpen: (session: Conversation) => void
+}
+
+async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns' | 'spent'>> {
+  const { offered, prompt, model } = order
+  const { agent } = offered
+  const options = defined({ model }) as JsonObject
+  const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
+  if (answer !== undefined) return answer
+  const request = requestFor({ agent, inputs: [withReminder(prompt, offered)], options }, callPromptInput)
+  const { agents } = asking.context.services
+  const result = await agents.run(request, asking.context)
+  const outputs =
+    result.end === 'skipped' ? [`it had nothing to do: ${result.reason ?? 'no reason given'}`] : result.outputs
+  return { status: 'done', text: outputs.map(outputText).join('\n\n'), changes: [], planned: [] }
+}
+
+async function converse(
+  { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
+  agent: PromptAgent,
+  { context, inbox, onOpen, options }: Asking & { readonly options: JsonObject },
+): Promise<Omit<ChildEnd, 'turns' | 'spent'> | undefined> {
+  const asked = textMessage('user', withReminder(prompt, offered))
+  const answer = await context.services.agents.converse(
+    {
+      agent,
+      options,
+      inherited,
+      baseDir,
+      inbox,
+      onOpen,
+      ...defined({ maxTurns }),
+      messages: (instructions) =>
+        resumes !== undefined || instructions === ''
+          ? [...before, asked]
+          : [textMessage('system', instructions), ...before, asked],
+    },
+    context,
+  )
+  if (answer === undefined) return undefined
+  const { end, text, messages, changes, planned } = answer
+  return {
+    status: 'done',
+    text,
+    messages: kept(messages),
+    changes,
+    planned,
+    ...(end === 'done' ? {} : { limit: end }),
+  }
+}
+
+type Conversation = Pick<AgentSession, 'prompts' | 'messages'>
+
+/** Without what nobody has asked, there is nothing to resume. */
+function messagesOf(session: Conversation | undefined): Pick<ChildEnd, 'messages'> {
+  const messages = session?.messages() ?? []
+  return messages.length === 0 ? {} : { messages: kept(messages) }
+}
+
+/** As JSON, and so that a host takes them again. */
+function kept(messages: readonly Message[]): readonly Message[] {
+  return withoutOpenCalls(JSON.parse(JSON.stringify(messages)) as readonly Message[])
+}
+
+function withReminder(prompt: string, { reminder }: OfferedAgent): string {
+  return reminder === undefined ? prompt : `${prompt}\n\n${reminder}`
+}
+
+function outputText(output: Json): string {
+  return typeof output === 'string' ? output : output === null ? '' : JSON.stringify(output)
+}
+
+/** What it has said in its last prompt, also between calls of tools. */
+function saidIn(session: Conversation | undefined): string {
+  const { output = [] } = session?.prompts().at(-1) ?? {}
+  return output.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n')
+}

@@ -1,0 +1,143 @@
+import { unlessAborted } from '../../base/concurrency.ts'
+import { isSuspension, stopsRun } from '../../base/error.ts'
+import { emit, type RunContext, withServices } from '../../event/context.ts'
+import type { Inbox, InboxMessage } from '../../event/inbox.ts'
+import { nothingSpent } from '../../event/meter.ts'
+import { type ChildEnd, liveChild, type Order, stopWaiting, type Working } from './child.ts'
+import { noticeText } from './texts.ts'
+
+/** An agent that a conversation has given work to. */
+export interface Child extends Working {
+  readonly order: Order
+  /** Rejects with a suspension, what ends the run, and the reason of the signal. */
+  readonly ended: Promise<ChildEnd>
+  readonly state: () => ChildState
+  /** Ends it, for good, and waits for that. One that has ended stays as it is. */
+  readonly stop: () => Promise<void>
+}
+
+export type ChildState =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'ended'; readonly end: ChildEnd }
+  /** It waits for a person, or did not come to an end. */
+  | { readonly kind: 'broken'; readonly error: unknown }
+
+/** The agents that work for one conversation (R31, R41). */
+export interface Children {
+  /** What those in the background send: one message each, when it has ended. */
+  readonly inbox: Inbox
+  /** Lets an agent begin at the place of the context. */
+  readonly start: (order: Order, context: RunContext) => Child
+  readonly find: (id: string) => Child | undefined
+  readonly all: () => readonly Child[]
+  /**
+   * The conversation has ended. Those that still work in the background are stopped for good, unless it ended by a failure, which a
+   * resumed run repairs: then they end with it, or, where it waits for a person, work until they have ended or wait as well.
+   */
+  readonly close: (failure: unknown) => Promise<void>
+}
+
+/** `context` is that of the conversation: agents in the background end with it. */
+export function createChildren(context: RunContext): Children {
+  const { signal } = context.services
+  const abandon = new AbortController()
+  const children = new Map<string, Child>()
+  const arrived = new Map<string, InboxMessage>()
+  const known = new Set<string>()
+
+  const background = (): readonly Child[] => [...children.values()].filter(({ order }) => order.isBackground)
+  const runningIn = (some: readonly Child[]): readonly Child[] => some.filter(({ state }) => state().kind === 'running')
+
+  /** What the background failed with; suspensions only when nothing else goes on. */
+  function broken(isMeant: (error: unknown) => boolean): { readonly error: unknown } | undefined {
+    for (const { state } of background()) {
+      const now = state()
+      if (now.kind === 'broken' && isMeant(now.error)) return now
+    }
+    return undefined
+  }
+
+  function refuseBroken(): void {
+    const found = broken((error) => stopsRun(error) && !isSuspension(error))
+    if (found !== undefined) throw found.error
+  }
+
+  function start(order: Order, given: RunContext): Child {
+    const stop = new AbortController()
+    const own = order.isBackground ? withServices(given, { signal: AbortSignal.any([signal, abandon.signal]) }) : given
+    let working: Working = { saidSoFar: () => '', spentSoFar: () => nothingSpent }
+    let state: ChildState = { kind: 'running' }
+    const ended = liveChild(order, { context: own, stop: stop.signal, onBegin: (begun) => (working = begun) })
+    const settled = ended.then(end, (error: unknown) => void (state = { kind: 'broken', error }))
+
+    function end(how: ChildEnd): void {
+      state = { kind: 'ended', end: how }
+      if (!order.isBackground || known.has(order.id)) return
+      arrived.set(order.id, { id: order.id, text: noticeText(order, how) })
+    }
+
+    const child: Child = {
+      order,
+      ended,
+      state: () => state,
+      saidSoFar: () => working.saidSoFar(),
+      spentSoFar: () => working.spentSoFar(),
+      async stop() {
+        stop.abort(new DOMException('stopped', 'AbortError'))
+        await settled
+        if (state.kind === 'broken' && isSuspension(state.error)) end(await stopWaiting(order, own))
+      },
+    }
+    children.set(order.id, child)
+    return child
+  }
+
+  async function settle(): Promise<void> {
+    await Promise.allSettled(background().map(({ ended }) => ended))
+  }
+
+  return {
+    start,
+    find: (id) => children.get(id),
+    all: () => [...children.values()],
+    inbox: {
+      isOpen() {
+        refuseBroken()
+        return background().length > 0
+      },
+      waiting: () => [...arrived.values()],
+      know(ids) {
+        for (const id of ids) {
+          known.add(id)
+          arrived.delete(id)
+        }
+      },
+      async next(until) {
+        for (;;) {
+          refuseBroken()
+          if (arrived.size > 0) return true
+          const running = runningIn(background())
+          if (running.length === 0) break
+          await unlessAborted(Promise.race(running.map(({ ended }) => ended.catch(() => undefined))), until)
+        }
+        const suspended = broken(isSuspension)
+        if (suspended !== undefined) throw suspended.error
+        return false
+      },
+    },
+    async close(failure) {
+      if (failure !== undefined || signal.aborted) {
+        if (!isSuspension(failure)) abandon.abort(new DOMException('its caller has failed', 'AbortError'))
+        return settle()
+      }
+      const left = background().filter(({ state }) => state().kind !== 'ended')
+      await Promise.all(left.map(({ stop }) => stop()))
+      if (left.length === 0) return
+      const names = left.map(({ order: { id, description } }) => `${id} (${description})`).join(', ')
+      emit(context, {
+        type: 'warning',
+        message: `stopped in the background, because the conversation has ended: ${names}`,
+      })
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { ToolFilter } from '../../event/permission.ts'
+import type { OfferedAgent } from '../../event/sub-agents.ts'
+import { passesFilters } from '../../tool/tool-filter.ts'
+import { factsOf, toolNames } from '../../tool/toolbox/names.ts'
+
+/** Tools that no sub-agent has: agents below it, and what is between its caller and a person. */
+const ofCallersOnly: readonly string[] = [
+  'task',
+  'enter_plan',
+  'exit_plan',
+  'spawn_agent',
+  'send_input',
+  'wait',
+  'close_agent',
+]
+
+/** Tools that need nobody while they work, so that an agent may use them of which nobody is aware. */
+const needNobody: readonly string[] = [
+  'bash',
+  'edit',
+  'glob',
+  'grep',
+  'interpreter_run',
+  'read',
+  'todo',
+  'webfetch',
+  'write',
+]
+
+const ofServers = 'mcp__*'
+
+interface Given {
+  readonly isBackground: boolean
+  /** What the caller lets it have at most; left out: what the others let through. */
+  readonly allowedTools?: readonly string[] | undefined
+  /** The caller is in plan mode. */
+  readonly onlyReads?: boolean
+}
+
+/**
+ * The filters that the tools of a sub-agent go through (R34): those of no sub-agent, what its definition denies, what that allows. Then
+ * what works in the background, and what its caller says of this once. All of them hold, so what one denies is denied.
+ */
+export function toolLayers(
+  {
+    tools = ['*'],
+    disallowedTools = [],
+    allServers = false,
+  }: Pick<OfferedAgent, 'tools' | 'disallowedTools' | 'allServers'>,
+  { isBackground, allowedTools, onlyReads = false }: Given,
+): readonly ToolFilter[] {
+  const servers = allServers ? [ofServers] : []
+  return [
+    { disallowed_tools: ofCallersOnly },
+    { disallowed_tools: disallowedTools },
+    { tools: [...tools, ...servers] },
+    ...(isBackground ? [{ tools: [...needNobody, ...servers] }] : []),
+    ...(allowedTools === undefined ? [] : [{ tools: allowedTools }]),
+    ...(onlyReads ? [{ tools: readers }] : []),
+  ]
+}
+
+const readers: readonly string[] = toolNames.filter((name) => factsOf(name).reads === true)
+
+/** The tools that a sub-agent has of those of its caller, in their order. */
+export function toolsThrough(names: readonly string[], layers: readonly ToolFilter[]): readonly string[] {
+  return names.filter((name) => passesFilters(name, layers))
+}

@@ -1,0 +1,62 @@
+import { cutText } from '../../base/cut-text.ts'
+import type { ModelEnd } from '../../event/agent.ts'
+import type { Spent } from '../../event/meter.ts'
+import type { OfferedAgent } from '../../event/sub-agents.ts'
+import type { ChildEnd, Order } from './child.ts'
+
+/** Characters of an answer that a notice brings. */
+const mostInNotice = 30_000
+
+/** What the tool `task` is to a model. */
+export function taskText(offered: readonly OfferedAgent[]): string {
+  const agents = offered.map(({ name, description }) => `- ${name}: ${description}`).join('\n')
+  return `Give a piece of work to an agent, which does it by itself with tools of its own, and get its answer. It knows nothing of this conversation unless its description says so: the prompt has to say what is to be found out or done, and what the answer should hold. Start several agents in one turn for work that does not depend on each other. With run_in_background you go on while it works: you are told when it has ended, so do not wait for it by asking again and again. The user does not see the answers of agents: say yourself what matters of them.
+
+Agents:
+${agents}`
+}
+
+/** What the caller is told of an agent that it waited for. */
+export function answerText({ id }: Pick<Order, 'id'>, { text, limit, messages }: ChildEnd): string {
+  const again = messages === undefined ? '' : `; resume = "${id}" asks it again`
+  return `${withLimit(text, limit)}\n\n[agent ${id}${again}]`.trimStart()
+}
+
+/** Why an agent has no answer. */
+export function failureText({ id, description }: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
+  const said = end.text === '' ? '' : `\n\nWhat it said until then:\n${end.text}`
+  if (end.status === 'stopped') return `agent ${id} (${description}) was stopped${said}`
+  return `agent ${id} (${description}) failed: ${end.error?.message ?? 'nobody knows why'}${said}`
+}
+
+/** What the caller is told when an agent in the background has ended. */
+export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
+  const { id, description } = order
+  const text =
+    end.status === 'done'
+      ? `agent ${id} (${description}) is done: ${withLimit(end.text, end.limit)}`
+      : failureText(order, end)
+  return text.length <= mostInNotice
+    ? text
+    : `${cutText(text, mostInNotice)}\n[cut: task_output shows all that ${id} has said]`
+}
+
+/** `3 calls of its model, 12345 tokens, $0.0123`. */
+export function spentText({ usage, costUsd }: Spent): string {
+  const price = costUsd === null ? 'price not known' : `$${costUsd.toFixed(4)}`
+  const calls = usage.calls === 1 ? '1 call of its model' : `${usage.calls} calls of its model`
+  return `${calls}, ${usage.input + usage.output} tokens, ${price}`
+}
+
+function withLimit(text: string, limit: ModelEnd | undefined): string {
+  return limit === undefined ? text : `${text}\n[${limitTexts[limit]}]`.trimStart()
+}
+
+const limitTexts: { readonly [K in ModelEnd]: string } = {
+  done: 'it is done',
+  max_tokens: 'its answer is cut off: its output limit was reached',
+  incomplete: 'its answer is not whole: its model stopped in the middle',
+  max_turns: 'it stopped before it was done: its model was asked as often as it may be (max_turns)',
+  max_rounds: 'it stopped before it was done: its model was asked as often as it may be (max_rounds)',
+  repeated_calls: 'it was stopped, because it called the same tools with the same input again and again',
+}

@@ -1,0 +1,324 @@
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
+import { sha256 } from '../../base/hash.ts'
+import type { ModelAgent, Tool } from '../../event/agent.ts'
+import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import { callPlace, originOf, type Place, placeText } from '../../event/place.ts'
+import type { OfferedAgent } from '../../event/sub-agents.ts'
+import { toolVerdict } from '../../tool/tool-rules.ts'
+import { bindTool } from '../../tool/toolbox/bind.ts'
+import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import type { ChildEnd, Order } from './child.ts'
+import { type Child, type Children, createChildren } from './children.ts'
+import { toolLayers } from './filter.ts'
+import { forkedMessages } from './fork.ts'
+import { answerText, failureText, spentText, taskText } from './texts.ts'
+
+interface TaskInput {
+  readonly description: string
+  readonly prompt: string
+  readonly subagent_type: string
+  readonly model?: string
+  readonly resume?: string
+  readonly run_in_background?: boolean
+  readonly max_turns?: number
+  readonly allowed_tools?: readonly string[]
+}
+
+/** Agents of one conversation that work in the background at once, and all that it may start. */
+const mostInBackground = 8
+const mostStarted = 100
+
+/** What a conversation has by the tools of this folder. */
+export interface TaskTools {
+  readonly tools: readonly Tool[]
+  readonly inbox: NonNullable<ModelAgent['inbox']>
+}
+
+/**
+ * The tools `task`, `task_output` and `task_stop` of a conversation (R7, R8, R36). Their calls are not recorded whole: what decides is
+ * observed, the end of each agent is a boundary, and so a resumed run lets agents work on that had not ended.
+ * @param context that of the conversation
+ */
+export function taskTools(
+  names: readonly string[],
+  offered: readonly OfferedAgent[],
+  { box, context }: { readonly box: Toolbox; readonly context: RunContext },
+): TaskTools {
+  const children = createChildren(context)
+  const kinds = [taskKind(offered, children), outputKind(children), stopKind(children)]
+  const tools = kinds.filter(({ name }) => names.includes(name)).map((kind) => bindTool(kind, box))
+  return { tools, inbox: children.inbox }
+}
+
+/** The agents that rules let a model use. */
+export function usableAgents({ scope, services }: RunContext): readonly OfferedAgent[] {
+  const { rights, folders } = scope
+  return (services.offeredAgents ?? []).filter(({ name }) => {
+    const call = { kind: 'tool', tool: 'task', input: null, subject: { kind: 'name', name } } as const
+    return toolVerdict(rights.rules, call, folders.workspace).kind !== 'deny'
+  })
+}
+
+function taskKind(offered: readonly OfferedAgent[], children: Children): ToolKind {
+  return defineTool<TaskInput>({
+    name: 'task',
+    description: taskText(offered),
+    parameters: {
+      type: 'object',
+      properties: {
+        description: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 200,
+          description: 'What it is about, in 3 to 5 words.',
+        },
+        prompt: { type: 'string', minLength: 1, description: 'What the agent is to do.' },
+        subagent_type: { type: 'string', minLength: 1, description: 'The name of the agent.' },
+        model: { type: 'string', minLength: 1, description: 'Another model than its own.' },
+        resume: {
+          type: 'string',
+          minLength: 1,
+          description: 'The id of an agent that has ended: it goes on from all that was said, as a new agent.',
+        },
+        run_in_background: { type: 'boolean', description: 'Return at once, and let it work.' },
+        max_turns: { type: 'integer', minimum: 1, description: 'How often its model may be asked.' },
+        allowed_tools: {
+          type: 'array',
+          items: { type: 'string', minLength: 1 },
+          description: 'It has none but these of its tools.',
+        },
+      },
+      required: ['description', 'prompt', 'subagent_type'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    subject: ({ subagent_type: name }) => ({ kind: 'name', name }),
+    run: (input, call) => startTask(input, call, { offered, children }),
+    close: (_box, _context, failure) => children.close(failure),
+  })
+}
+
+/** What is decided about a call, once: how many agents work is another number when the run is resumed. */
+type Decision = { readonly start: { readonly plan: boolean } } | { readonly refused: string }
+
+interface Known {
+  readonly offered: readonly OfferedAgent[]
+  readonly children: Children
+}
+
+async function startTask(input: TaskInput, call: ToolCall, known: Known): Promise<ToolOutput> {
+  const { context, box } = call
+  const { effects, conversation } = context.services
+  const { subagent_type: name, resume, run_in_background: isBackground = false } = input
+  const place = placeOf(call)
+  const asked = { name: 'task', args: { agent: name, ...defined({ resume }), background: isBackground } }
+  const decision = effects.observe(callPlace(call.at, 0), asked, () => decide(input, box, known))
+  if ('refused' in decision) return { text: decision.refused, isError: true }
+  const offered = known.offered.find((one) => one.name === name)
+  if (offered === undefined) return { text: unknownType(name, known.offered), isError: true }
+  const earlier = resume === undefined ? undefined : await known.children.find(resume)?.ended
+  const before =
+    earlier?.messages ?? (offered.forksContext === true ? forkedMessages(conversation?.messages() ?? []) : [])
+  const { write, asks = false } = context.scope.rights
+  const order: Order = {
+    id: idOf(place),
+    offered,
+    description: input.description,
+    prompt: input.prompt,
+    isBackground,
+    before,
+    ...defined({ model: input.model, maxTurns: leastOf(offered.maxTurns, input.max_turns), resumes: resume }),
+    inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
+    baseDir: box.baseDir,
+  }
+  const layers = toolLayers(offered, {
+    isBackground,
+    allowedTools: input.allowed_tools,
+    onlyReads: decision.start.plan,
+  })
+  const at: Place = [...place, { kind: 'agent', name }]
+  const held = layers.reduce((one, tools) => narrow(one, { tools }), withScope(context, { at }))
+  const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
+  if (isBackground) {
+    return { text: `agent ${order.id} (${input.description}) works in the background: you are told when it has ended` }
+  }
+  return endOutput(order, await child.ended, box)
+}
+
+function endOutput(order: Order, end: ChildEnd, box: Toolbox): ToolOutput {
+  for (const plan of end.planned) box.work.add([], plan)
+  const { changes } = end
+  if (end.status !== 'done') return { text: failureText(order, end), isError: true, changes }
+  return { text: answerText(order, end), changes }
+}
+
+function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): Decision {
+  const { subagent_type: name, resume, run_in_background: isBackground = false } = input
+  const found = offered.find((one) => one.name === name)
+  const refused = (text: string): Decision => ({ refused: text })
+  if (found === undefined) return refused(unknownType(name, offered))
+  const plan = box.plan.file() !== undefined
+  if (plan && found.agent.kind !== 'prompt') {
+    return refused(`plan mode is on: ${name} is a program, which cannot be held to reading. Call exit_plan first.`)
+  }
+  if (found.isolation !== undefined) {
+    return refused(`${name} works in a folder of its own (isolation), which task cannot give it`)
+  }
+  const all = children.all()
+  if (all.length >= mostStarted) {
+    return refused(`limit reached: this conversation has started ${mostStarted} agents, and may start no more`)
+  }
+  const running = all.filter(({ order, state }) => order.isBackground && state().kind === 'running')
+  if (isBackground && running.length >= mostInBackground) {
+    const ids = running.map(({ order }) => order.id).join(', ')
+    return refused(
+      `limit reached: ${mostInBackground} agents work in the background already (${ids}). Wait until one has ended, or stop one with task_stop.`,
+    )
+  }
+  const problem = resume === undefined ? undefined : whyNotResumed(resume, name, children)
+  return problem === undefined ? { start: { plan } } : refused(problem)
+}
+
+function unknownType(name: string, offered: readonly OfferedAgent[]): string {
+  return `Unknown agent type: ${name}. Agents: ${offered.map((one) => one.name).join(', ')}`
+}
+
+function whyNotResumed(id: string, name: string, children: Children): string | undefined {
+  const child = children.find(id)
+  if (child === undefined) return unknownAgent(id, children)
+  const { offered } = child.order
+  if (offered.name !== name) return `agent ${id} is of the type ${offered.name}, not ${name}`
+  const state = child.state()
+  if (state.kind !== 'ended') return `agent ${id} still works: it can be resumed when it has ended`
+  return state.end.messages === undefined
+    ? `agent ${id} cannot be resumed: nothing of a conversation is kept of it. Give the work to a new agent.`
+    : undefined
+}
+
+function unknownAgent(id: string, children: Children): string {
+  const known = children.all().map(({ order }) => order.id)
+  return `there is no agent ${id} in this conversation: ${known.length === 0 ? 'none was started' : `there are ${known.join(', ')}`}`
+}
+
+/** The place of a call, where it was made: what an agent does there is not part of the conversation that calls it. */
+function placeOf({ at }: ToolCall): Place {
+  return originOf(at.slice(0, -1))
+}
+
+/** `a` and eight hex digits, of the place: the same in a resumed run. */
+export function idOf(place: Place): string {
+  return `a${sha256(placeText(place)).slice(0, 8)}`
+}
+
+function leastOf(...limits: readonly (number | undefined)[]): number | undefined {
+  const known = limits.filter((limit) => limit !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
+const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'As task has named it: a1b2c3d4e.' }
+const mostSeconds = 600
+
+function outputKind(children: Children): ToolKind {
+  return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
+    name: 'task_output',
+    description: 'Show whether an agent works or how it has ended, what it has said so far, and what it has cost.',
+    parameters: {
+      type: 'object',
+      properties: {
+        id: idParameter,
+        wait_seconds: {
+          type: 'number',
+          minimum: 0,
+          maximum: mostSeconds,
+          description: 'Seconds to wait for its end; default 0.',
+        },
+      },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id, wait_seconds: seconds = 0 }, { context, at }) {
+      const { effects, signal } = context.services
+      const child = children.find(id)
+      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
+      const { text, ended } = await effects.observeAsync(
+        callPlace(at, 0),
+        { name: 'task_output', args: { id } },
+        async () => {
+          if (seconds > 0)
+            await unlessAborted(
+              atMost(
+                seconds * 1000,
+                child.ended.catch(() => undefined),
+              ),
+              signal,
+            )
+          return stateOf(child)
+        },
+      )
+      // the end is told by this
+      if (ended) children.inbox.know([id])
+      return { text }
+    },
+  })
+}
+
+function stateOf(child: Child): { readonly text: string; readonly ended: boolean } {
+  const { order } = child
+  const state = child.state()
+  const who = `agent ${order.id} (${order.description})`
+  switch (state.kind) {
+    case 'running':
+      return { ended: false, text: `${who} works: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd() }
+    case 'broken':
+      return {
+        ended: false,
+        text: `${who} waits for a person: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+      }
+    case 'ended': {
+      const { end } = state
+      const text = end.status === 'done' ? `${who} is done: ${answerText(order, end)}` : failureText(order, end)
+      return { ended: true, text: `${text}\n[${spentText(end.spent)}]` }
+    }
+  }
+}
+
+function stopKind(children: Children): ToolKind {
+  return defineTool<{ readonly id: string }>({
+    name: 'task_stop',
+    description: 'Stop an agent that works in the background. What it has said so far is its end.',
+    parameters: {
+      type: 'object',
+      properties: { id: idParameter },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id }, { context, at, permit }) {
+      const child = children.find(id)
+      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
+      const input = { id }
+      const output = await context.services.effects.perform<ToolOutput>(
+        callPlace(at, 0),
+        {
+          kind: 'tool',
+          request: { tool: 'task_stop', input },
+          action: { kind: 'tool', tool: 'task_stop', input },
+          repeat: 'safe',
+        },
+        async () => {
+          if (child.state().kind === 'ended') return { text: `agent ${id} had ended already: task_output shows how` }
+          await child.stop()
+          const state = child.state()
+          return { text: state.kind === 'ended' ? failureText(child.order, state.end) : `agent ${id} was stopped` }
+        },
+        permit,
+      )
+      // where a record answers it may work again
+      await child.stop()
+      children.inbox.know([id])
+      return output
+    },
+  })
+}

@@ -1,0 +1,54 @@
+import type { JsonObject } from '../base/json.ts'
+import type { AgentSession, ModelResult, PromptAgent, ScriptAgent, TextAgent } from './agent.ts'
+import type { BudgetLimits } from './effects.ts'
+import type { FileChange } from './event.ts'
+import type { Inbox } from './inbox.ts'
+import type { Message } from './message.ts'
+
+/** An agent that a model may give work to (R36, R40). */
+export interface OfferedAgent {
+  readonly name: string
+  /** When it is to be used, for the model that chooses. */
+  readonly description: string
+  readonly agent: ScriptAgent | TextAgent
+  /** It begins with the messages of its caller. */
+  readonly forksContext?: boolean
+  /** Stands behind each prompt that it is given. */
+  readonly reminder?: string
+  /** Names and patterns; left out: all. */
+  readonly tools?: readonly string[]
+  readonly disallowedTools?: readonly string[]
+  /** Tools of MCP servers pass whatever `tools` says. */
+  readonly allServers?: boolean
+  readonly maxTurns?: number
+  /** What its model calls may cost together. */
+  readonly budget?: BudgetLimits
+  /** Where it works; left out: where its caller does. */
+  readonly isolation?: 'worktree'
+}
+
+/** A prompt file whose model is asked once, by a caller that brings the messages. */
+export interface FileConversation {
+  readonly agent: PromptAgent
+  /** Settings of the caller, merged over the file's own. */
+  readonly options: JsonObject
+  /** What stands in for what neither the file nor a config file says. */
+  readonly inherited: JsonObject
+  /** Absolute: paths of its model are relative to it. */
+  readonly baseDir: string
+  /** How many model calls it may take, where the file allows no less. */
+  readonly maxTurns?: number
+  readonly inbox?: Inbox
+  /** The messages that are sent; `instructions` are those of the file. */
+  readonly messages: (instructions: string) => readonly Message[]
+  /** Told of the conversation when it is open. */
+  readonly onOpen?: (session: Pick<AgentSession, 'prompts' | 'messages'>) => void
+}
+
+/** What came of it. */
+export interface FileAnswer extends Pick<ModelResult, 'end' | 'text' | 'messages'> {
+  /** What its tools have changed in files, with paths from the base folder. */
+  readonly changes: readonly FileChange[]
+  /** What they would have changed in a dry run, by absolute path. */
+  readonly planned: readonly { readonly path: string; readonly diff: string }[]
+}

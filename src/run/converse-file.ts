@@ -1,0 +1,98 @@
+import type { AgentParts } from '../agent/parts.ts'
+import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
+import type { AgentSession, ModelAgent } from '../event/agent.ts'
+import { below, narrow, type RunContext } from '../event/context.ts'
+import { part } from '../event/place.ts'
+import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
+import { limitsOfTools } from './ask-person.ts'
+import { createTargetLoader } from './child-run.ts'
+import type { ChildSurroundings } from './child-target.ts'
+import type { PromptTarget } from './prompt-target.ts'
+
+/**
+ * The function that asks the model of a prompt file with the messages of a caller: its settings, its instructions and its tools, without
+ * what else a run of it would do. A file that has more to do than that is not asked so: undefined.
+ */
+export function createFileConverser(surroundings: ChildSurroundings): NonNullable<AgentParts['converseWithFile']> {
+  const load = createTargetLoader(surroundings)
+
+  return async (request, context) => {
+    const loaded = await load(request.agent, context)
+    if (!isOnlyAsked(loaded)) return undefined
+    const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
+    const { agent, options } = request
+    // how its caller answers, and by which tools, is not for it
+    const { mode: _, tools: _tools, ...around } = context.scope.options
+    const inherited = { ...around, ...request.inherited }
+    const target = asChild(loaded, agent, { options, inherited })
+    const child = narrow(childContext(target, context), limitsOfTools(target.settings))
+    const time = timeLimitOf({ own: childTimeMs(target, options), whose: `agent "${agent.name}"` }, context)
+    return withTimeLimit(time, child, (timed) => ask(request, target, timed))
+  }
+}
+
+/** Whether a run of the file would do nothing but ask its model once. */
+function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): boolean {
+  return (
+    !spec.agents.some(({ enabled }) => enabled) &&
+    answerAgent === undefined &&
+    iteration === undefined &&
+    settings.workflow === undefined &&
+    spec.variables === undefined &&
+    !givesFiles.some((key) => spec.frontMatter[key] !== undefined)
+  )
+}
+
+const givesFiles = ['working_globs', 'context_globs', 'structure_globs', 'knowledge_globs', 'context_resources']
+
+async function ask(request: FileConversation, target: PromptTarget, context: RunContext): Promise<FileAnswer> {
+  const [{ mainAgent }, { giveTools }, { chosenTools }] = await Promise.all([
+    import('./main-agent.ts'),
+    import('../agent/tools.ts'),
+    import('../tool/toolbox/chosen.ts'),
+  ])
+  const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request
+  const { settings, output } = target
+  // what names no tools is given all that its caller lets it have (R34)
+  const { tools = ['*'], disallowed_tools } = settings
+  const named = { tools, disallowed_tools }
+  const { allow = [], max_bytes: maxBytes } = settings.changes
+  const options = { named, baseDir, limits: { allow, maxBytes } }
+  const given = await giveTools(chosenTools(named, context), options, context)
+  const model: ModelAgent = {
+    ...mainAgent({ settings, output, usesOwnAliases: false }, given),
+    name: agent.name,
+    ...(inbox === undefined ? {} : { inbox }),
+    ...leastTurns(settings.max_turns, maxTurns),
+  }
+  const session: AgentSession = await context.services.agents.open(model, below(context, part('ask')))
+  onOpen?.(session)
+  try {
+    const instructions = await instructionsOf(target, context)
+    const result = await session.answer(await session.send(messages(instructions)))
+    const { work } = given.box
+    return {
+      end: result.end,
+      text: result.text,
+      messages: result.messages,
+      changes: work.changes(),
+      planned: work.planned(),
+    }
+  } finally {
+    await session.close()
+  }
+}
+
+function leastTurns(...limits: readonly (number | undefined)[]): Pick<ModelAgent, 'maxTurns'> {
+  const known = limits.filter((limit) => limit !== undefined)
+  return known.length === 0 ? {} : { maxTurns: Math.min(...known) }
+}
+
+async function instructionsOf({ spec, settings }: PromptTarget, context: RunContext): Promise<string> {
+  const { document, params } = spec
+  if (!settings.template) return document.instruction.trim()
+  const { renderInstruction } = await import('./instruction.ts')
+  const state = { params, prompts: [document.instruction] }
+  const { prompts } = await renderInstruction(state, document, { params }, context.services.signal)
+  return prompts.join('\n\n').trim()
+}

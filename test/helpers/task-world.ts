@@ -1,0 +1,156 @@
+import { join } from 'node:path'
+import { giveTools } from '../../src/agent/tools.ts'
+import type { ModelResult } from '../../src/event/agent.ts'
+import { narrow } from '../../src/event/context.ts'
+import type { RunEvent } from '../../src/event/event.ts'
+import { textMessage, textOf } from '../../src/event/message.ts'
+import type { OfferedAgent } from '../../src/event/sub-agents.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import type { ModelRequest } from '../../src/model/provider.ts'
+import { createFileConverser } from '../../src/run/converse-file.ts'
+import { toolRules } from '../../src/tool/rule-list.ts'
+import type { ToolName } from '../../src/tool/toolbox/names.ts'
+import { builtInDir } from './agents.ts'
+import { createFakeProvider, type FakeTurn } from './fake-model.ts'
+import { liveOnce } from './mortal-process.ts'
+import { tempTree } from './temp.ts'
+
+/** A call of a tool, as a scripted model makes it. */
+export type Call = readonly [tool: ToolName, input: object]
+
+/** What a scripted model answers: a text, or calls of tools. */
+export type Answer = string | readonly Call[] | FakeTurn
+
+/** What a model is asked, as scripts see it. */
+export interface Asked {
+  /** The first message of a person that is not forked from elsewhere: it names the conversation. */
+  readonly who: string
+  /** How many answers of the model are in the request. */
+  readonly turn: number
+  /** What came since the last answer, as texts: results of tools, and messages. */
+  readonly told: readonly string[]
+  readonly request: ModelRequest
+}
+
+export interface TaskWorld {
+  readonly folder: string
+  /** `who` and `turn` of each request, in the order in which they came. */
+  readonly asked: string[]
+  /** One process: begins, or is resumed from the records, to which it adds its own. Undefined: it died after so many records. */
+  readonly live: (records: JournalRecord[], lives?: number) => Promise<Life | undefined>
+}
+
+export interface Life {
+  readonly result: ModelResult
+  readonly sent: readonly RunEvent[]
+  readonly repeated: readonly string[]
+}
+
+export interface TaskWorldOptions {
+  /** Answers every request of every conversation. */
+  readonly script: (asked: Asked) => Answer
+  /** Front matter of the one agent that may be used, `finder`. */
+  readonly frontMatter?: string
+  readonly offered?: Partial<OfferedAgent>
+  readonly tools?: readonly ToolName[]
+  readonly maxRounds?: number
+}
+
+/** A model that may give work to the agent `finder`: real prompt files, a scripted model, a journal in memory. */
+export function taskWorld({
+  script,
+  frontMatter = 'tools = ["todo"]',
+  offered = {},
+  tools = ['task', 'task_output', 'task_stop', 'todo'],
+  maxRounds = 25,
+}: TaskWorldOptions): TaskWorld {
+  const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
+  const folder = tempTree({ 'agents/finder.md': text })
+  const file = join(folder, 'agents/finder.md')
+  const finder: OfferedAgent = {
+    name: 'finder',
+    description: 'finds things',
+    agent: { kind: 'prompt', name: 'finder', file, text },
+    ...offered,
+  }
+  const asked: string[] = []
+
+  const provider = createFakeProvider((request) => {
+    const said = askedIn(request)
+    asked.push(`${said.who}/${said.turn}`)
+    return turnOf(script(said))
+  })
+
+  return {
+    folder,
+    asked,
+    live: async (records, lives = Infinity) =>
+      liveOnce(
+        {
+          provider,
+          records,
+          lives,
+          workspace: folder,
+          offeredAgents: [finder],
+          converseWithFile: createFileConverser({
+            cwd: folder,
+            env: { BATON_HOME: join(folder, '.state') },
+            home: folder,
+            builtInDir,
+            flags: { overrides: [] },
+          }),
+        },
+        async ({ context: all, sent, repeated }) => {
+          const context = narrow(all, { rules: toolRules() })
+          const given = await giveTools(tools, { named: { tools }, baseDir: folder }, context)
+          const { inbox } = given
+          const agent = { kind: 'llm', name: 'main', settings: { model: 'm' }, tools: given.tools, maxRounds } as const
+          const session = await context.services.agents.open(
+            { ...agent, ...(inbox === undefined ? {} : { inbox }) },
+            context,
+          )
+          try {
+            const messages = [textMessage('system', 'Lead.'), textMessage('user', 'parent')]
+            const result = await session.answer(await session.send(messages))
+            return { result, sent, repeated: repeated.map(({ place }) => place) }
+          } finally {
+            await session.close()
+          }
+        },
+      ),
+  }
+}
+
+export function askedIn(request: ModelRequest): Asked {
+  const { messages } = request
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const told = messages
+    .slice(last + 1)
+    .flatMap(({ role, parts }) =>
+      role === 'tool'
+        ? parts.flatMap((part) => (part.type === 'tool_result' ? [textOf(part as never)] : []))
+        : role === 'user'
+          ? [textOf({ parts })]
+          : [],
+    )
+  const [first] = messages.filter(({ role }) => role === 'user')
+  return {
+    who: first === undefined ? '' : textOf(first),
+    turn: messages.filter(({ role }) => role === 'assistant').length,
+    told,
+    request,
+  }
+}
+
+function turnOf(answer: Answer): FakeTurn {
+  if (typeof answer === 'string') return { text: [answer], usage: { input: 10, output: 5, cached: 0, reasoning: 0 } }
+  if (!Array.isArray(answer)) return answer as FakeTurn
+  const calls = answer as readonly Call[]
+  return {
+    text: [],
+    toolCalls: calls.map(([name]) => name),
+    toolInput: calls.map(([, input]) => JSON.stringify(input)),
+    usage: { input: 10, output: 5, cached: 0, reasoning: 0 },
+    finish: 'tool_calls',
+  }
+}
