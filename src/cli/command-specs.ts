@@ -92,6 +92,10 @@ export const commandSpecs = {
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
       place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
+      agent: {
+        kind: 'text',
+        describe: 'show: what an agent that a model gave work to was told and has said, by its id',
+      },
       diff: { kind: 'switch', describe: 'show: what the run changed in files, as a unified diff' },
       all: { kind: 'switch', describe: 'show, diff: do not truncate' },
       older: { kind: 'text', describe: 'rm: runs that have been inactive for this long, for example 30d' },

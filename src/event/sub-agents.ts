@@ -1,9 +1,11 @@
+import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { AgentSession, ModelResult, PromptAgent, ScriptAgent, TextAgent } from './agent.ts'
 import type { BudgetLimits } from './effects.ts'
 import type { FileChange } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message } from './message.ts'
+import { conversationPlace, part, type Place, placeText } from './place.ts'
 
 /** An agent that a model may give work to (R36, R40). */
 export interface OfferedAgent {
@@ -25,6 +27,26 @@ export interface OfferedAgent {
   readonly budget?: BudgetLimits
   /** Where it works; left out: where its caller does. */
   readonly isolation?: 'worktree'
+}
+
+/** The tool by which a model gives work to an agent. */
+export const taskTool = 'task'
+
+/** The id of an agent that a call at this place gives work to: `a` and eight hex digits, the same in a resumed run. */
+export function agentIdAt(call: Place): string {
+  return `a${sha256(placeText(call)).slice(0, 8)}`
+}
+
+/** The call that gives work to the agent at a place; undefined for other places. */
+export function callOfAgent(place: Place): { readonly call: Place; readonly name: string } | undefined {
+  const [tool, agent] = place.slice(-2)
+  if (agent?.kind !== 'agent' || tool?.kind !== 'tool' || tool.name !== taskTool) return undefined
+  return { call: place.slice(0, -1), name: agent.name }
+}
+
+/** Where the conversation of an agent is recorded that works at a place. */
+export function agentConversation(place: Place): Place {
+  return conversationPlace([...place, part('ask')])
 }
 
 /** A prompt file whose model is asked once, by a caller that brings the messages. */

@@ -126,7 +126,7 @@ function textOf(part: Part, source: RecordSource): string {
   if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
   const iteration = iterationFacts(part, source)
   if (iteration !== undefined) return iterationText(iteration)
-  if (!isTask(place) && !isStep(place)) return ''
+  if (!isTask(place) && !isStep(place) && !isGivenWork(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
   const label =
@@ -145,12 +145,17 @@ function isStep(place: string): boolean {
   return /(?:^|\/)step\/[^/]+$/.test(place)
 }
 
+/** An agent that a model has given work to. */
+function isGivenWork(place: string): boolean {
+  return /\/tool\/\d+:task\/agent\/[^/]+$/.test(place)
+}
+
 function taskValue(
   place: string,
   done: Location | undefined,
   source: RecordSource,
 ): { readonly [key: string]: unknown } | undefined {
-  if (done === undefined || (!isTask(place) && !isStep(place))) return undefined
+  if (done === undefined || (!isTask(place) && !isStep(place) && !isGivenWork(place))) return undefined
   const record = source.at(done)
   const value = record.k === 'done' ? valueOf(record.value, source) : undefined
   return isObject(value) ? value : undefined
@@ -164,7 +169,10 @@ function statusOfPart(part: Part, source: RecordSource): PartStatus {
     return status === 'unfinished' && isSuspended ? 'suspended' : status
   }
   if (iterationFacts(part, source)?.success === false) return 'failed'
-  if (done !== undefined) return taskValue(place, done, source)?.['status'] === 'skipped' ? 'skipped' : 'done'
+  if (done !== undefined) {
+    const status = taskValue(place, done, source)?.['status']
+    return status === 'skipped' ? 'skipped' : isGivenWork(place) && status !== 'done' ? 'failed' : 'done'
+  }
   if (begin === undefined) return 'done'
   if (isSuspended) return 'suspended'
   return hasFailed(part) || hasFailedBelow(part) ? 'failed' : 'unfinished'

@@ -77,7 +77,8 @@ function earlier(before: unknown): readonly string[] {
   return count === 0 ? [] : [`(${count} earlier ${count === 1 ? 'message' : 'messages'}: see the turns before)`]
 }
 
-function messageText(message: unknown): string {
+/** A message for people: its parts under its role. */
+export function messageText(message: unknown): string {
   if (!isObject(message)) return dataText(message)
   const { role, name, parts } = message
   const title = typeof name === 'string' ? `${String(role)}: ${name}` : String(role)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { giveTools } from '../../src/agent/tools.ts'
 import type { ModelResult } from '../../src/event/agent.ts'
-import { narrow } from '../../src/event/context.ts'
+import { type Limits, narrow } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { textMessage, textOf } from '../../src/event/message.ts'
 import type { OfferedAgent } from '../../src/event/sub-agents.ts'
@@ -54,6 +54,8 @@ export interface TaskWorldOptions {
   readonly offered?: Partial<OfferedAgent>
   readonly tools?: readonly ToolName[]
   readonly maxRounds?: number
+  /** What the caller has given up. */
+  readonly rights?: Limits
 }
 
 /** A model that may give work to the agent `finder`: real prompt files, a scripted model, a journal in memory. */
@@ -63,6 +65,7 @@ export function taskWorld({
   offered = {},
   tools = ['task', 'task_output', 'task_stop', 'todo'],
   maxRounds = 25,
+  rights = {},
 }: TaskWorldOptions): TaskWorld {
   const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
   const folder = tempTree({ 'agents/finder.md': text })
@@ -101,7 +104,7 @@ export function taskWorld({
           }),
         },
         async ({ context: all, sent, repeated }) => {
-          const context = narrow(all, { rules: toolRules() })
+          const context = narrow(narrow(all, { rules: toolRules() }), rights)
           const given = await giveTools(tools, { named: { tools }, baseDir: folder }, context)
           const { inbox } = given
           const agent = { kind: 'llm', name: 'main', settings: { model: 'm' }, tools: given.tools, maxRounds } as const

@@ -96,8 +96,8 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
         return work(order, { context: inner, stop, onBegin, replayed })
       },
       {
-        inputs: { agent: offered.agent.text, prompt, ...defined({ model: order.model, resumes: order.resumes }) },
-        label: `${name}: ${description}`,
+        inputs: inputsOf(order),
+        label: labelOf(order),
         onReplay: (recorded) => (replayed = recorded),
       },
     )
@@ -112,13 +112,19 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
 }
 
 /** Records that an agent was stopped that waits for a person: it is not asked about any more. */
-export function stopWaiting({ offered, description, prompt, ...order }: Order, context: RunContext): Promise<ChildEnd> {
-  const { name, agent } = offered
-  const inputs = { agent: agent.text, prompt, ...defined({ model: order.model, resumes: order.resumes }) }
-  return context.services.effects.boundary(context.scope.at, async () => stoppedEnd, {
-    inputs,
-    label: `${name}: ${description}`,
-  })
+export function stopWaiting(order: Order, { scope, services }: RunContext): Promise<ChildEnd> {
+  const options = { inputs: inputsOf(order), label: labelOf(order) }
+  return services.effects.boundary(scope.at, async () => stoppedEnd, options)
+}
+
+/** What decides what an agent does. */
+function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { readonly [name: string]: unknown } {
+  return { agent: agent.text, prompt, ...defined({ model, resumes }) }
+}
+
+/** For lists of the parts of a run; the place has the name. */
+function labelOf({ description, id }: Order): string {
+  return `${description} (${id})`
 }
 
 const stoppedEnd: ChildEnd = { status: 'stopped', text: '', turns: 0, spent: nothingSpent, changes: [], planned: [] }

@@ -1,10 +1,9 @@
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
-import { sha256 } from '../../base/hash.ts'
 import type { ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
-import { callPlace, originOf, type Place, placeText } from '../../event/place.ts'
-import type { OfferedAgent } from '../../event/sub-agents.ts'
+import { callPlace, originOf, type Place } from '../../event/place.ts'
+import { agentIdAt, type OfferedAgent, taskTool } from '../../event/sub-agents.ts'
 import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
@@ -62,7 +61,7 @@ export function usableAgents({ scope, services }: RunContext): readonly OfferedA
 
 function taskKind(offered: readonly OfferedAgent[], children: Children): ToolKind {
   return defineTool<TaskInput>({
-    name: 'task',
+    name: taskTool,
     description: taskText(offered),
     parameters: {
       type: 'object',
@@ -122,7 +121,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     earlier?.messages ?? (offered.forksContext === true ? forkedMessages(conversation?.messages() ?? []) : [])
   const { write, asks = false } = context.scope.rights
   const order: Order = {
-    id: idOf(place),
+    id: agentIdAt(place),
     offered,
     description: input.description,
     prompt: input.prompt,
@@ -204,11 +203,6 @@ function unknownAgent(id: string, children: Children): string {
 /** The place of a call, where it was made: what an agent does there is not part of the conversation that calls it. */
 function placeOf({ at }: ToolCall): Place {
   return originOf(at.slice(0, -1))
-}
-
-/** `a` and eight hex digits, of the place: the same in a resumed run. */
-export function idOf(place: Place): string {
-  return `a${sha256(placeText(place)).slice(0, 8)}`
 }
 
 function leastOf(...limits: readonly (number | undefined)[]): number | undefined {

@@ -47,6 +47,11 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   try {
     const { paint, workspace } = context
     const shown = { folder, run, source, options: { paint, lines, workspace } }
+    if (flags.agent !== undefined) {
+      const { showAgent } = await import('./runs-agent.ts')
+      await showAgent(flags.agent, { run: run.id, source, isJson: flags.json }, context)
+      return 0
+    }
     await (flags.place === undefined ? showWhole(shown, flags, context) : showPlace(shown, flags.place, context))
     return 0
   } finally {

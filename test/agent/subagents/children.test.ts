@@ -1,33 +1,188 @@
 import { describe, expect, it } from 'vitest'
 import type { JournalRecord } from '../../../src/journal/record.ts'
-import { type Answer, type Asked, type Call, type Life, taskWorld } from '../../helpers/task-world.ts'
+import { BatonError } from '../../../src/base/error.ts'
+import { textOf } from '../../../src/event/message.ts'
+import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
 
 const find = (what: string, more: object = {}): Call => [
   'task',
   { description: `find ${what}`, prompt: what, subagent_type: 'finder', ...more },
 ]
+const inBackground = { run_in_background: true }
 
-/** Two agents in the background, each of which uses a tool; the parent has nothing else to do. */
+/** Two agents in the background, each of which uses a tool; the caller has nothing else to do. */
 function twoInBackground({ who, turn, told }: Asked): Answer {
   if (who !== 'parent') return turn === 0 ? [['todo', { todos: [] }]] : `${who} is at home`
-  if (turn === 0) return [find('cat', { run_in_background: true }), find('dog', { run_in_background: true })]
-  return told.some((text) => text.includes('is done')) ? `I know of ${told.join(' and ')}` : 'I wait.'
+  if (turn === 0) return [find('cat', inBackground), find('dog', inBackground)]
+  return told.some((text) => text.includes('is done')) ? 'I know more.' : 'I wait.'
 }
 
-const cat = /agent a[0-9a-f]{8} \(find cat\) is done: cat is at home/g
-const dog = /agent a[0-9a-f]{8} \(find dog\) is done: dog is at home/g
+const noticeOf = (what: string): RegExp =>
+  new RegExp(`agent a[0-9a-f]{8} \\(find ${what}\\) is done: ${what} is at home`, 'g')
 
-function textsOf({ result }: Life): string {
-  return JSON.stringify(result.messages)
+/** What the model was told besides results of tools, in one text. */
+function toldIn({ result }: Life): string {
+  return result.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])).join('\n')
 }
+
+/** What tools gave, in order. */
+function resultsIn({ result }: Life): readonly string[] {
+  return result.calls.map(({ output }) => output)
+}
+
+async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
+  const life = await world.live(records)
+  if (life === undefined) throw new Error('nobody kills this process')
+  return life
+}
+
+/** Places of model calls with a good end. */
+function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
+  return new Set(
+    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
+  )
+}
+
+describe('an agent that a model waits for', () => {
+  it('is asked with its instructions and the prompt, and its answer is the result of the call', async () => {
+    const world = taskWorld({
+      script: ({ who, turn, told }) =>
+        who === 'cat' ? 'On the roof.' : turn === 0 ? [find('cat')] : `It says: ${told.join()}`,
+    })
+    const life = await only(world)
+    expect(life.result.text).toMatch(
+      /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" asks it again\]$/,
+    )
+    expect(world.asked).toEqual(['parent/0', 'cat/0', 'parent/1'])
+  })
+
+  it('costs what its caller is told of in events, and all of it is in the total', async () => {
+    const world = taskWorld({
+      script: ({ who, turn }) => (who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'),
+    })
+    const { sent, result } = await only(world)
+    const started = sent.find((one) => one.type === 'agent.started' && one.id !== undefined)
+    expect(started).toMatchObject({ name: 'finder', kind: 'prompt', description: 'find cat', input: 'cat' })
+    const ended = sent.find((one) => one.type === 'agent.completed' && one.id !== undefined)
+    expect(ended).toMatchObject({ stop_reason: 'done', output: 'Here.', usage: { calls: 1, input: 10, output: 5 } })
+    expect(ended?.agent).toBe('task/0/ask/turn/0/tool/0:task/agent/finder')
+    // what the caller itself used is its own
+    expect(result.spent.usage.calls).toBe(2)
+    expect(sent.findLast((one) => one.type === 'usage')).toMatchObject({ total: { calls: 3 } })
+  })
+
+  it('fails as a call that fails when its model does, and is not asked again by a resumed run', async () => {
+    const failure = new BatonError('MODEL_FAILED', 'the model is gone')
+    const script = ({ who, turn, told }: Asked): Answer =>
+      who === 'cat' ? { text: [], failure } : turn === 0 ? [find('cat')] : `Well: ${told.join()}`
+    const records: JournalRecord[] = []
+    const life = await only(taskWorld({ script }), records)
+    expect(life.result.text).toMatch(/^Well: agent a[0-9a-f]{8} \(find cat\) failed: the model is gone$/)
+    expect(life.result.calls).toMatchObject([{ name: 'task', is_error: true }])
+    const again = taskWorld({ script })
+    expect((await only(again, records)).result.text).toBe(life.result.text)
+    expect(again.asked).toEqual([])
+  })
+
+  it.each([
+    ['an agent that is not there', { subagent_type: 'ghost' }, 'Unknown agent type: ghost. Agents: finder'],
+    [
+      'to resume what was never started',
+      { resume: 'a0000000f' },
+      'there is no agent a0000000f in this conversation: none was started',
+    ],
+  ])('is an error that says why for %s', async (_, more, message) => {
+    const world = taskWorld({
+      script: ({ who, turn }) => (who === 'parent' && turn === 0 ? [find('cat', more)] : 'Oh.'),
+    })
+    expect(resultsIn(await only(world))).toEqual([message])
+  })
+
+  it('has none of the tools by which agents are started, whatever it names', async () => {
+    const offers: string[][] = []
+    const world = taskWorld({
+      frontMatter: 'tools = ["task", "todo", "task_output"]',
+      script: ({ who, turn, request }) => {
+        if (who === 'cat') offers.push((request.tools ?? []).map(({ name }) => name))
+        return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'
+      },
+    })
+    await only(world)
+    expect(offers).toEqual([['todo']])
+  })
+
+  it('may not do what its caller may not', async () => {
+    const offers: string[][] = []
+    const world = taskWorld({
+      tools: ['task', 'todo'],
+      frontMatter: 'tools = ["todo", "read", "write"]\nwrite_mode = true',
+      rights: { tools: { tools: ['task', 'todo'] }, write: false },
+      script: ({ who, turn, request }) => {
+        if (who === 'cat') offers.push((request.tools ?? []).map(({ name }) => name))
+        return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'
+      },
+    })
+    await only(world)
+    expect(offers).toEqual([['todo']])
+  })
+
+  it('begins with the messages of its caller where its definition says so', async () => {
+    const seen: string[] = []
+    const world = taskWorld({
+      offered: { forksContext: true },
+      script: ({ told, turn, request }) => {
+        const last = told.at(-1)
+        if (last !== 'cat') return turn === 0 ? [find('cat')] : 'Good.'
+        seen.push(...request.messages.map((message) => `${message.role}: ${textOf(message)}`))
+        return 'Here.'
+      },
+    })
+    await only(world)
+    expect(seen).toEqual(['system: You find things.', 'user: parent', 'user: cat'])
+  })
+
+  it('stops at the number of turns that its caller gives it, and says so', async () => {
+    const world = taskWorld({
+      script: ({ who, turn }) =>
+        who === 'cat' ? [['todo', { todos: [] }]] : turn === 0 ? [find('cat', { max_turns: 2 })] : 'Good.',
+    })
+    const [said] = resultsIn(await only(world))
+    expect(said).toContain('as often as it may be (max_turns)')
+    expect(world.asked.filter((one) => one.startsWith('cat'))).toEqual(['cat/0', 'cat/1'])
+  })
+})
+
+describe('an agent that has ended', () => {
+  /** Resumes the first agent by the id that is in its result. */
+  function resuming({ who, turn, told }: Asked): Answer {
+    if (who === 'cat') return turn === 0 ? 'On the roof.' : `Still there, as I said after ${turn} answer.`
+    if (turn === 0) return [find('cat')]
+    const [, id = ''] = /resume = "(\w+)"/.exec(told.join()) ?? []
+    return turn === 1 ? [find('it again', { resume: id })] : `Now: ${told.join()}`
+  }
+
+  it('is resumed with all that was said, in the same process and in a resumed run', async () => {
+    const records: JournalRecord[] = []
+    const life = await only(taskWorld({ script: resuming }), records)
+    expect(life.result.text).toMatch(/^Now: Still there, as I said after 1 answer\./)
+    const ids = life.sent.flatMap((one) => (one.type === 'agent.started' && one.id !== undefined ? [one.id] : []))
+    expect(new Set(ids).size).toBe(2)
+    // the process dies before the second agent is asked
+    const world = taskWorld({ script: resuming })
+    const first = records.findIndex((one) => one.k === 'ended' && one.p.includes('+turn+1+'))
+    const before = records.slice(0, first)
+    expect((await only(world, before)).result.text).toBe(life.result.text)
+    expect(world.asked).toEqual(['cat/1', 'parent/2'])
+  })
+})
 
 describe('agents in the background', () => {
   it('are waited for, and tell their caller once when they have ended', async () => {
     const world = taskWorld({ script: twoInBackground })
-    const life = await world.live([])
-    expect(life?.result.end).toBe('done')
-    const told = textsOf(life as Life)
-    expect([told.match(cat)?.length, told.match(dog)?.length]).toEqual([2, 2].map(() => expect.any(Number)))
+    const life = await only(world)
+    expect(life.result).toMatchObject({ end: 'done', text: 'I know more.' })
+    const told = toldIn(life)
+    expect([told.match(noticeOf('cat'))?.length, told.match(noticeOf('dog'))?.length]).toEqual([1, 1])
     expect(world.asked.filter((one) => !one.startsWith('parent')).toSorted()).toEqual([
       'cat/0',
       'cat/1',
@@ -35,13 +190,96 @@ describe('agents in the background', () => {
       'dog/1',
     ])
   })
+
+  it('are at most eight at once', async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const world = taskWorld({
+      script: ({ who, turn }) => {
+        if (who !== 'parent') return { text: ['Here.'], gate }
+        if (turn === 0) return Array.from({ length: 9 }, (_, index) => find(`cat ${index}`, inBackground))
+        open()
+        return 'I wait.'
+      },
+    })
+    const results = resultsIn(await only(world))
+    expect(results.filter((text) => text.includes('works in the background'))).toHaveLength(8)
+    expect(results.at(-1)).toContain('limit reached: 8 agents work in the background already')
+  })
+
+  it('are stopped by their caller, are never asked again, and are not told of twice', async () => {
+    const never = new Promise<void>(() => {})
+    const script = ({ who, turn, told }: Asked): Answer => {
+      if (who === 'cat') return turn === 0 ? [['todo', { todos: [] }]] : { text: ['Never.'], gate: never }
+      const [, id = ''] = /agent (a\w+)/.exec(told.join()) ?? []
+      if (turn === 0) return [find('cat', inBackground)]
+      return turn === 1 ? [['task_stop', { id }]] : `So: ${told.join()}`
+    }
+    const records: JournalRecord[] = []
+    const life = await only(taskWorld({ script }), records)
+    expect(life.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
+    expect(toldIn(life)).toBe('parent')
+    const again = taskWorld({ script })
+    expect((await only(again, records)).result.text).toBe(life.result.text)
+    expect(again.asked).toEqual([])
+  })
+
+  it('show what they have said so far and what they cost, and an end that was shown is not told again', async () => {
+    const script = ({ who, turn, told }: Asked): Answer => {
+      if (who === 'cat') return 'On the roof.'
+      const [, id = ''] = /agent (a\w+)/.exec(told.join()) ?? []
+      if (turn === 0) return [find('cat', inBackground)]
+      return turn === 1 ? [['task_output', { id, wait_seconds: 60 }]] : 'Good.'
+    }
+    const life = await only(taskWorld({ script }))
+    expect(resultsIn(life)[1]).toMatch(/is done: On the roof\.[^]*\[1 call of its model, 15 tokens, \$0\.0000\]$/)
+    expect(toldIn(life)).toBe('parent')
+  })
+
+  it('are stopped when their caller is at its limit, with a warning', async () => {
+    const never = new Promise<void>(() => {})
+    const world = taskWorld({
+      maxRounds: 1,
+      script: ({ who }) => (who === 'cat' ? { text: ['Never.'], gate: never } : [find('cat', inBackground)]),
+    })
+    // its calls are refused at the limit, so nothing was started
+    expect((await only(world)).result.end).toBe('max_rounds')
+    const second = taskWorld({
+      maxRounds: 2,
+      script: ({ who, turn }) =>
+        who === 'cat' ? { text: ['Never.'], gate: never } : turn === 0 ? [find('cat', inBackground)] : 'Enough.',
+    })
+    const life = await only(second)
+    expect(life.sent.find((one) => one.type === 'warning')).toMatchObject({
+      message: expect.stringMatching(
+        /^stopped in the background, because the conversation has ended: a\w+ \(find cat\)$/,
+      ),
+    })
+    expect(life.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)).toMatchObject({
+      stop_reason: 'stopped',
+    })
+  })
+
+  it('have only tools that need nobody', async () => {
+    const offers: string[][] = []
+    const world = taskWorld({
+      tools: ['task', 'todo', 'enter_plan', 'read', 'grep'],
+      frontMatter: 'tools = ["*"]',
+      script: ({ who, turn, request }) => {
+        if (who === 'cat') offers.push((request.tools ?? []).map(({ name }) => name))
+        return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat', inBackground)] : 'Good.'
+      },
+    })
+    await only(world)
+    expect(offers[0]).toEqual(expect.arrayContaining(['todo', 'read', 'grep']))
+    expect(offers[0]).not.toContain('enter_plan')
+    expect(offers[0]).not.toContain('task')
+  })
 })
 
-it('a caller with two agents in the background that is killed at any record pays for nothing twice, and is told once', async () => {
+it('a caller with two agents in the background that is killed at any record pays for nothing twice, and is told of each once', async () => {
   const whole: JournalRecord[] = []
-  const first = taskWorld({ script: twoInBackground })
-  const expected = await first.live(whole)
-  expect(expected?.result.end).toBe('done')
+  await only(taskWorld({ script: twoInBackground }), whole)
   expect(whole.length).toBeGreaterThan(20)
   let again = 0
   for (let lives = 0; lives < whole.length; lives += 1) {
@@ -50,23 +288,14 @@ it('a caller with two agents in the background that is killed at any record pays
     const where = `killed after ${lives} records`
     expect(await world.live(records, lives), where).toBe(undefined)
     const paid = answered(records)
-    const before = [...world.asked]
-    const life = await world.live(records)
-    if (life === undefined) throw new Error(where)
-    expect(life.result.end, where).toBe('done')
-    const userTexts = life.result.messages.filter(({ role }) => role === 'user')
-    const told = JSON.stringify(userTexts)
-    expect([told.match(cat)?.length, told.match(dog)?.length], where).toEqual([1, 1])
-    // one record of an answer for each request; those in flight were made once more, and are listed
-    expect(answered(records).size - paid.size, where).toBe(world.asked.length - before.length)
+    const before = world.asked.length
+    const life = await only(world, records)
+    expect(life.result, where).toMatchObject({ end: 'done', text: 'I know more.' })
+    const told = toldIn(life)
+    expect([told.match(noticeOf('cat'))?.length, told.match(noticeOf('dog'))?.length], where).toEqual([1, 1])
+    // each request of the second process has an answer that the first one has not recorded
+    expect(answered(records).size - paid.size, where).toBe(world.asked.length - before)
     again += life.repeated.length
   }
   expect(again).toBeGreaterThan(3)
 })
-
-/** Places of model calls with a good end. */
-function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
-  return new Set(
-    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
-  )
-}

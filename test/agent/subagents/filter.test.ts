@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { toolLayers, toolsThrough } from '../../../src/agent/subagents/filter.ts'
+import type { OfferedAgent } from '../../../src/event/sub-agents.ts'
+
+type Definition = Pick<OfferedAgent, 'tools' | 'disallowedTools' | 'allServers'>
+
+/** The tools of a caller; one is of an MCP server. */
+const registry = [
+  'bash',
+  'read',
+  'edit',
+  'write',
+  'glob',
+  'grep',
+  'webfetch',
+  'task',
+  'task_output',
+  'task_stop',
+  'enter_plan',
+  'exit_plan',
+  'fs__read',
+]
+
+const edits = ['edit', 'write']
+const bash: Definition = { tools: ['bash'] }
+const general: Definition = { tools: ['*'], disallowedTools: ['task'] }
+const explore: Definition = { tools: ['*'], disallowedTools: ['task', 'enter_plan', 'exit_plan', ...edits] }
+const plan: Definition = { tools: ['glob', 'grep', 'read', 'bash'], disallowedTools: ['task', ...edits] }
+
+const everything = ['bash', 'read', 'edit', 'write', 'glob', 'grep', 'webfetch']
+
+describe('the tools of a sub-agent', () => {
+  it.each<[string, Definition, readonly string[]]>([
+    // TV25
+    ['Bash', bash, ['bash']],
+    // TV26
+    ['general-purpose', general, [...everything, 'fs__read']],
+    // TV27
+    ['Explore', explore, ['bash', 'read', 'glob', 'grep', 'webfetch', 'fs__read']],
+    ['one that allows task', { tools: ['task', 'read'] }, ['read']],
+    ['one that allows and denies edit', { tools: ['edit', 'read'], disallowedTools: ['edit'] }, ['read']],
+    // TV28: in the order of the registry, and without what it does not name
+    ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
+    ['one that says nothing', {}, [...everything, 'fs__read']],
+    ['one with all tools of servers', { tools: ['read'], allServers: true }, ['read', 'fs__read']],
+    ['one that denies a server', { allServers: true, disallowedTools: ['mcp__fs__*'] }, everything],
+  ])('%s', (_, definition, expected) => {
+    expect(toolsThrough(registry, toolLayers(definition, { isBackground: false }))).toEqual(expected)
+  })
+
+  it.each<[string, Definition, readonly string[]]>([
+    // TV28
+    ['general-purpose', general, everything],
+    ['one with all tools of servers', { ...general, allServers: true }, [...everything, 'fs__read']],
+    ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
+  ])('in the background, of %s', (_, definition, expected) => {
+    expect(toolsThrough(registry, toolLayers(definition, { isBackground: true }))).toEqual(expected)
+  })
+
+  it('are none of a caller that has none', () => {
+    expect(toolsThrough([], toolLayers(general, { isBackground: false }))).toEqual([])
+  })
+
+  it('are at most those that its caller lets it have this once', () => {
+    const layers = toolLayers(explore, { isBackground: false, allowedTools: ['read', 'edit', 'task'] })
+    expect(toolsThrough(registry, layers)).toEqual(['read'])
+  })
+
+  it('only read where its caller is in plan mode', () => {
+    const layers = toolLayers(general, { isBackground: false, onlyReads: true })
+    expect(toolsThrough(registry, layers)).toEqual(['read', 'glob', 'grep', 'webfetch'])
+  })
+})
