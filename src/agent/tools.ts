@@ -10,7 +10,7 @@ import type { ToolName } from '../tool/toolbox/names.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
-import type { TaskTools } from './subagents/tools.ts'
+import type { TaskSurroundings, TaskTools } from './subagents/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { otherToolsIn, refuseUnknownTools } from './tool-names.ts'
 
@@ -66,7 +66,7 @@ export async function giveTools(
 ): Promise<GivenTools> {
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
-  const agents = await agentTools(names, box, context)
+  const agents = await agentTools(names, { named, box, context })
   const tools = [
     ...(await openTools(names, box)),
     ...(agents?.tools ?? []),
@@ -80,15 +80,11 @@ export async function giveTools(
 }
 
 /** The tools by which a model gives work to agents, where there is one that it may use. */
-async function agentTools(
-  names: readonly ToolName[],
-  box: Toolbox,
-  context: RunContext,
-): Promise<TaskTools | undefined> {
+async function agentTools(names: readonly ToolName[], around: TaskSurroundings): Promise<TaskTools | undefined> {
   if (!names.includes('task')) return undefined
   const { taskTools, usableAgents } = await import('./subagents/tools.ts')
-  const offered = usableAgents(context)
-  return offered.length === 0 ? undefined : taskTools(names, offered, { box, context })
+  const offered = usableAgents(around.context)
+  return offered.length === 0 ? undefined : taskTools(names, offered, around)
 }
 
 /** Runs without servers load nothing for them. */

@@ -22,7 +22,6 @@ import type { PluginFunction, PluginTool } from './plugin-tool.ts'
 import type { Overlay } from './overlay.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
-import type { OfferedAgent } from './sub-agents.ts'
 
 /** One agent that is running further up: cycles and the depth limit are found with it. */
 export interface Ancestor {
@@ -162,8 +161,6 @@ export interface RunServices {
   readonly questions?: OpenQuestions
   /** Asks a person while the time of the agents that this is part of stands still; left out: none is limited. */
   readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
-  /** Agents that models may give work to, by the tool `task`; left out: none. */
-  readonly offeredAgents?: readonly OfferedAgent[]
   /** Of a tool that is called; left out: no model calls it. */
   readonly conversation?: CallingConversation
   /** Tools that plug-ins bring; left out: none. */

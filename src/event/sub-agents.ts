@@ -1,33 +1,10 @@
 import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
-import type { AgentSession, ModelResult, PromptAgent, ScriptAgent, TextAgent } from './agent.ts'
-import type { BudgetLimits } from './effects.ts'
+import type { AgentSession, ModelResult, PromptAgent } from './agent.ts'
 import type { FileChange } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message } from './message.ts'
 import { conversationPlace, part, type Place, placeText } from './place.ts'
-
-/** An agent that a model may give work to (R36, R40). */
-export interface OfferedAgent {
-  readonly name: string
-  /** When it is to be used, for the model that chooses. */
-  readonly description: string
-  readonly agent: ScriptAgent | TextAgent
-  /** It begins with the messages of its caller. */
-  readonly forksContext?: boolean
-  /** Stands behind each prompt that it is given. */
-  readonly reminder?: string
-  /** Names and patterns; left out: all. */
-  readonly tools?: readonly string[]
-  readonly disallowedTools?: readonly string[]
-  /** Tools of MCP servers pass whatever `tools` says. */
-  readonly allServers?: boolean
-  readonly maxTurns?: number
-  /** What its model calls may cost together. */
-  readonly budget?: BudgetLimits
-  /** Where it works; left out: where its caller does. */
-  readonly isolation?: 'worktree'
-}
 
 /** The tool by which a model gives work to an agent. */
 export const taskTool = 'task'

@@ -92,7 +92,7 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
 type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
 
 /** What Baton itself observes to make runs alike; nobody called it. */
-const ownNames: ReadonlySet<string> = new Set(['run.number', 'math.randomseed'])
+const ownNames: ReadonlySet<string> = new Set(['run.number', 'math.randomseed', 'inbox'])
 
 function createNotes({ most, keepsAnswers }: TreeOptions) {
   const notes = new WeakMap<PlaceNode, Notes>()

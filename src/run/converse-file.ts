@@ -25,7 +25,9 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
     const { mode: _, tools: _tools, ...around } = context.scope.options
     const inherited = { ...around, ...request.inherited }
     const target = asChild(loaded, agent, { options, inherited })
-    const child = narrow(childContext(target, context), limitsOfTools(target.settings))
+    const hasBudget = target.spec.frontMatter['budget'] !== undefined
+    const limits = { ...limitsOfTools(target.settings), ...(hasBudget ? { budget: target.settings.budget } : {}) }
+    const child = narrow(childContext(target, context), limits)
     const time = timeLimitOf({ own: childTimeMs(target, options), whose: `agent "${agent.name}"` }, context)
     return withTimeLimit(time, child, (timed) => ask(request, target, timed))
   }

@@ -38,7 +38,7 @@ export interface SessionWorld {
   readonly records: readonly JournalRecord[]
 }
 
-export interface SessionWorldOptions extends Pick<RunServices, 'offeredAgents'>, Pick<AgentParts, 'converseWithFile'> {
+export interface SessionWorldOptions extends Pick<RunServices, 'definitions'>, Pick<AgentParts, 'converseWithFile'> {
   readonly provider: ModelProvider
   readonly at?: string
   /** Absolute; left out: none that is there. */
@@ -64,7 +64,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
     hooks = [],
     before,
     onRecord,
-    offeredAgents,
+    definitions,
     converseWithFile,
   } = options
   const records: JournalRecord[] = []
@@ -153,7 +153,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
               }),
           },
   })
-  const services = { ...context.services, effects, events: bus.send, meter, ...defined({ offeredAgents }) }
+  const services = { ...context.services, effects, events: bus.send, meter, ...defined({ definitions }) }
   const own: RunContext = { ...context, services }
   return { context: own, open: (agent) => agents.open(agent, own), sent, repeated, records }
 }

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { giveTools } from '../../src/agent/tools.ts'
-import type { ModelResult } from '../../src/event/agent.ts'
+import type { AgentDefinition, ModelResult } from '../../src/event/agent.ts'
 import { type Limits, narrow } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { textMessage, textOf } from '../../src/event/message.ts'
-import type { OfferedAgent } from '../../src/event/sub-agents.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFileConverser } from '../../src/run/converse-file.ts'
@@ -51,7 +50,7 @@ export interface TaskWorldOptions {
   readonly script: (asked: Asked) => Answer
   /** Front matter of the one agent that may be used, `finder`. */
   readonly frontMatter?: string
-  readonly offered?: Partial<OfferedAgent>
+  readonly offered?: Partial<AgentDefinition>
   readonly tools?: readonly ToolName[]
   readonly maxRounds?: number
   /** What the caller has given up. */
@@ -70,10 +69,20 @@ export function taskWorld({
   const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
   const folder = tempTree({ 'agents/finder.md': text })
   const file = join(folder, 'agents/finder.md')
-  const finder: OfferedAgent = {
+  const finder: AgentDefinition = {
     name: 'finder',
     description: 'finds things',
+    origin: 'agents/finder.md',
     agent: { kind: 'prompt', name: 'finder', file, text },
+    settings: {},
+    instructions: 'You find things.',
+    forkContext: false,
+    reminder: undefined,
+    isolation: 'none',
+    allMcp: false,
+    tools: undefined,
+    disallowedTools: [],
+    maxTurns: undefined,
     ...offered,
   }
   const asked: string[] = []
@@ -94,7 +103,7 @@ export function taskWorld({
           records,
           lives,
           workspace: folder,
-          offeredAgents: [finder],
+          definitions: new Map([['finder', finder]]),
           converseWithFile: createFileConverser({
             cwd: folder,
             env: { BATON_HOME: join(folder, '.state') },

@@ -1,22 +1,20 @@
 import { isSuspension, stopsRun } from '../../base/error.ts'
-import { defined, type Json, type JsonObject } from '../../base/json.ts'
-import type { AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
-import { emit, narrow, type RunContext, withServices } from '../../event/context.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
+import type { AgentDefinition, AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
+import { emit, type RunContext, withServices } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { type Message, textMessage } from '../../event/message.ts'
 import { nothingSpent, type Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
-import type { OfferedAgent } from '../../event/sub-agents.ts'
-import { requestFor } from '../prompt-agent.ts'
 import { callPromptInput } from '../prompt-input.ts'
 import { withoutOpenCalls } from './fork.ts'
 
 /** What an agent is to do for a model. */
 export interface Order {
   readonly id: string
-  readonly offered: OfferedAgent
+  readonly offered: AgentDefinition
   /** In a few words, for people. */
   readonly description: string
   readonly prompt: string
@@ -75,8 +73,7 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
   const { at } = context.scope
   const { effects, meter } = context.services
   const { id, offered, description, isBackground, prompt } = order
-  const { name, budget } = offered
-  const inner = budget === undefined ? context : narrow(context, { budget })
+  const { name } = offered
   let isEntered = false
   let replayed: ChildEnd | undefined
   emit(context, {
@@ -93,7 +90,7 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
       at,
       async () => {
         isEntered = true
-        return work(order, { context: inner, stop, onBegin, replayed })
+        return work(order, { context, stop, onBegin, replayed })
       },
       {
         inputs: inputsOf(order),
@@ -195,12 +192,11 @@ async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns'
   const options = defined({ model }) as JsonObject
   const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
   if (answer !== undefined) return answer
-  const request = requestFor({ agent, inputs: [withReminder(prompt, offered)], options }, callPromptInput)
-  const { agents } = asking.context.services
-  const result = await agents.run(request, asking.context)
-  const outputs =
-    result.end === 'skipped' ? [`it had nothing to do: ${result.reason ?? 'no reason given'}`] : result.outputs
-  return { status: 'done', text: outputs.map(outputText).join('\n\n'), changes: [], planned: [] }
+  const inputs = [callPromptInput(withReminder(prompt, offered))]
+  const { context } = asking
+  const result = await context.services.agents.run({ kind: 'prompt', agent, inputs, options }, context)
+  const text = result.end === 'done' ? result.text : `it had nothing to do: ${result.reason}`
+  return { status: 'done', text, changes: [], planned: [] }
 }
 
 async function converse(
@@ -250,12 +246,8 @@ function kept(messages: readonly Message[]): readonly Message[] {
   return withoutOpenCalls(JSON.parse(JSON.stringify(messages)) as readonly Message[])
 }
 
-function withReminder(prompt: string, { reminder }: OfferedAgent): string {
+function withReminder(prompt: string, { reminder }: Pick<AgentDefinition, 'reminder'>): string {
   return reminder === undefined ? prompt : `${prompt}\n\n${reminder}`
-}
-
-function outputText(output: Json): string {
-  return typeof output === 'string' ? output : output === null ? '' : JSON.stringify(output)
 }
 
 /** What it has said in its last prompt, also between calls of tools. */

@@ -1,5 +1,5 @@
 import type { ToolFilter } from '../../event/permission.ts'
-import type { OfferedAgent } from '../../event/sub-agents.ts'
+import type { AgentDefinition } from '../../event/agent.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
 import { factsOf, toolNames } from '../../tool/toolbox/names.ts'
 
@@ -42,14 +42,10 @@ interface Given {
  * what works in the background, and what its caller says of this once. All of them hold, so what one denies is denied.
  */
 export function toolLayers(
-  {
-    tools = ['*'],
-    disallowedTools = [],
-    allServers = false,
-  }: Pick<OfferedAgent, 'tools' | 'disallowedTools' | 'allServers'>,
+  { tools = ['*'], disallowedTools, allMcp }: Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>,
   { isBackground, allowedTools, onlyReads = false }: Given,
 ): readonly ToolFilter[] {
-  const servers = allServers ? [ofServers] : []
+  const servers = allMcp ? [ofServers] : []
   return [
     { disallowed_tools: ofCallersOnly },
     { disallowed_tools: disallowedTools },

@@ -1,15 +1,14 @@
 import { cutText } from '../../base/cut-text.ts'
-import type { ModelEnd } from '../../event/agent.ts'
+import type { AgentDefinition, ModelEnd } from '../../event/agent.ts'
 import type { Spent } from '../../event/meter.ts'
-import type { OfferedAgent } from '../../event/sub-agents.ts'
 import type { ChildEnd, Order } from './child.ts'
 
 /** Characters of an answer that a notice brings. */
 const mostInNotice = 30_000
 
 /** What the tool `task` is to a model. */
-export function taskText(offered: readonly OfferedAgent[]): string {
-  const agents = offered.map(({ name, description }) => `- ${name}: ${description}`).join('\n')
+export function taskText(offered: readonly AgentDefinition[]): string {
+  const agents = offered.map(({ name, description }) => `- ${name}: ${description ?? ''}`).join('\n')
   return `Give a piece of work to an agent, which does it by itself with tools of its own, and get its answer. It knows nothing of this conversation unless its description says so: the prompt has to say what is to be found out or done, and what the answer should hold. Start several agents in one turn for work that does not depend on each other. With run_in_background you go on while it works: you are told when it has ended, so do not wait for it by asking again and again. The user does not see the answers of agents: say yourself what matters of them.
 
 Agents:

@@ -1,9 +1,10 @@
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
-import type { ModelAgent, Tool } from '../../event/agent.ts'
+import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, originOf, type Place } from '../../event/place.ts'
-import { agentIdAt, type OfferedAgent, taskTool } from '../../event/sub-agents.ts'
+import { agentIdAt, taskTool } from '../../event/sub-agents.ts'
 import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
@@ -28,6 +29,14 @@ interface TaskInput {
 const mostInBackground = 8
 const mostStarted = 100
 
+export interface TaskSurroundings {
+  /** Which tools the caller is given. */
+  readonly named: ToolFilter
+  readonly box: Toolbox
+  /** That of the conversation. */
+  readonly context: RunContext
+}
+
 /** What a conversation has by the tools of this folder. */
 export interface TaskTools {
   readonly tools: readonly Tool[]
@@ -37,32 +46,32 @@ export interface TaskTools {
 /**
  * The tools `task`, `task_output` and `task_stop` of a conversation (R7, R8, R36). Their calls are not recorded whole: what decides is
  * observed, the end of each agent is a boundary, and so a resumed run lets agents work on that had not ended.
- * @param context that of the conversation
  */
 export function taskTools(
   names: readonly string[],
-  offered: readonly OfferedAgent[],
-  { box, context }: { readonly box: Toolbox; readonly context: RunContext },
+  offered: readonly AgentDefinition[],
+  { named, box, context }: TaskSurroundings,
 ): TaskTools {
   const children = createChildren(context)
-  const kinds = [taskKind(offered, children), outputKind(children), stopKind(children)]
+  const kinds = [taskKind({ offered, children, named }), outputKind(children), stopKind(children)]
   const tools = kinds.filter(({ name }) => names.includes(name)).map((kind) => bindTool(kind, box))
   return { tools, inbox: children.inbox }
 }
 
-/** The agents that rules let a model use. */
-export function usableAgents({ scope, services }: RunContext): readonly OfferedAgent[] {
+/** The agents that a model may give work to: rules do not deny it, and it is said what they are for. */
+export function usableAgents({ scope, services }: RunContext): readonly AgentDefinition[] {
   const { rights, folders } = scope
-  return (services.offeredAgents ?? []).filter(({ name }) => {
+  return [...(services.definitions?.values() ?? [])].filter(({ name, description }) => {
+    if (description === undefined) return false
     const call = { kind: 'tool', tool: 'task', input: null, subject: { kind: 'name', name } } as const
     return toolVerdict(rights.rules, call, folders.workspace).kind !== 'deny'
   })
 }
 
-function taskKind(offered: readonly OfferedAgent[], children: Children): ToolKind {
+function taskKind(known: Known): ToolKind {
   return defineTool<TaskInput>({
     name: taskTool,
-    description: taskText(offered),
+    description: taskText(known.offered),
     parameters: {
       type: 'object',
       properties: {
@@ -93,8 +102,8 @@ function taskKind(offered: readonly OfferedAgent[], children: Children): ToolKin
     },
     callsOthers: true,
     subject: ({ subagent_type: name }) => ({ kind: 'name', name }),
-    run: (input, call) => startTask(input, call, { offered, children }),
-    close: (_box, _context, failure) => children.close(failure),
+    run: (input, call) => startTask(input, call, known),
+    close: (_box, _context, failure) => known.children.close(failure),
   })
 }
 
@@ -102,8 +111,10 @@ function taskKind(offered: readonly OfferedAgent[], children: Children): ToolKin
 type Decision = { readonly start: { readonly plan: boolean } } | { readonly refused: string }
 
 interface Known {
-  readonly offered: readonly OfferedAgent[]
+  readonly offered: readonly AgentDefinition[]
   readonly children: Children
+  /** The tools of the caller. */
+  readonly named: ToolFilter
 }
 
 async function startTask(input: TaskInput, call: ToolCall, known: Known): Promise<ToolOutput> {
@@ -117,8 +128,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   const offered = known.offered.find((one) => one.name === name)
   if (offered === undefined) return { text: unknownType(name, known.offered), isError: true }
   const earlier = resume === undefined ? undefined : await known.children.find(resume)?.ended
-  const before =
-    earlier?.messages ?? (offered.forksContext === true ? forkedMessages(conversation?.messages() ?? []) : [])
+  const before = earlier?.messages ?? (offered.forkContext ? forkedMessages(conversation?.messages() ?? []) : [])
   const { write, asks = false } = context.scope.rights
   const order: Order = {
     id: agentIdAt(place),
@@ -137,7 +147,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     onlyReads: decision.start.plan,
   })
   const at: Place = [...place, { kind: 'agent', name }]
-  const held = layers.reduce((one, tools) => narrow(one, { tools }), withScope(context, { at }))
+  const held = [known.named, ...layers].reduce((one, tools) => narrow(one, { tools }), withScope(context, { at }))
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {
     return { text: `agent ${order.id} (${input.description}) works in the background: you are told when it has ended` }
@@ -161,7 +171,7 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   if (plan && found.agent.kind !== 'prompt') {
     return refused(`plan mode is on: ${name} is a program, which cannot be held to reading. Call exit_plan first.`)
   }
-  if (found.isolation !== undefined) {
+  if (found.isolation !== 'none') {
     return refused(`${name} works in a folder of its own (isolation), which task cannot give it`)
   }
   const all = children.all()
@@ -179,7 +189,7 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   return problem === undefined ? { start: { plan } } : refused(problem)
 }
 
-function unknownType(name: string, offered: readonly OfferedAgent[]): string {
+function unknownType(name: string, offered: readonly AgentDefinition[]): string {
   return `Unknown agent type: ${name}. Agents: ${offered.map((one) => one.name).join(', ')}`
 }
 

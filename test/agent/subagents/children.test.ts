@@ -129,7 +129,7 @@ describe('an agent that a model waits for', () => {
   it('begins with the messages of its caller where its definition says so', async () => {
     const seen: string[] = []
     const world = taskWorld({
-      offered: { forksContext: true },
+      offered: { forkContext: true },
       script: ({ told, turn, request }) => {
         const last = told.at(-1)
         if (last !== 'cat') return turn === 0 ? [find('cat')] : 'Good.'

@@ -1,8 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { toolLayers, toolsThrough } from '../../../src/agent/subagents/filter.ts'
-import type { OfferedAgent } from '../../../src/event/sub-agents.ts'
+import { builtInDefinitions } from '../../../src/config/builtin-definitions.ts'
+import type { AgentDefinition } from '../../../src/event/agent.ts'
 
-type Definition = Pick<OfferedAgent, 'tools' | 'disallowedTools' | 'allServers'>
+type Definition = Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>
+
+function definition(
+  tools: readonly string[] | undefined,
+  disallowedTools: readonly string[] = [],
+  allMcp = false,
+): Definition {
+  return { tools, disallowedTools, allMcp }
+}
+
+function builtIn(name: string): Definition {
+  const { tools, disallowed_tools } = builtInDefinitions[name] ?? {}
+  return definition(tools as readonly string[], disallowed_tools as readonly string[] | undefined)
+}
 
 /** The tools of a caller; one is of an MCP server. */
 const registry = [
@@ -21,29 +35,27 @@ const registry = [
   'fs__read',
 ]
 
-const edits = ['edit', 'write']
-const bash: Definition = { tools: ['bash'] }
-const general: Definition = { tools: ['*'], disallowedTools: ['task'] }
-const explore: Definition = { tools: ['*'], disallowedTools: ['task', 'enter_plan', 'exit_plan', ...edits] }
-const plan: Definition = { tools: ['glob', 'grep', 'read', 'bash'], disallowedTools: ['task', ...edits] }
+const general = builtIn('general-purpose')
+const explore = builtIn('Explore')
+const plan = builtIn('Plan')
 
 const everything = ['bash', 'read', 'edit', 'write', 'glob', 'grep', 'webfetch']
 
 describe('the tools of a sub-agent', () => {
   it.each<[string, Definition, readonly string[]]>([
     // TV25
-    ['Bash', bash, ['bash']],
+    ['Bash', builtIn('Bash'), ['bash']],
     // TV26
     ['general-purpose', general, [...everything, 'fs__read']],
     // TV27
     ['Explore', explore, ['bash', 'read', 'glob', 'grep', 'webfetch', 'fs__read']],
-    ['one that allows task', { tools: ['task', 'read'] }, ['read']],
-    ['one that allows and denies edit', { tools: ['edit', 'read'], disallowedTools: ['edit'] }, ['read']],
+    ['one that allows task', definition(['task', 'read']), ['read']],
+    ['one that allows and denies edit', definition(['edit', 'read'], ['edit']), ['read']],
     // TV28: in the order of the registry, and without what it does not name
     ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
-    ['one that says nothing', {}, [...everything, 'fs__read']],
-    ['one with all tools of servers', { tools: ['read'], allServers: true }, ['read', 'fs__read']],
-    ['one that denies a server', { allServers: true, disallowedTools: ['mcp__fs__*'] }, everything],
+    ['one that says nothing', definition(undefined), [...everything, 'fs__read']],
+    ['one with all tools of servers', definition(['read'], [], true), ['read', 'fs__read']],
+    ['one that denies a server', definition(undefined, ['mcp__fs__*'], true), everything],
   ])('%s', (_, definition, expected) => {
     expect(toolsThrough(registry, toolLayers(definition, { isBackground: false }))).toEqual(expected)
   })
@@ -51,7 +63,7 @@ describe('the tools of a sub-agent', () => {
   it.each<[string, Definition, readonly string[]]>([
     // TV28
     ['general-purpose', general, everything],
-    ['one with all tools of servers', { ...general, allServers: true }, [...everything, 'fs__read']],
+    ['one with all tools of servers', { ...general, allMcp: true }, [...everything, 'fs__read']],
     ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
   ])('in the background, of %s', (_, definition, expected) => {
     expect(toolsThrough(registry, toolLayers(definition, { isBackground: true }))).toEqual(expected)
