@@ -195,7 +195,7 @@ export const commandSpecs = {
       {
         name: 'word',
         count: 'optional',
-        describe: 'only those whose name or description contains this word; tools or modes: only these',
+        describe: 'only those whose name or description contains this word; agents, tools or modes: only these',
       },
     ],
     flags: { names: { kind: 'switch', describe: 'print names only: of agents, or of tools or modes' } },

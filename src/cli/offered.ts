@@ -1,5 +1,7 @@
 import { type ListedTool, listTools } from '../authoring/tools.ts'
 import type { ConfigOptions } from '../config/target-config.ts'
+import type { AgentDefinition } from '../config/agent-definitions.ts'
+import { definitionsHere } from '../run/definitions-here.ts'
 import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
 
 /** A tool or a mode, as `baton list` names it. */
@@ -11,9 +13,9 @@ interface OfferedItem {
   readonly record: object
 }
 
-/** What models are given, and how they are asked: what prompt files name in `tools` and in `mode`. */
+/** What models are given, how they are asked, and agents with names: what prompt files name in `tools`, `mode` and wherever an agent is named. */
 export interface OfferedGroup {
-  readonly kind: 'tool' | 'mode'
+  readonly kind: 'tool' | 'mode' | 'named'
   readonly items: readonly OfferedItem[]
 }
 
@@ -22,7 +24,7 @@ export interface OfferedGroup {
  * given to `onProblem`, and the others are listed all the same.
  */
 export async function takeOffered(
-  options: ConfigOptions,
+  options: ConfigOptions & { readonly builtInDir: string },
   onProblem: (error: unknown) => void,
 ): Promise<readonly OfferedGroup[]> {
   const modes = new Map(builtInModes().map(({ id, name }) => [id, modeItem(id, name)]))
@@ -37,9 +39,36 @@ export async function takeOffered(
     )
   }
   return [
+    await takeNamed(options, onProblem),
     { kind: 'tool', items: tools },
     { kind: 'mode', items: [...modes.values()] },
   ]
+}
+
+/** The agents that have a name, with where it comes from. */
+export async function takeNamed(
+  options: ConfigOptions & { readonly builtInDir: string },
+  onProblem: (error: unknown) => void,
+): Promise<OfferedGroup> {
+  const definitions = await definitionsHere(options, onProblem)
+  return { kind: 'named', items: definitions.map(namedItem) }
+}
+
+function namedItem({ name, description = '', origin, from, agent }: AgentDefinition): OfferedItem {
+  const what = agent.kind === 'command' ? `${agent.line.command}, ${origin}` : origin
+  return {
+    name,
+    description: `${description}${description === '' ? '' : ' '}(${what})`,
+    record: {
+      kind: 'agent',
+      name,
+      description,
+      source: from,
+      defined: origin,
+      runs: agent.kind === 'command' ? agent.line.command : 'model',
+      ...(from === 'built-in' ? {} : { file: agent.file }),
+    },
+  }
 }
 
 function modeItem(id: string, name: string, from: { readonly plugin?: string } = {}): OfferedItem {

@@ -14,28 +14,29 @@ import { inPackFolder, packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { variablesOf } from '../config/mcp-servers.ts'
 import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/orders.ts'
-import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash, type TrustedFile } from '../config/trust.ts'
+import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { parsePackRef } from '../pack/pack-ref.ts'
 import { serverFileOf } from '../pack/server-file.ts'
-import { packageRoot } from '../package-root.ts'
 import { parsePrompt } from '../prompt/document.ts'
 import { usageError } from './command.ts'
 import type { Surroundings } from './io.ts'
+import {
+  hiddenFiles,
+  isDefinition,
+  nameSubject,
+  otherOfName,
+  type Subject,
+  textsIn,
+  withDefinition,
+} from './trust-agent.ts'
 
 /** What trusting a file or a pack would allow. */
-export interface TrustSubject {
+export interface TrustSubject extends Subject {
   /** Absolute, links resolved. */
   readonly path: string
-  readonly hash: string
-  /** What needs trust: keys, variables, a name. */
-  readonly keys: readonly string[]
-  /** Each with its whole value. */
-  readonly values: readonly string[]
-  /** The files that the values name. */
-  readonly leads: NonNullable<TrustedFile['leads']>
 }
 
 /**
@@ -66,8 +67,6 @@ export function trustPath(name: string, around: Surroundings): string {
   throw usageError(`${pack.identity} brings no MCP servers`, 'It needs no trust: its folder has no .mcp.json.')
 }
 
-type Subject = Omit<TrustSubject, 'path'>
-
 async function read(path: string, name: string, around: Surroundings): Promise<Subject> {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return readPack(path, around)
   switch (extname(path)) {
@@ -79,7 +78,7 @@ async function read(path: string, name: string, around: Surroundings): Promise<S
       return readServers(path, around)
     case '.aip':
     case '.lua':
-      return readAgent(path)
+      return readAgent(path, around)
     default:
       return readVariables(path, around)
   }
@@ -95,8 +94,9 @@ export async function presentHash(path: string): Promise<string> {
 
 async function readPromptFile(path: string, name: string, around: Surroundings): Promise<Subject> {
   const document = await parsePrompt(displayPath(around.cwd, path), readSourceFile(path))
-  const settings = { data: document.meta.data, hash: promptTrustHash(document), path, name }
-  return settingsSubject(settings, 'prompt', around)
+  const { data } = document.meta
+  const subject = await settingsSubject({ data, hash: promptTrustHash(document), path, name }, 'prompt', around)
+  return isDefinition(path, around) ? withDefinition(subject, { path, data }, around) : subject
 }
 
 async function readConfig(path: string, name: string, around: Surroundings): Promise<Subject> {
@@ -160,32 +160,31 @@ async function settingsSubject(
 ): Promise<Subject> {
   const { layers, workspace } = await readConfigFiles(around)
   const own = userValues(layers)
+  const named = by === 'config' ? hiddenFiles(data, around) : []
   const builtIn = by === 'config' ? await heldModelNames(data, own) : []
   const needs = needsTrust(data, { by, own: [...own, ...builtIn], isForeign: true })
   const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })
   if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])
   const guarded = needs.guarded.map((key): readonly [string, Json] => [key, data[key] ?? null])
-  const looser = needs.loosened.map(({ path: at, value }): readonly [string, Json] => [at.join('.'), value])
+  const looser = needs.loosened.map(({ path: [key = '', ...at], value }): readonly [string, Json] => {
+    const whole = key === 'agents' && isJsonObject(data[key]) ? data[key][at[0] ?? ''] : undefined
+    return whole === undefined ? [[key, ...at].join('.'), value] : [`agents.${at[0]}`, whole]
+  })
   const all = [...guarded, ...looser]
   return {
     hash,
-    keys: needyKeys(needs),
-    values: all.flatMap(([key, value]) =>
-      key === 'mcp_servers' && isJsonObject(value)
-        ? serverLines(value)
-        : [`${key} = ${JSON.stringify(withoutQueries(value))}`],
+    keys: [...needyKeys(needs), ...named.map(nameKey)],
+    values: [...all, ...named.map((hides): [string, Json] => [nameKey(hides), 'yours is hidden'])].flatMap(
+      ([key, value]) =>
+        key === 'mcp_servers' && isJsonObject(value)
+          ? serverLines(value)
+          : [`${key} = ${JSON.stringify(withoutQueries(value))}`],
     ),
     leads: filesNamed(
       all.flatMap(([, value]) => textsIn(value)),
       [workspace, dirname(path)],
     ),
   }
-}
-
-function textsIn(value: Json): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap((inner) => textsIn(inner as Json))
 }
 
 function readVariables(path: string, around: Surroundings): Subject {
@@ -202,13 +201,11 @@ function readVariables(path: string, around: Surroundings): Subject {
   }
 }
 
-/** A file beside prompt files that has the name of a built-in agent. */
-function readAgent(path: string): Subject {
+/** A file beside prompt files that has the name of an agent of the user or of Baton. */
+async function readAgent(path: string, around: Surroundings): Promise<Subject> {
   const stem = basename(path).replace(/\.(?:aip|lua)$/, '')
   const name = stem === 'main' ? basename(dirname(path)) : stem
-  const builtIn = ['aip', 'lua'].map((ending) => join(packageRoot(), 'agents', `${name}.${ending}`))
-  const other = builtIn.find((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true)
-  return nameSubject({ path, name, other })
+  return nameSubject({ path, name, other: await otherOfName(name, around) })
 }
 
 /** The folder of a pack of the workspace that hides one of the user's. */
@@ -220,22 +217,4 @@ function readPack(path: string, around: Surroundings): Subject {
   const dirs = roots.map((root) => join(root, namespace, pack))
   const other = dirs.find((dir) => statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true)
   return nameSubject({ path, name: `${namespace}@${pack}`, other })
-}
-
-function nameSubject({
-  name,
-  path,
-  other,
-}: {
-  readonly name: string
-  readonly path: string
-  readonly other: string | undefined
-}): Subject {
-  if (other === undefined) return { hash: '', keys: [], values: [], leads: {} }
-  return {
-    hash: '',
-    keys: [nameKey(name)],
-    values: [`${nameKey(name)} means ${path}, which hides ${other}`],
-    leads: {},
-  }
 }

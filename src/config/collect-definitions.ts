@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { isBatonError } from '../base/error.ts'
-import { namesIn } from '../base/entries.ts'
+import { isFile, namesIn } from '../base/entries.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
@@ -95,17 +95,22 @@ async function tried(name: string, broken: Map<string, Error>, work: () => void 
 function refuseHiding(
   name: string,
   parts: readonly DefinitionPart[],
-  { refuseHidden }: Pick<DefinitionPlaces, 'refuseHidden'>,
+  { refuseHidden, builtInDir }: Pick<DefinitionPlaces, 'refuseHidden' | 'builtInDir'>,
 ): void {
-  const others = parts.filter(({ from }) => from === 'built-in' || from === 'user')
-  const other = others.at(-1)
-  if (other === undefined) return
-  const own = other.source?.file ?? `the built-in agent ${name}`
-  for (const { from, source, isTrusted } of parts) {
-    if (from === 'workspace' && source !== undefined && !isTrusted) {
-      refuseHidden({ name, path: source.file, other: own })
-    }
+  const theirs = parts.filter(({ from, isTrusted }) => from === 'workspace' && !isTrusted)
+  if (theirs.length === 0) return
+  const own = ownPlace(name, parts, builtInDir)
+  if (own === undefined) return
+  for (const { source } of theirs) {
+    if (source !== undefined) refuseHidden({ name, path: source.file, other: own })
   }
+}
+
+/** What of the user's, or of Baton, has the name; undefined: nothing. */
+function ownPlace(name: string, parts: readonly DefinitionPart[], builtInDir: string): string | undefined {
+  const other = parts.findLast(({ from }) => from === 'built-in' || from === 'user')
+  if (other !== undefined) return other.source?.file ?? `the built-in agent ${name}`
+  return ['aip', 'lua'].map((ending) => join(builtInDir, `${name}.${ending}`)).find((path) => isFile(path))
 }
 
 interface DefinitionFile {

@@ -3,6 +3,7 @@ import { type PromptDocument, placeOf } from '../prompt/document.ts'
 import type { DefinitionPart } from './agent-definitions.ts'
 import { isCommand, misplacedKeys } from './agent-tables.ts'
 import { BatonError } from '../base/error.ts'
+import { translateForeign } from './foreign-agent.ts'
 
 interface WrittenDefinition {
   readonly document: PromptDocument
@@ -22,7 +23,10 @@ export async function readDefinitionFile(
   const { data } = document.meta
   const { instruction } = document
   if (isCommand(data)) return { values: await commandValues(data, written) }
-  return { values: { ...data, ...(instruction === '' ? {} : { instructions: instruction }) } }
+  const own = instruction === '' ? {} : { instructions: instruction }
+  const translated = await translateForeign(document)
+  if (translated !== undefined) return { values: { ...translated, ...own }, isTranslated: true }
+  return { values: { ...data, ...own } }
 }
 
 async function commandValues(

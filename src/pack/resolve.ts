@@ -122,10 +122,6 @@ function findDefined(name: string, options: ResolveOptions): NamedFile | undefin
       },
     )
   }
-  const builtIn = from === 'workspace' ? pick(name, candidates(name, options.builtInDir), {}) : undefined
-  if (builtIn !== undefined && guard !== undefined) {
-    refuseHidden({ name, path: agent.file, kind: 'file', other: builtIn }, guard)
-  }
   if (agent.kind === 'prompt' && agent.defined === undefined) {
     const text = readSource(agent.file, reads, { part: 'prompt' })
     return { kind: 'prompt', name, file: agent.file, text, builtIn: false }
@@ -272,7 +268,7 @@ export function possibleAgentFiles(
 }
 
 /** Contains the message that AIPack has for it. */
-function notFound(name: string, { baseDir, builtInDir }: ResolveOptions): BatonError {
+function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOptions): BatonError {
   const names = readdirSync(builtInDir)
     .filter((file) => /\.(?:aip|lua)$/.test(file))
     .map((file) => file.replace(/\.[^.]+$/, ''))
@@ -280,7 +276,7 @@ function notFound(name: string, { baseDir, builtInDir }: ResolveOptions): BatonE
   const found = candidates(name, baseDir)
   const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
   const tried = `${isFolder ? 'It is a folder without an agent of its own: name a file in it. ' : ''}${triedText(found)}`
-  const meant = meantHint(name, names, '')
+  const meant = meantHint(name, [...names, ...(definitions?.byName.keys() ?? [])], '')
   const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.` : `${meant} ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,

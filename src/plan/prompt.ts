@@ -100,7 +100,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     answer: answerTokens,
     plan: {
       kind: 'prompt',
-      file: spec.source === 'file' ? displayPath(spec.workspace, spec.file) : spec.file,
+      file: spec.source === 'file' ? displayPath(spec.workspace, spec.file) : spec.document.file,
       at: placeText(context.scope.at),
       files: {
         context: countOf(files.context),

@@ -14,7 +14,14 @@ import { findWorkspace } from '../config/locate.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { mayBePackName, unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
-import { type AgentFile, findAgent, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
+import {
+  type CommandFile,
+  findAgent,
+  type NamedFile,
+  type PromptFile,
+  resolveAgent,
+  type ScriptFile,
+} from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -44,7 +51,7 @@ export interface AgentTarget {
   readonly guard: NameGuard
   /** Agents that have a name here. */
   readonly definitions: Definitions
-  readonly agents: readonly AgentFile[]
+  readonly agents: readonly NamedFile[]
 }
 
 /** What a run was asked to run, read and checked: nothing has been executed yet. */
@@ -124,17 +131,20 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
   const { cwd, builtInDir, file, reads } = options
-  const find = (): AgentFile => resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: roots, guard, reads })
+  const definitions = await definitionsOf({ workspace, layers, packRoots: roots, guard }, options)
+  const places = { baseDir: cwd, builtInDir, packRoots: roots, guard, reads }
+  const find = (): NamedFile => resolveAgent(file, { ...places, definitions })
   const agent = find()
   // packs may hold prompt files too
-  if (agent.kind === 'prompt') return loadPrompt({ ...options, file: agent.file })
+  if (agent.kind === 'prompt') return loadPrompt(asTarget(agent, options))
+  if (agent.kind === 'command') throw aloneCommand(agent)
   refusePromptFlags(options)
   return {
     kind: 'agent',
     agent,
     reload() {
       const again = find()
-      return again.kind === 'prompt' ? agent : again
+      return again.kind === 'aip' || again.kind === 'lua' ? again : agent
     },
     workspace,
     settings,
@@ -147,9 +157,20 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     leftOut,
     packRoots: roots,
     guard,
-    definitions: await definitionsOf({ workspace, layers, packRoots: roots, guard }, options),
+    definitions,
     agents: [agent],
   }
+}
+
+function asTarget({ name, file, text, defined }: PromptFile, options: TargetOptions): TargetOptions {
+  return { ...options, file, ...(defined === undefined ? {} : { definition: { name, text, defined } }) }
+}
+
+/** What it is given, and what becomes of its answer, a prompt file says. */
+function aloneCommand({ name }: CommandFile): BatonError {
+  return new BatonError('USAGE', `the command line "${name}" is not run by itself`, {
+    hint: `Write agent = ${JSON.stringify(name)} into the front matter of a prompt file.`,
+  })
 }
 
 function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {

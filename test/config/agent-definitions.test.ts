@@ -73,6 +73,25 @@ describe('definitions of one name', () => {
     expect(byName.has('other')).toBe(true)
   })
 
+  it('that were written for Claude Code are read', async () => {
+    const text = `---
+name: fixer
+description: fixes
+tools: Read, Grep, Bash, NotebookEdit, mcp__docs__search
+model: inherit
+color: red
+maxTurns: 4
+---
+Fix it.
+`
+    const { byName } = await definitions({ files: { 'agents/fixer.md': text } })
+    const { tools, maxTurns, settings, instructions } = byName.get('fixer') ?? {}
+    expect([tools, maxTurns, instructions]).toEqual([['read', 'grep', 'bash', 'docs__search'], 4, 'Fix it.'])
+    expect(settings).not.toHaveProperty('model')
+    const { broken } = await definitions({ files: { 'agents/x.md': text.replace('Bash', 'Bash(git *)') } })
+    expect(broken.get('x')).toMatchObject({ place: { line: 4 }, message: expect.stringContaining('Bash(git *)') })
+  })
+
   it('of a folder are refused where they hide those of others', async () => {
     const { byName, broken } = await definitions({ files: { 'agents/Plan.md': 'Mine.\n' } })
     expect(byName.has('Plan')).toBe(false)

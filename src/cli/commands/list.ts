@@ -26,7 +26,8 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
     pipelinesDir: join(root, 'pipelines'),
     isBare: flags.names,
   })
-  const offered = flags.names && groupWords[flags.word ?? ''] === undefined ? [] : await offeredHere(flags, io)
+  const isBare = flags.names && groupWords[flags.word ?? ''] === undefined
+  const offered = isBare ? [await namedHere(flags, io)] : await offeredHere(flags, io)
   const groups = withWord([...all, ...offered], flags.word)
   if (flags.json) {
     for (const record of groups.flatMap(recordsOf)) io.out(jsonLine(record))
@@ -44,23 +45,40 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
 /** Tools and modes. What cannot be listed is a warning: what can is still of use. */
 async function offeredHere(flags: Flags<'list'>, io: CommandIo): Promise<readonly OfferedGroup[]> {
   const { takeOffered } = await import('../offered.ts')
+  return takeOffered(configHere(flags, io), warn(flags, io))
+}
+
+/** Names for completion: what is wrong is not said. */
+async function namedHere(flags: Flags<'list'>, io: CommandIo): Promise<OfferedGroup> {
+  return (await import('../offered.ts')).takeNamed(configHere(flags, io), () => {})
+}
+
+function configHere(flags: Flags<'list'>, io: CommandIo) {
   const { cwd, env, home } = surroundings(flags, io)
+  const builtInDir = join(packageRoot(), 'agents')
+  return { cwd, env: { ...env }, home, builtInDir, flags: { overrides: flags.config } }
+}
+
+function warn(flags: Flags<'list'>, io: CommandIo): (error: unknown) => void {
+  const { cwd } = surroundings(flags, io)
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  return takeOffered({ cwd, env: { ...env }, home, flags: { overrides: flags.config } }, (error) => {
-    if (flags.level === 'quiet') return
+  const said = new Set<string>()
+  return (error) => {
+    if (flags.level === 'quiet' || said.has(messageOf(error))) return
+    said.add(messageOf(error))
     const { place, hint } = isBatonError(error) ? error : {}
     io.err(describeReported({ severity: 'warning', message: messageOf(error), place, hint }, { cwd, paint }))
-  })
+  }
 }
 
 type Listed = Group | OfferedGroup
 
 function isOffered(group: Listed): group is OfferedGroup {
-  return group.kind === 'tool' || group.kind === 'mode'
+  return group.kind === 'tool' || group.kind === 'mode' || group.kind === 'named'
 }
 
 /** Words that are the name of a group. */
-const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = { tools: 'tool', modes: 'mode' }
+const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = { tools: 'tool', modes: 'mode', agents: 'named' }
 
 function withWord(groups: readonly Listed[], word: string | undefined): readonly Listed[] {
   if (word === undefined) return groups
@@ -81,7 +99,7 @@ const plainName = /^[\p{L}\p{N}_@./][\p{L}\p{N}_@./+-]*$/u
 function plainNames(groups: readonly Listed[], word: string | undefined): readonly string[] {
   const kind = groupWords[word ?? '']
   const names = groups.flatMap((group) => {
-    if (isOffered(group)) return group.kind === kind ? group.items.map(({ name }) => name) : []
+    if (isOffered(group)) return group.kind === (kind ?? 'named') ? group.items.map(({ name }) => name) : []
     if (group.kind === 'pipeline') return []
     return group.items.filter(({ shadowedBy }) => shadowedBy === undefined).map(({ name }) => name)
   })
@@ -119,6 +137,7 @@ function describe(groups: readonly Listed[], drawing: Drawing): string {
 }
 
 const titles = {
+  named: 'agents with names (in sub_agents, as agent, and for models to start)',
   tool: 'tools of models (tools = ["NAME"] in a prompt file)',
   mode: 'modes of messages (mode = "NAME" in a prompt file, or --mode NAME)',
 } as const

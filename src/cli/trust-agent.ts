@@ -1,0 +1,100 @@
+import { basename, dirname, join } from 'node:path'
+import { isFile } from '../base/entries.ts'
+import { realPath } from '../base/files.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { commandKeys, isCommand } from '../config/agent-tables.ts'
+import { builtInDefinitions } from '../config/builtin-definitions.ts'
+import { userAgentsFolder, workspaceAgentsFolders } from '../config/collect-definitions.ts'
+import { readConfigFiles } from '../config/config-files.ts'
+import { findWorkspace } from '../config/locate.ts'
+import { filesNamed, type TrustedFile } from '../config/trust.ts'
+import { nameKey } from '../pack/name-guard.ts'
+import { packageRoot } from '../package-root.ts'
+import type { Surroundings } from './io.ts'
+
+/** What trusting something would allow. */
+export interface Subject {
+  readonly hash: string
+  /** What needs trust: keys, variables, a name. */
+  readonly keys: readonly string[]
+  /** Each with its whole value. */
+  readonly values: readonly string[]
+  /** The files that the values name. */
+  readonly leads: NonNullable<TrustedFile['leads']>
+}
+
+/** Whether the file defines an agent of the workspace. */
+export function isDefinition(path: string, around: Surroundings): boolean {
+  return workspaceAgentsFolders(findWorkspace(around)).some((folder) => realPath(folder) === realPath(dirname(path)))
+}
+
+/** What it needs trust for as an agent with a name: the name, and the program that it starts. */
+export async function withDefinition(
+  subject: Subject,
+  { path, data }: { readonly path: string; readonly data: JsonObject },
+  around: Surroundings,
+): Promise<Subject> {
+  const name = basename(path, '.md')
+  const hidden = nameSubject({ path, name, other: await otherOfName(name, around) })
+  const line = Object.entries(data).filter(([key]) => commandKeys.some((known) => known === key))
+  const program = isCommand(data) ? line : []
+  const { hash, keys, values, leads } = subject
+  return {
+    hash,
+    keys: [...keys, ...program.map(([key]) => key), ...hidden.keys],
+    values: [...values, ...program.map(([key, value]) => `${key} = ${JSON.stringify(value)}`), ...hidden.values],
+    leads: {
+      ...leads,
+      ...filesNamed(
+        program.flatMap(([, value]) => textsIn(value)),
+        [findWorkspace(around), dirname(path)],
+      ),
+    },
+  }
+}
+
+/** What of the user's, or of Baton, has this name; undefined: nothing. */
+export async function otherOfName(name: string, around: Surroundings): Promise<string | undefined> {
+  const file = otherFile(name, around)
+  if (file !== undefined) return file
+  const { layers, userFile } = await readConfigFiles(around)
+  const isUsers = layers.some(({ origin, values: { agents = null } }) => {
+    return origin.kind === 'user' && isJsonObject(agents) && Object.hasOwn(agents, name)
+  })
+  if (isUsers) return userFile
+  return Object.hasOwn(builtInDefinitions, name) ? `the built-in agent ${name}` : undefined
+}
+
+/** Names of agents in `[agents]` that files of the user, or of Baton, define. */
+export function hiddenFiles({ agents = null }: JsonObject, around: Surroundings): readonly string[] {
+  return isJsonObject(agents) ? Object.keys(agents).filter((each) => otherFile(each, around) !== undefined) : []
+}
+
+function otherFile(name: string, around: Surroundings): string | undefined {
+  const files = ['aip', 'lua'].map((ending) => join(packageRoot(), 'agents', `${name}.${ending}`))
+  return [join(userAgentsFolder(around), `${name}.md`), ...files].find((file) => isFile(file))
+}
+
+export function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap((inner) => textsIn(inner as Json))
+}
+
+export function nameSubject({
+  name,
+  path,
+  other,
+}: {
+  readonly name: string
+  readonly path: string
+  readonly other: string | undefined
+}): Subject {
+  if (other === undefined) return { hash: '', keys: [], values: [], leads: {} }
+  return {
+    hash: '',
+    keys: [nameKey(name)],
+    values: [`${nameKey(name)} means ${path}, which hides ${other}`],
+    leads: {},
+  }
+}

@@ -1,0 +1,92 @@
+import type { DataPath } from '../base/data-text.ts'
+import { BatonError } from '../base/error.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { type PromptDocument, placeOf } from '../prompt/document.ts'
+
+/** Our names of tools in agent files of Claude Code; null: there is none here, and an agent does without it. */
+const tools: { readonly [name: string]: string | null } = {
+  Bash: 'bash',
+  BashOutput: 'bash_output',
+  Edit: 'edit',
+  EnterPlanMode: 'enter_plan',
+  ExitPlanMode: 'exit_plan',
+  Glob: 'glob',
+  Grep: 'grep',
+  KillShell: 'kill',
+  LS: 'read',
+  MultiEdit: 'edit',
+  Read: 'read',
+  Task: 'task',
+  TodoWrite: 'todo',
+  WebFetch: 'webfetch',
+  Write: 'write',
+  AskUserQuestion: null,
+  LSP: null,
+  NotebookEdit: null,
+  NotebookRead: null,
+  WebSearch: null,
+}
+
+/** Keys with the name that they have here. */
+const keys: { readonly [key: string]: string } = { disallowedTools: 'disallowed_tools', maxTurns: 'max_turns' }
+
+/** Keys that say how a screen shows it. */
+const shown: ReadonlySet<string> = new Set(['color'])
+
+/** Keys that change what it may do, in ways that are said otherwise here. */
+const refused: { readonly [key: string]: string } = {
+  hooks: 'Remove it.',
+  mcpServers: 'Configure the servers below [mcp_servers], and name their tools in tools.',
+  memory: 'Remove it.',
+  permissionMode: 'Say what it may do by [permission] and sandbox.mode.',
+  skills: 'Write what it is to know into the instruction.',
+}
+
+/**
+ * The front matter of an agent file of Claude Code in our words: names of tools separated by commas, `model: inherit`, keys
+ * with capitals. Undefined for a file that has nothing of these.
+ * @throws BatonError CONFIG_INVALID for what has no equal here
+ */
+export async function translateForeign(document: PromptDocument): Promise<JsonObject | undefined> {
+  const { data, language } = document.meta
+  if (language !== 'yaml' || !isForeign(data)) return undefined
+  const values: { [key: string]: Json } = {}
+  for (const [key, value] of Object.entries(data)) {
+    const hint = refused[key]
+    if (hint !== undefined && !(key === 'permissionMode' && value === 'default')) {
+      throw await wrong(document, [key], `"${key}" is not taken over from agents of other programs`, hint)
+    }
+    if (hint !== undefined || shown.has(key) || (key === 'model' && value === 'inherit')) continue
+    const own = keys[key] ?? key
+    values[own] = own === 'tools' || own === 'disallowed_tools' ? await toolList(value, key, document) : value
+  }
+  return values
+}
+
+function isForeign(data: JsonObject): boolean {
+  const { tools: given, model } = data
+  if (typeof given === 'string' || model === 'inherit') return true
+  const words = Array.isArray(given) ? given : []
+  if (words.some((word) => typeof word === 'string' && Object.hasOwn(tools, word))) return true
+  return [...Object.keys(keys), ...Object.keys(refused), ...shown].some((key) => data[key] !== undefined)
+}
+
+async function toolList(value: Json, key: string, document: PromptDocument): Promise<Json> {
+  if (typeof value !== 'string' && !Array.isArray(value)) return value
+  const words = typeof value === 'string' ? value.split(/,(?![^(]*\))/) : (value as readonly Json[]).map(String)
+  const names: string[] = []
+  for (const word of words.map((each) => each.trim()).filter((each) => each !== '')) {
+    if (word.includes('(')) {
+      const hint = 'Name the tool alone, and say what it may do by [permission].'
+      throw await wrong(document, [key], `the tool "${word}" has a pattern, which belongs into rules`, hint)
+    }
+    const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(word) ?? []
+    const own = server === undefined ? tools[word] : `${server}__${tool}`
+    if (own !== null) names.push(own ?? word)
+  }
+  return [...new Set(names)]
+}
+
+async function wrong(document: PromptDocument, path: DataPath, message: string, hint: string): Promise<BatonError> {
+  return new BatonError('CONFIG_INVALID', message, { place: await placeOf(document, path, 'key'), hint })
+}

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { baton } from '../helpers/baton.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+let server: ModelServer | undefined
+afterEach(() => server?.close())
+
+async function world(files: { readonly [path: string]: string }, answer: (text: string) => ModelReply) {
+  const folder = tempTree({ '.git/HEAD': 'x', ...files })
+  const made = await startModelServer(({ body }) => answer(JSON.stringify(body?.messages)))
+  server = made
+  const env = { BATON_HOME: join(folder, '.home'), BATON_GATEWAY_URL: made.url }
+  return { folder, requests: made.requests, run: (args: readonly string[]) => baton(args, { cwd: folder, env }) }
+}
+
+const config = '[agents.short]\ninstructions = "Be short."\nmodel = "small"\n[retry]\nmax_attempts = 1\n'
+
+describe('an agent with a name', () => {
+  it('is a sub-agent, the agent of a step, what a script runs, and what answers', async () => {
+    const answers = (text: string): ModelReply => ({ text: text.includes('Be short.') ? 'short' : 'long' })
+    const { run, requests } = await world(
+      {
+        'baton.toml': config,
+        'agents/long.md': '+++\nmodel = "large"\n+++\nBe long.\n',
+        'chain.md':
+          '+++\nmodel = "m"\nsub_agents = ["short", "long", "own"]\n[agents.own]\nmodel = "own"\ninstructions = "Hi."\n+++\nSay.\n',
+        'flow.md':
+          '+++\n[[workflow.step]]\nid = "a"\nagent = "long"\n[[workflow.step]]\nid = "b"\nagent = "Plan"\nneeds = ["a"]\n+++\nSay.\n',
+        'script.lua': 'return aip.agent.run("short", { input = "x" }).outputs[1]\n',
+        'answer.md': '+++\nagent = "short"\n+++\nSay.\n',
+      },
+      answers,
+    )
+    const models = (): readonly unknown[] => requests.map(({ body }) => body?.model)
+    expect(await run(['chain.md', '-q'])).toMatchObject({ code: 0, stdout: 'long\n', stderr: '' })
+    expect(models()).toEqual(['small', 'large', 'own', 'm'])
+    const flow = await run(['flow.md', '-q', '-c', 'model=planner'])
+    expect([flow.stderr, flow.code]).toEqual(['', 0])
+    expect(models().slice(4)).toEqual(['large', 'planner'])
+    expect(await run(['script.lua', '-q'])).toMatchObject({ code: 0, stdout: 'short\n' })
+    expect(await run(['answer.md', '-q'])).toMatchObject({ code: 0, stdout: 'short\n' })
+    expect(await run(['short', '-q', '-i', 'x'])).toMatchObject({ code: 0, stdout: 'short\n' })
+    const listed = (await run(['list', 'agents'])).stdout
+    expect(listed).toMatch(/ {2}Explore .*\(built-in\)\n/)
+    expect(listed).toMatch(/ {2}long .*\(agents\/long\.md\)\n {2}short .*\(baton\.toml:1\)\n/)
+    expect((await run(['list', '--names'])).stdout).toContain('\nshort\n')
+  })
+
+  it('is resumed as it was', async () => {
+    let isUp = false
+    const answers = (text: string): ModelReply => {
+      if (text.includes('Be short') || text.includes('Be long')) return { text: 'said' }
+      return isUp ? { text: 'done' } : { status: 400, body: { error: { message: 'no' } } }
+    }
+    const { folder, run, requests } = await world(
+      {
+        'baton.toml': config,
+        'agents/long.md': '+++\nmodel = "large"\n+++\nBe long.\n',
+        'chain.md':
+          '+++\nmodel = "m"\nsub_agents = ["short", { name = "long", stage = "post_task" }, { name = "short", stage = "post_task" }]\n+++\nSay.\n',
+      },
+      answers,
+    )
+    expect((await run(['chain.md', '-q'])).code).toBe(1)
+    writeFileSync(join(folder, 'baton.toml'), config.replace('small', 'other'))
+    writeFileSync(join(folder, 'agents/long.md'), '+++\nmodel = "other"\n+++\nBe long.\n')
+    isUp = true
+    const id = (await run(['runs', '--ids', '-n', '1'])).stdout.trim()
+    const resumed = await run(['resume', id])
+    expect(resumed.code).toBe(0)
+    expect(resumed.stderr).toContain('agents/long.md')
+    expect(requests.map(({ body }) => body?.model)).toEqual(['small', 'm', 'm', 'large', 'small'])
+  })
+
+  it('is done again by --use-current where what defines it has changed', async () => {
+    let isUp = false
+    const answers = (text: string): ModelReply => {
+      if (text.includes('Be ')) return { text: 'said' }
+      return isUp ? { text: 'done' } : { status: 400, body: { error: { message: 'no' } } }
+    }
+    const { folder, run, requests } = await world(
+      { 'baton.toml': config, 'chain.md': '+++\nmodel = "m"\nsub_agents = ["short"]\n+++\nSay.\n' },
+      answers,
+    )
+    expect((await run(['chain.md', '-q'])).code).toBe(1)
+    writeFileSync(join(folder, 'baton.toml'), config.replace('small', 'other'))
+    isUp = true
+    const id = (await run(['runs', '--ids', '-n', '1'])).stdout.trim()
+    expect((await run(['resume', id, '--use-current', '-q'])).code).toBe(0)
+    expect(requests.map(({ body }) => body?.model)).toEqual(['small', 'm', 'other', 'm'])
+  })
+})
+
+describe('what a folder defines', () => {
+  it.each([
+    [{ 'baton.toml': '[agents.x]\ncommand = "prog"\n' }, 'p.md', '"agents.x.command" may not be "prog" in baton.toml'],
+    [{ 'baton.toml': '[agents.Plan]\nmodel = "m"\n' }, 'p.md', 'it hides the built-in agent Plan'],
+    [{ 'agents/Plan.md': 'Mine.' }, 'plan.md', 'agents/Plan.md hides the built-in agent Plan'],
+    [{ 'agents/x.md': '+++\npreset = "claude"\n+++\n' }, 'x.md', '"preset" may not be set by agents/x.md'],
+  ])('needs trust where it hides a name or starts a program: %j', async (files, name, message) => {
+    const { run } = await world(
+      {
+        'p.md': 'Say.\n',
+        'plan.md': '+++\nsub_agents = ["Plan"]\n+++\nSay.\n',
+        'x.md': '+++\nsub_agents = ["x"]\n+++\nSay.\n',
+        ...files,
+      },
+      () => ({ text: 'no' }),
+    )
+    const { code, stderr } = await run([name, '-m', 'm'])
+    expect(stderr).toContain(message)
+    expect(code).toBe(6)
+    const [file = ''] = Object.keys(files)
+    expect(await run(['trust', file])).toMatchObject({ code: 0 })
+    const trusted = await run([name, '-m', 'm', '--dry', 'req'])
+    expect(trusted.stderr).not.toContain('trust')
+  })
+})
