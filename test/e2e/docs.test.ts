@@ -9,7 +9,7 @@ import { exitCodeOf, exitCodesText, exitMeanings } from '../../src/event/exit-co
 import { hostModules } from '../../src/script/host/index.ts'
 import { commandTable } from '../../src/cli/command-table.ts'
 import { globalFlagSpecs } from '../../src/cli/command.ts'
-import { root } from '../helpers/baton.ts'
+import { codeCache, root } from '../helpers/baton.ts'
 import { type CommandServer, startCommandServer } from '../helpers/command-server.ts'
 import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -204,7 +204,8 @@ describe.each(documents)('%s', (document) => {
       needsOwnProcess.test(script) || process.env['BATON_TEST_OWN_PROCESS'] === '1'
         ? { BATON_TEST_OWN_PROCESS: '1' }
         : {}
-    return { PATH: path, HOME: home, NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...openai, ...own }
+    const plain = { PATH: path, HOME: home, NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', NODE_COMPILE_CACHE: codeCache }
+    return { ...plain, ...openai, ...own }
   }
 
   function writeFilesAbove(line: number): void {

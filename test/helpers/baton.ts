@@ -8,7 +8,7 @@ import { type CommandCall, type CommandEnd, createWarmCommand, type WarmCommand 
 export const root = join(import.meta.dirname, '../..')
 const command = join(root, 'dist/bin/baton.js')
 /** One for all tests: a home of its own for each run would mean to compile and to write everything each time. */
-const codeCache = join(root, 'node_modules/.cache/baton')
+export const codeCache = join(root, 'node_modules/.cache/baton')
 
 export interface BatonOptions {
   readonly cwd: string

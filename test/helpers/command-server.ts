@@ -21,13 +21,13 @@ export async function startCommandServer(): Promise<CommandServer> {
   return { script: scriptOf(command, socket), stop: () => server.disconnect() }
 }
 
-/** What reads its input, and what a test wants to be by itself, has a process of its own. */
+/** What reads its input, and what a test wants to be by itself, has a process of its own; where there is no Perl, everything. */
 function scriptOf(command: string, socket: string): string {
-  const client = join(import.meta.dirname, 'command-client.mjs')
+  const client = join(import.meta.dirname, 'command-client.pl')
   return `#!/bin/sh
-if [ -n "$BATON_TEST_OWN_PROCESS" ] || [ -p /dev/stdin ] || [ -f /dev/stdin ]; then
+if [ -n "$BATON_TEST_OWN_PROCESS" ] || [ -p /dev/stdin ] || [ -f /dev/stdin ] || ! command -v perl >/dev/null; then
   exec '${process.execPath}' '${command}' "$@"
 fi
-exec '${process.execPath}' '${client}' '${socket}' '${command}' "$@"
+exec perl '${client}' '${socket}' '${process.execPath}' '${command}' "$@"
 `
 }
