@@ -53,6 +53,8 @@ export interface TaskWorldOptions {
   readonly offered?: Partial<AgentDefinition>
   readonly tools?: readonly ToolName[]
   readonly maxRounds?: number
+  /** Of the caller; left out: classic. */
+  readonly mode?: string
   /** What the caller has given up. */
   readonly rights?: Limits
 }
@@ -64,6 +66,7 @@ export function taskWorld({
   offered = {},
   tools = ['task', 'task_output', 'task_stop', 'todo'],
   maxRounds = 25,
+  mode = 'classic',
   rights = {},
 }: TaskWorldOptions): TaskWorld {
   const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
@@ -86,6 +89,14 @@ export function taskWorld({
     ...offered,
   }
   const asked: string[] = []
+  // files are loaded once, whatever processes there are
+  const converseWithFile = createFileConverser({
+    cwd: folder,
+    env: { BATON_HOME: join(folder, '.state') },
+    home: folder,
+    builtInDir,
+    flags: { overrides: [] },
+  })
 
   const provider = createFakeProvider((request) => {
     const said = askedIn(request)
@@ -104,19 +115,20 @@ export function taskWorld({
           lives,
           workspace: folder,
           definitions: new Map([['finder', finder]]),
-          converseWithFile: createFileConverser({
-            cwd: folder,
-            env: { BATON_HOME: join(folder, '.state') },
-            home: folder,
-            builtInDir,
-            flags: { overrides: [] },
-          }),
+          converseWithFile,
         },
         async ({ context: all, sent, repeated }) => {
           const context = narrow(narrow(all, { rules: toolRules() }), rights)
           const given = await giveTools(tools, { named: { tools }, baseDir: folder }, context)
           const { inbox } = given
-          const agent = { kind: 'llm', name: 'main', settings: { model: 'm' }, tools: given.tools, maxRounds } as const
+          const agent = {
+            kind: 'llm',
+            name: 'main',
+            settings: { model: 'm' },
+            tools: given.tools,
+            maxRounds,
+            mode,
+          } as const
           const session = await context.services.agents.open(
             { ...agent, ...(inbox === undefined ? {} : { inbox }) },
             context,

@@ -72,8 +72,8 @@ describe('the name of a tool', () => {
   })
 
   it('that this version does not have says so', async () => {
-    const said = 'NOT_AVAILABLE main.md:3:10 the tool "task" is not available in this version. Remove it.'
-    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["task"]') }, said)
+    const said = 'NOT_AVAILABLE main.md:3:10 the tool "wait" is not available in this version. Remove it.'
+    await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["wait"]') }, said)
   })
 
   it('of an entry of the chain is refused before the first call', async () => {

@@ -312,7 +312,10 @@ function stopKind(children: Children): ToolKind {
           repeat: 'safe',
         },
         async () => {
-          if (child.state().kind === 'ended') return { text: `agent ${id} had ended already: task_output shows how` }
+          const before = child.state()
+          if (before.kind === 'ended' && before.end.status !== 'stopped') {
+            return { text: `agent ${id} had ended already: task_output shows how` }
+          }
           await child.stop()
           const state = child.state()
           return { text: state.kind === 'ended' ? failureText(child.order, state.end) : `agent ${id} was stopped` }

@@ -277,13 +277,87 @@ describe('agents in the background', () => {
   })
 })
 
+describe('a caller in code mode', () => {
+  const program = (code: string): string => `\`\`\`js\n${code}\n\`\`\``
+
+  it('gives work by a function, and is told of agents in the background before each program', async () => {
+    const records: JournalRecord[] = []
+    const script = ({ who, turn, told }: Asked): Answer => {
+      if (who === 'cat' || who === 'dog') return `${who} is at home`
+      if (turn > 0)
+        return program(`output(${JSON.stringify(told.some((text) => text.includes('dog is at home')))}); done()`)
+      const call = (what: string, more: object = {}): string =>
+        JSON.stringify({ description: `find ${what}`, prompt: what, subagent_type: 'finder', ...more })
+      return program(`await task(${call('dog', inBackground)}); output(await task(${call('cat')})); done()`)
+    }
+    const world = taskWorld({ mode: 'code', script })
+    const life = await only(world, records)
+    expect(life.result.text).toMatch(/^cat is at home\n\n\[agent a\w+; resume = "a\w+" asks it again\]\n\ntrue$/)
+    expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
+    // a program that has ended makes its calls once more in a resumed run, and nobody is asked again
+    const again = taskWorld({ mode: 'code', script })
+    for (let lives = 1; lives < records.length; lives += 5) {
+      const own: JournalRecord[] = []
+      expect(await again.live(own, lives)).toBe(undefined)
+      const paid = answered(own)
+      const before = again.asked.length
+      expect((await only(again, own)).result.text, `killed after ${lives} records`).toBe(life.result.text)
+      expect(answered(own).size - paid.size).toBe(again.asked.length - before)
+    }
+  })
+})
+
+describe('a caller in plan mode', () => {
+  it('has agents that only read', async () => {
+    const offers: string[][] = []
+    const world = taskWorld({
+      tools: ['task', 'enter_plan', 'read', 'grep', 'edit', 'write', 'todo'],
+      frontMatter: 'tools = ["*"]\nwrite_mode = true',
+      script: ({ who, turn, request }) => {
+        if (who === 'cat') offers.push((request.tools ?? []).map(({ name }) => name))
+        if (who === 'cat') return 'Here.'
+        return turn === 0 ? [['enter_plan', {}]] : turn === 1 ? [find('cat')] : 'Good.'
+      },
+    })
+    await only(world)
+    expect(offers).toEqual([['read', 'grep', 'todo']])
+  })
+})
+
+it('a caller that stops an agent and is killed at any record never has it asked again once it has ended', async () => {
+  const never = new Promise<void>(() => {})
+  const script = ({ who, turn, told }: Asked): Answer => {
+    if (who === 'cat') return turn === 0 ? [['todo', { todos: [] }]] : { text: ['Never.'], gate: never }
+    const [, id = ''] = /agent (a\w+)/.exec(told.join()) ?? []
+    if (turn === 0) return [find('cat', inBackground)]
+    return turn === 1
+      ? [['task_output', { id, wait_seconds: 0.1 }]]
+      : turn === 2
+        ? [['task_stop', { id }]]
+        : `So: ${told.join()}`
+  }
+  const whole: JournalRecord[] = []
+  const expected = await only(taskWorld({ script }), whole)
+  expect(expected.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
+  const world = taskWorld({ script })
+  for (let lives = 0; lives < whole.length; lives += 1) {
+    const records: JournalRecord[] = []
+    expect(await world.live(records, lives)).toBe(undefined)
+    const hasEnded = records.some((one) => one.k === 'done' && one.p.endsWith('/agent/finder'))
+    const before = world.asked.length
+    const life = await only(world, records)
+    expect(life.result.text, `killed after ${lives} records`).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
+    if (hasEnded) expect(world.asked.slice(before).filter((one) => one.startsWith('cat'))).toEqual([])
+  }
+})
+
 it('a caller with two agents in the background that is killed at any record pays for nothing twice, and is told of each once', async () => {
   const whole: JournalRecord[] = []
   await only(taskWorld({ script: twoInBackground }), whole)
   expect(whole.length).toBeGreaterThan(20)
+  const world = taskWorld({ script: twoInBackground })
   let again = 0
   for (let lives = 0; lives < whole.length; lives += 1) {
-    const world = taskWorld({ script: twoInBackground })
     const records: JournalRecord[] = []
     const where = `killed after ${lives} records`
     expect(await world.live(records, lives), where).toBe(undefined)

@@ -1,0 +1,143 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
+
+interface Asked {
+  /** What an agent is to find; undefined: its caller asks. */
+  readonly animal: string | undefined
+  readonly turn: number
+  /** All that people and agents have said. */
+  readonly told: string
+}
+
+interface World {
+  readonly server: ModelServer
+  /** Who was asked for which turn, in order. */
+  readonly asked: string[]
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+  readonly runUntil: (isTime: () => boolean, ...args: readonly string[]) => Promise<BatonResult>
+}
+
+const files = {
+  'lead.md': '+++\nmodel = "m"\ntools = ["task", "todo"]\n+++\nWhere are they?\n',
+  'agents/finder.md': '+++\ndescription = "Finds animals."\ntools = ["todo"]\n+++\nYou find animals.\n',
+}
+
+async function world(reply: (asked: Asked) => ModelReply | Promise<ModelReply>, config = ''): Promise<World> {
+  const asked: string[] = []
+  const server = await startModelServer(({ body }) => {
+    const messages = body?.messages ?? []
+    const told = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+    const animal = told.map((text) => /^Find the (\w+)\.$/.exec(text)?.[1]).find((one) => one !== undefined)
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    asked.push(`${animal ?? 'lead'}/${turn}`)
+    return reply({ animal, turn, told: told.join('\n') })
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': config }) }
+  return {
+    server,
+    asked,
+    run: (...args) => baton(args, { cwd, env }),
+    runUntil: (isTime, ...args) =>
+      baton(args, {
+        cwd,
+        env,
+        process: 'own',
+        onError: (_, kill) => void (isTime() && kill('SIGKILL')),
+        onOutput: (_, kill) => void (isTime() && kill('SIGKILL')),
+      }),
+  }
+}
+
+const find = (animal: string): readonly [string, object] => [
+  'task',
+  {
+    description: `find the ${animal}`,
+    prompt: `Find the ${animal}.`,
+    subagent_type: 'finder',
+    run_in_background: true,
+  },
+]
+
+const todo = callsTools(['todo', { todos: [] }])
+
+function leadSays({ turn, told }: Asked): ModelReply {
+  if (turn === 0) return callsTools(find('cat') as never, find('dog') as never)
+  const all = ['cat', 'dog'].every((animal) => told.includes(`(find the ${animal}) is done: the ${animal} is at home`))
+  return { text: all ? 'Both are at home.' : 'I wait.' }
+}
+
+it('a run with two agents in the background that is killed is resumed where each of them was, shown, and replayed without a model', async () => {
+  let isKilled = false
+  const one = await world(async (asked) => {
+    const { animal, turn } = asked
+    if (animal === undefined) return leadSays(asked)
+    if (turn === 0) return todo
+    // the first process never hears the end of the dog
+    if (animal === 'dog' && !isKilled) return { chunks: ['the', ' dog'], stallAfter: 1 }
+    return { text: `the ${animal} is at home` }
+  })
+  const killed = await one.runUntil(
+    () => {
+      const isTime = one.asked.includes('lead/2') || one.asked.filter((name) => name.startsWith('lead')).length > 2
+      isKilled ||= isTime
+      return isTime
+    },
+    'lead.md',
+    '--json',
+  )
+  expect([killed.code, isKilled]).toEqual([null, true])
+  const before = [...one.asked]
+  expect(before).toEqual(expect.arrayContaining(['cat/0', 'cat/1', 'dog/0', 'dog/1']))
+
+  const resumed = await one.run('resume', '--last', '--json')
+  const events = jsonLines(resumed.stdout)
+  expect(events.at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result: 'Both are at home.' })
+  // only what was in flight is asked again, and then what comes behind it
+  const again = one.asked.slice(before.length)
+  expect(again.filter((name) => before.includes(name) && name !== 'dog/1' && !name.startsWith('lead/'))).toEqual([])
+  expect(one.asked.filter((name) => name === 'cat/1')).toEqual(['cat/1'])
+  const last =
+    one.server.requests
+      .at(-1)
+      ?.body?.messages.map(({ content }) => content)
+      .join('\n') ?? ''
+  expect([last.match(/find the cat\) is done/g), last.match(/find the dog\) is done/g)]).toEqual([
+    ['find the cat) is done'],
+    ['find the dog) is done'],
+  ])
+
+  const cat = events.find((event) => event['type'] === 'agent.completed' && event['id'] !== undefined)
+  expect(cat).toMatchObject({ name: 'finder', stop_reason: 'done', usage: { calls: 2 } })
+  const transcript = jsonLines((await one.run('runs', 'show', 'last', '--agent', String(cat?.['id']), '--json')).stdout)
+  expect(transcript.map((line) => line['type'])).toEqual(['system', 'user', 'assistant', 'tool', 'assistant'])
+  expect(transcript.map((line) => line['parent_uuid'])).toEqual([
+    null,
+    ...transcript.slice(0, -1).map((line) => line['uuid']),
+  ])
+  expect((await one.run('runs', 'show', 'last')).stdout).toContain(`find the cat (`)
+
+  await one.server.close()
+  const replayed = await one.run('lead.md', '--replay', 'last')
+  expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: 'Both are at home.\n' })
+})
+
+it('an agent that waits for an approval makes the run wait when the others have ended, and works on once it is approved', async () => {
+  const one = await world((asked) => {
+    const { animal, turn } = asked
+    if (animal === undefined) return leadSays(asked)
+    return turn === 0 && animal === 'dog' ? todo : { text: `the ${animal} is at home` }
+  }, '[permission]\ntodo = "ask"\n')
+  const waits = await one.run('lead.md', '--on-ask', 'suspend')
+  expect([waits.code, waits.stdout], waits.stderr).toEqual([5, ''])
+  expect(waits.stderr).toContain('waiting for approval: 1 call\n')
+  expect(one.asked).toContain('cat/0')
+  const before = [...one.asked]
+  const done = await one.run('approve')
+  expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'Both are at home.\n' })
+  expect(one.asked.slice(before.length).filter((name) => before.includes(name))).toEqual([])
+})
