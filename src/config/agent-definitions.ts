@@ -1,7 +1,8 @@
 import type { DataPath } from '../base/data-text.ts'
-import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
+import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { tomlLines } from '../base/toml-line.ts'
 import { commandKeys, definitionKeys, isCommand } from './agent-tables.ts'
+import { parseDuration } from './settings.ts'
 
 /** Where a definition, or a part of it, is written. Plain JSON. */
 export type DefinitionSource = {
@@ -57,6 +58,8 @@ export type DefinedCommandLine = {
   readonly env: { readonly [name: string]: string }
   readonly stdinOver: number
   readonly model?: string
+  readonly timeoutMs?: number
+  readonly mode?: 'read-only' | 'workspace-write' | 'danger-full-access'
 }
 
 /** An agent that has a name, with what whoever starts it should know of it (R40). */
@@ -184,8 +187,11 @@ function lineOf(values: JsonObject): DefinedCommandLine {
   const { command, preset, args, env, stdin_over, model } = values as {
     readonly [key in (typeof commandKeys)[number] | 'model']?: never
   }
+  const { timeout, sandbox } = values
+  const timeoutMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
+  const mode = isJsonObject(sandbox) ? (sandbox['mode'] as DefinedCommandLine['mode']) : undefined
   return {
-    ...defined({ preset, model }),
+    ...defined({ preset, model, timeoutMs, mode }),
     command: command ?? preset ?? '',
     args: args ?? [],
     env: env ?? {},

@@ -38,7 +38,14 @@ export const settingKeys = [
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
 
 /** The keys that a command line takes besides its own. */
-const keptByCommands: ReadonlySet<string> = new Set([...commandKeys, 'description', 'model', 'timeout', 'isolation'])
+const keptByCommands: ReadonlySet<string> = new Set([
+  ...commandKeys,
+  'description',
+  'model',
+  'timeout',
+  'sandbox',
+  'isolation',
+])
 
 /** Whether a definition with these values is a command line. */
 export function isCommand(values: JsonObject): boolean {

@@ -50,3 +50,8 @@ elsewhere. Then write the steps in the order in which they are to be done: each 
 see that it works. Name what could go wrong, and what you could not find out. End with the files that matter most, a line each.`,
   },
 }
+
+/** Command lines whose flags and output are known: where nothing else has their name, it is that of an agent. No model is offered them. */
+export const presetDefinitions: { readonly [name: string]: JsonObject } = Object.fromEntries(
+  ['claude', 'codex', 'gemini', 'opencode'].map((preset) => [preset, { preset }]),
+)

@@ -7,7 +7,7 @@ import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
 import { isDefinitionName } from './agent-tables.ts'
-import { builtInDefinitions } from './builtin-definitions.ts'
+import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
 import type { Layer } from './layers.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 
@@ -68,6 +68,9 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
   addTables(['front matter'])
   addTables(['environment', 'flag'])
   await addFiles('pack')
+  for (const [name, values] of Object.entries(presetDefinitions)) {
+    if (!found.has(name)) add(name, { from: 'built-in', isTrusted: true, values })
+  }
 
   const byName = new Map<string, AgentDefinition>()
   for (const [name, [first, ...others]] of found) {

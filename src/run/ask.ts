@@ -154,7 +154,10 @@ async function runNamed(
   } catch (error) {
     context.services.signal.throwIfAborted()
     if (!isBatonError(error) || stopsRun(error)) throw error
-    const message = `agent "${name}" failed: ${error.message}`
+    // what a command line failed with names it already
+    const message = error.message.startsWith(`agent "${name}" `)
+      ? error.message
+      : `agent "${name}" failed: ${error.message}`
     const isWritten = spec.frontMatter['agent'] !== undefined
     const from = isWritten ? await placeOf(spec.document, ['agent'], 'value') : undefined
     throw rewordError(error, { code: 'AGENT_FAILED', message, place: error.place ?? { file }, from })
