@@ -1,4 +1,5 @@
 import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
+import { commandOptions } from '../agent/command/options.ts'
 import { givenOptions, fallbackModels, mergeOptions, modelOf } from '../agent/options.ts'
 import { ownIssues } from '../agent/own-issues.ts'
 import { readOwnOptions } from '../agent/own-options.ts'
@@ -134,6 +135,10 @@ async function modelsOfAgent(
 ): Promise<readonly ChosenModel[]> {
   if (agent.kind === 'prompt') {
     return child === undefined ? [] : modelsOf(asChild(child, agent, { options, inherited }), checking)
+  }
+  if (agent.kind === 'command') {
+    commandOptions(agent, options)
+    return []
   }
   const given = givenOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined

@@ -1,5 +1,5 @@
 import { failedInput, valueOfScript } from '../agent/failed-input.ts'
-import { requestFor } from '../agent/prompt-agent.ts'
+import { isScript, requestFor } from '../agent/prompt-agent.ts'
 import { chainPromptInput } from '../agent/prompt-input.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -136,7 +136,7 @@ function applyStep(
 
 /** A model names the params it wants to set and cannot be expected to repeat all others. */
 function defaultMerge({ kind, merge }: ChainAgent): Merge {
-  return kind === 'prompt' ? 'shallow' : (merge ?? 'replace')
+  return kind === 'prompt' || kind === 'command' ? 'shallow' : (merge ?? 'replace')
 }
 
 function ignoredFields(answer: ChainAnswer, stage: Stage): readonly string[] {
@@ -232,7 +232,7 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
 }
 
 async function readStep(value: Json, { agent, config }: Step, stage: Stage): Promise<StepAnswer> {
-  if (agent.kind !== 'prompt') return { answer: readAnswer(config.name, value), returned: value }
+  if (isScript(agent)) return { answer: readAnswer(config.name, value), returned: value }
   const text = value as TextAnswer | null
   return { answer: await readTextAnswer(config, stage, text), returned: text?.value ?? text?.text ?? null }
 }

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { baton, root } from '../helpers/baton.ts'
+import { playing, stream } from '../helpers/command-world.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const shout = `let text = ''
+for await (const piece of process.stdin) text += piece
+console.log(text.toUpperCase())
+`
+
+const definition = (name: string, script: string) => `[agents.${name}]
+command = "node"
+args = ["${script}"]
+sandbox = { mode = "danger-full-access" }
+`
+
+const everywhere = `+++
+agent = "shout"
+sub_agents = ["count"]
+
+${definition('shout', 'shout.mjs')}
+${definition('count', 'count.mjs')}
++++
+Say what this is.
+`
+
+const steps = `+++
+[[workflow.step]]
+id = "first"
+agent = "shout"
+input = "one"
+
+[[workflow.step]]
+id = "second"
+agent = "count"
+needs = ["first"]
+
+${definition('shout', 'shout.mjs')}
+${definition('count', 'count.mjs')}
++++
+`
+
+const count = `let text = ''
+for await (const piece of process.stdin) text += piece
+console.log(\`It has \${text.trim().length} characters.\`)
+`
+
+it('a command line is the main agent, a sub-agent and a step of a workflow; a replay needs no program', async () => {
+  const cwd = tempTree({ 'ask.md': everywhere, 'steps.md': steps, 'shout.mjs': shout, 'count.mjs': count })
+  const asked = await baton(['ask.md', '--record', 'ask.cassette'], { cwd })
+  expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: 'SAY WHAT THIS IS.\n\nIT HAS 17 CHARACTERS.\n' })
+  const worked = await baton(['steps.md'], { cwd })
+  expect(worked, worked.stderr).toMatchObject({ code: 0, stdout: 'It has 3 characters.\n' })
+  rmSync(join(cwd, 'shout.mjs'))
+  const again = await baton(['ask.md', '--replay', 'ask.cassette'], { cwd, env: { PATH: '/nowhere' } })
+  expect(again, again.stderr).toMatchObject({ code: 0, stdout: asked.stdout })
+})
+
+it('a known command line is an agent by its name, told of our sandbox mode, and its cost is that of the run', async () => {
+  const config = `[agents.mine]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
+  const cwd = tempTree({ 'ask.md': `+++\nagent = "mine"\n${config}+++\nWhat is here?\n` })
+  const { code, stdout, stderr } = await baton(['ask.md', '--json'], { cwd })
+  expect(code, stderr).toBe(0)
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(events).toContainEqual(expect.objectContaining({ type: 'agent.started', name: 'mine', kind: 'command' }))
+  expect(events).toContainEqual(expect.objectContaining({ type: 'tool.started', name: 'Bash' }))
+  expect(events.at(-1)).toMatchObject({
+    type: 'run.completed',
+    cost_usd: expect.closeTo(0.00248, 7) as number,
+    unpriced: [],
+  })
+})
+
+it('a known command line that is not installed is missed where it is started, with the way to install it', async () => {
+  const cwd = tempTree({ 'ask.md': '+++\nagent = "gemini"\n+++\nWhat is here?\n' })
+  const { code, stderr } = await baton(['ask.md'], { cwd, env: { PATH: '/nowhere' } })
+  expect(code).toBe(1)
+  expect(stderr).toContain('agent "gemini" cannot be started: there is no program "gemini" in PATH')
+  expect(stderr).toContain('npm install -g @google/gemini-cli')
+})
+
+it('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
+  const script = `import { existsSync, writeFileSync } from 'node:fs'
+if (existsSync('pid')) console.log('finished')
+else {
+  writeFileSync('pid', \`\${process.pid}\\n\`)
+  setInterval(() => {}, 1000)
+}
+`
+  const cwd = tempTree({
+    'ask.md': `+++\nagent = "slow"\n${definition('slow', 'slow.mjs')}+++\nWait.\n`,
+    'slow.mjs': script,
+  })
+  const env = { PATH: process.env['PATH'] ?? '', HOME: cwd, BATON_HOME: join(cwd, 'home'), CI: '1' }
+  const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md'], { cwd, env, stdio: 'ignore' })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  while (!existsSync(join(cwd, 'pid'))) await sleep(20)
+  child.kill('SIGKILL')
+  await exited
+  const asks = await baton(['resume', '--last'], { cwd, env })
+  expect(asks, asks.stderr).toMatchObject({ code: 5 })
+  const pid = readFileSync(join(cwd, 'pid'), 'utf8').trim()
+  expect(asks.stderr).toContain(`which was ended: process ${pid} of task/0/ask#0`)
+  const choice = `${/--uncertain (\S+)=redo/.exec(asks.stderr)?.[1]}=redo`
+  const done = await baton(['resume', '--last', '--uncertain', choice], { cwd, env })
+  expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'finished\n' })
+})
