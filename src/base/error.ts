@@ -21,6 +21,7 @@ export const exitCodes = {
   MODEL_FAILED: 1,
   MCP_FAILED: 1,
   CHANGES_FAILED: 1,
+  GATE_FAILED: 1,
   JOURNAL_FAILED: 1,
   KEY_MISSING: 3,
   KEY_REFUSED: 3,

@@ -32,7 +32,9 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   const { paint, named } = options
   const decided = decidedBy(plan.decided_by, named)
   const { stages, files, tasks, skipped } = plan
+  const gate = plan.gate === null ? '' : `, and reaches the workspace when the gate passes: ${shown(plan.gate)}`
   const head = [
+    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all is done in a git work tree${gate}`]),
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
   ]
   if (skipped !== null)
@@ -134,6 +136,7 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
     ...(list === null ? [] : [`for each of ${shown(list)}`]),
     ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
     ...(step.on_error === 'continue' ? ['goes on after errors'] : []),
+    ...(step.isolation === null ? [] : ['in a work tree']),
     ...asked,
   ].join(' · ')
   const named = [...options.named, at, ...by]

@@ -43,7 +43,9 @@ export async function presentRun<Report extends RunReport>(
   let hasChanged = false
   try {
     const report = await run((event, result) => {
-      hasChanged ||= event.type === 'file.changed' || (event.type === 'run.started' && event.resumed === true)
+      hasChanged ||=
+        (event.type === 'file.changed' && event.isolated !== true) ||
+        (event.type === 'run.started' && event.resumed === true)
       screen.event(event, result)
     }, screen.hold)
     screen.close()

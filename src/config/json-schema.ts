@@ -174,6 +174,8 @@ const texts: { readonly [path: string]: string } = {
   'workflow.step.concurrency': 'Items of for_each at the same time.',
   'workflow.step.fallback': 'Agents that are tried in this order once its own has failed.',
   'workflow.step.on_error': 'End the run, go on with what does not need it, or try the agents of fallback.',
+  'workflow.step.isolation':
+    'worktree: it works in a git work tree, whose changes reach the workspace when it is done.',
   'workflow.step.options': 'Settings of its agent, such as its model.',
   'agents.*.description': 'What it is for: a model that may start it is told. Without one it is not offered to models.',
   'agents.*.instructions': 'What its model is told before everything else.',
@@ -221,6 +223,7 @@ const texts: { readonly [path: string]: string } = {
   'timeouts.request': 'For one call in all.',
   'timeouts.agent':
     'For each agent that does not say it itself: sub-agents, steps, agents of scripts, and the model of each task.',
+  'timeouts.gate': 'The command of gate. Default: 10m.',
   'timeouts.approval': 'Until a person has answered a question, from when it was first put; then it counts as no.',
   'prices.*.input': 'US dollars for a million tokens of input.',
   'prices.*.output': 'US dollars for a million tokens of output, reasoning included.',

@@ -118,6 +118,11 @@ const entries = {
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
   write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer; "ask" shows each first.' },
+  isolation: {
+    ...frame,
+    text: 'Where the work is done: "worktree" is a git work tree, whose changes reach the workspace when all is done.',
+  },
+  gate: { ...frame, text: 'A command that decides, in the work tree, whether its changes reach the workspace.' },
   partial: { ...frame, initial: false, text: 'Apply the changes that fit when others do not.' },
   changes: {
     ...frameTable,

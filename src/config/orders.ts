@@ -96,6 +96,8 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   },
 
   write_mode: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
+  isolation: { rule: ['worktree', 'none'] },
+  gate: byPrompt,
   partial: free,
   allow_run_on_task_fail: free,
   changes: { keys: { repair: down, max_size: down, partial_is_success: { rule: [false, true] }, allow: user } },
@@ -109,7 +111,9 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
       patience: { rule: 'down', unset: '10m' },
     },
   },
-  timeouts: { keys: { connect: down, headers: down, stream_idle: down, request: down, agent: down, approval: down } },
+  timeouts: {
+    keys: { connect: down, headers: down, stream_idle: down, request: down, agent: down, approval: down, gate: down },
+  },
   timeout: down,
   budget: {
     keys: {

@@ -136,6 +136,7 @@ export const strategySchemas = {
           concurrency: integer(1, 1000).exactOptional(),
           fallback: listOf(name, 'a list of agents').exactOptional(),
           on_error: oneOf('fail_fast', 'continue', 'fallback').exactOptional(),
+          isolation: oneOf('none', 'worktree').exactOptional(),
           options: tableOf(anything).exactOptional(),
         },
         { error: 'a table' },

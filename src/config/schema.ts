@@ -79,6 +79,8 @@ const settingShape = {
   max_files_size_kb: integer(1),
   allow_run_on_task_fail: flag,
   write_mode: z.union([z.boolean(), z.literal('ask')], { error: 'true, false or "ask"' }),
+  isolation: oneOf('none', 'worktree'),
+  gate: name,
   partial: flag,
   file_content_mode: oneOf('udiffx', 'whole', 'search_replace_auto'),
   changes: table({ repair: integer(0, 5), max_size: size, partial_is_success: flag, allow: globs }),
@@ -107,6 +109,7 @@ const settingShape = {
     request: timeLimit,
     agent: timeLimit,
     approval: timeLimit,
+    gate: timeLimit,
   }),
   budget: table({
     usd: number(0, 1e9),

@@ -43,6 +43,8 @@ const optionalKeys = [
   'auto_approve_plan_mode',
   'mcp_servers',
   'context_resources',
+  'isolation',
+  'gate',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]
@@ -86,6 +88,8 @@ export interface Settings extends Pick<
     readonly agent_ms?: number
     /** Of a question to a person; undefined: no limit. */
     readonly approval_ms?: number
+    /** Of the command of `gate`; undefined: the usual limit. */
+    readonly gate_ms?: number
   }
   readonly providers: NonNullable<Values['providers']>
   /** US dollars for a million tokens, by the name of a model or a glob. */
@@ -146,7 +150,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const { workflow } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
-  const { connect, headers, stream_idle, request, agent, approval } = values.timeouts
+  const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
   const present = optionalKeys.filter((key) => Object.hasOwn(values, key))
   return {
@@ -168,6 +172,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       ...(request === undefined ? {} : { request_ms: durationMs(request) }),
       ...(agent === undefined ? {} : { agent_ms: durationMs(agent) }),
       ...(approval === undefined ? {} : { approval_ms: durationMs(approval) }),
+      ...(gate === undefined ? {} : { gate_ms: durationMs(gate) }),
     },
     budget,
     model_aliases: values.model_aliases ?? {},

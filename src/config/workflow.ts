@@ -24,6 +24,8 @@ export interface WorkflowStep {
   /** Agents that are tried in this order once it has failed. */
   readonly fallback: readonly string[]
   readonly on_error: ErrorPolicy
+  /** Where it works: in the workspace when it is left out. */
+  readonly isolation?: 'none' | 'worktree'
   /** Settings for its agent. */
   readonly options: JsonObject
 }

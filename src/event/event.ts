@@ -245,14 +245,23 @@ const events = {
   fallback: { item_id: text, from: text, to: text, error },
   /**
    * What became of the file changes of an answer. `base_dir`: what their paths are relative to, from the workspace; left
-   * out when it is the workspace.
+   * out when it is the workspace. `isolated`: that is a work tree.
    */
-  'changes.applied': { items: list(change), base_dir: optional(text) },
+  'changes.applied': { items: list(change), base_dir: optional(text), isolated: optional(always(true)) },
   /** In a dry run: what the file changes of an answer would do, also as a unified diff with paths from the workspace. */
   'changes.planned': { items: list(change), base_dir: optional(text), diff: text },
   /** Some changes of a task's answer were not carried out, and it is no success. `paths`: from the workspace. */
   'changes.left_out': { paths: list(text) },
-  'file.changed': { op: text, path: text },
+  /** Work is done in a git work tree of its own: `folder` stands for the workspace in it. */
+  'isolation.started': { folder: text },
+  /** The command of `gate` has ended. `output`: what it printed, the end of it. */
+  'isolation.gate': { command: text, passed: truth, output: text },
+  /** What was changed in the work tree is in the workspace. `merged`: files that somebody else has changed meanwhile as well. */
+  'isolation.applied': { files: list(text), merged: list(text) },
+  /** The workspace gets nothing of what was changed in the work tree, which `diff` shows. */
+  'isolation.left_out': { reason: text, files: list(text), diff: text },
+  /** `isolated`: in a work tree, in which `path` is as it would be in the workspace. */
+  'file.changed': { op: text, path: text, isolated: optional(always(true)) },
   print: { name: text, text },
   /**
    * Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it.

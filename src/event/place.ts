@@ -48,6 +48,7 @@ const partNames = [
   'context',
   'fallback',
   'files',
+  'gate',
   'inbox',
   'inputs',
   'knowledge',

@@ -102,6 +102,7 @@ async function requestOf(
     services: { findAgent: target.findAgent, checkParams: target.settingsFor },
     given,
     filesOf: async () => files,
+    filesIn: async () => files,
     ...defined({ promptOf }),
   }
   try {

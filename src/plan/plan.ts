@@ -74,6 +74,10 @@ export interface PromptPlan {
   /** Who answers the tasks: the built-in main agent, or the agent that `agent` names. */
   readonly answer: AnswerPlan
   readonly write_mode: boolean
+  /** All is done in a git work tree; null: in the workspace. */
+  readonly isolation: 'worktree' | null
+  /** The command that decides whether the workspace gets what was changed; null: none. */
+  readonly gate: string | null
   /** All that it and the agents below it ask. */
   readonly asks: readonly Ask[]
   readonly skipped: { readonly reason: string; readonly hint: string } | null
@@ -131,6 +135,8 @@ export interface WorkflowStepPlan {
   /** Items at once; null: as many as steps. */
   readonly concurrency: number | null
   readonly on_error: 'fail_fast' | 'continue'
+  /** It works in a git work tree; null: in the workspace. */
+  readonly isolation: 'worktree' | null
   readonly fallback: readonly string[]
   /** Null: the main agent. */
   readonly agent: AgentPlan | PromptPlan | null

@@ -115,6 +115,8 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
       stages,
       answer,
       write_mode: settings.write_mode !== false,
+      isolation: settings.isolation === 'worktree' ? 'worktree' : null,
+      gate: settings.gate ?? null,
       asks,
       skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
     },

@@ -99,6 +99,7 @@ async function planStep({ step }: StepNode, call: StepCall, planner: Planner, co
       for_each: step.for_each ?? null,
       concurrency: step.concurrency ?? null,
       on_error: step.on_error,
+      isolation: step.isolation === 'worktree' ? 'worktree' : null,
       fallback: step.fallback,
       agent: agents.plan,
       tools:

@@ -171,6 +171,10 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'run.completed':
     case 'run.failed':
       return total(event, paint)
+    case 'isolation.applied':
+      return appliedLine(event, paint)
+    case 'isolation.gate':
+      return event.passed ? `${paint('green', 'gate')}  ${event.command}` : undefined
     case 'read_back':
       return `${paint('dim', 'reuse')} ${at}${event.label}`
     case 'file.changed':
@@ -178,6 +182,19 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     default:
       return undefined
   }
+}
+
+const mostApplied = 5
+
+/** What came from a work tree into the workspace; programs may have changed more there than was told. */
+function appliedLine(
+  { files, merged }: Extract<RunEvent, { readonly type: 'isolation.applied' }>,
+  paint: Paint,
+): string {
+  const more = files.length > mostApplied ? [`${files.length - mostApplied} more`] : []
+  const named = files.length === 0 ? 'nothing was changed' : [...files.slice(0, mostApplied), ...more].join(', ')
+  const how = merged.length === 0 ? '' : ` (merged: ${merged.join(', ')})`
+  return `${paint('green', 'applied')} ${named}${how}`
 }
 
 type ToolStart = Extract<RunEvent, { readonly type: 'tool.started' }>

@@ -25,6 +25,14 @@ export async function execute(target: Target, inputs: GivenInputs, execution: Ex
 }
 
 async function executeAgent(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
+  if (target.settings.isolation !== 'worktree' || context.scope.dry !== undefined) {
+    return executeAgentHere(target, inputs, context)
+  }
+  const { runAgentIsolated } = await import('./isolation/agent.ts')
+  return runAgentIsolated(target, (inside) => executeAgentHere(target, inputs, inside), context)
+}
+
+async function executeAgentHere(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
   if (target.settings.iterate !== undefined) return executeAgain(target, inputs, context)
   const onOutput = (output: Json): void => context.services.events([], { type: 'output', output })
   const result = await runAgent(target, { inputs, onOutput }, context)

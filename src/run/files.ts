@@ -1,3 +1,4 @@
+import { pathHere } from '../tool/worktree/tree-paths.ts'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
@@ -41,12 +42,13 @@ export async function listFileSet(
   { context, promptFile }: { readonly context: RunContext; readonly promptFile: string },
 ): Promise<FileSet> {
   const { scope, services } = context
+  const ownFile = pathHere(scope.folders, promptFile)
   const list: ListKind = async (kind, patterns, index) => {
     if (patterns.length === 0) return []
     const at = [...scope.at, part('files'), item(kind), ...(index === undefined ? [] : [item(index)])]
     return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async (allow) =>
       readableFiles(await listNoted(kind, patterns, { baseDir, context }), { context, allow })
-        .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== promptFile)
+        .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== ownFile)
         .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }

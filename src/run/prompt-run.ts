@@ -8,6 +8,7 @@ import { type ChainState, variableInput } from '../stage/state.ts'
 import { limitsOfTools } from './ask-person.ts'
 import { createDelivery } from './delivery.ts'
 import { fileInputs } from './files.ts'
+import { targetHere } from './isolation/placed-target.ts'
 import type { Keeper } from './iterate/keeper.ts'
 import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -42,9 +43,19 @@ export type PromptOutcome =
 /**
  * Runs a prompt file: `pre` chain, tasks in order and bounded, `post` chain, and again from the front matter when a
  * `post` agent asked for another round. Tasks that failed are outcomes when the file allows them.
+ * With `isolation = "worktree"` the workspace gets what all of it has changed, or nothing.
  * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
  */
-export function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
+export async function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
+  // a dry run changes nothing
+  if (run.target.settings.isolation !== 'worktree' || around.scope.dry !== undefined) return runHere(run, around)
+  const { runPromptIsolated } = await import('./isolation/prompt.ts')
+  return runPromptIsolated(run.target, (inside) => runHere(run, inside), around)
+}
+
+/** The same in the workspace of the context. */
+function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
+  const run = { ...given, target: targetHere(given.target, around) }
   const context = narrow(around, limitsOfTools(run.target.settings))
   const resourcesOf = createResources(context)
   let first: Keeper | undefined

@@ -82,6 +82,9 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
   const iteration = await loadIteration(spec, options)
+  if (settings.isolation !== undefined || settings.gate !== undefined) {
+    await (await import('./isolation/check.ts')).checkIsolation(spec)
+  }
   if (settings.template) await checkInstruction(spec.document)
   if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
   return {

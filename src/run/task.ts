@@ -51,6 +51,8 @@ export interface Round {
   readonly given: PromptInput | undefined
   /** Lists the files of settings; equal settings are listed once. */
   readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** The same in the workspace of a context, which is another one. */
+  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
   /** What an iteration makes of the instruction of a task; undefined: nothing. */
   readonly promptOf?: (instruction: string) => string
 }
@@ -121,7 +123,7 @@ async function runSteps(
 ): Promise<TaskAnswer> {
   // files without a workflow do not load it
   const { runWorkflow } = await import('./workflow/run.ts')
-  const { target, filesOf } = round
+  const { target, filesOf, filesIn } = round
   const instruction = instructionOf(state)
   const { sub_agents: _, workflow: _workflow, ...params } = state.params
   const request = {
@@ -131,7 +133,7 @@ async function runSteps(
     input: target.vars ?? inputOf(plan, round),
     stdin: target.stdin,
   }
-  return runWorkflow({ workflow, target, settings, request, filesOf }, context)
+  return runWorkflow({ workflow, target, settings, request, filesOf, filesIn }, context)
 }
 
 /** Whether there is nothing to do (R255, TV31): a workflow has its instructions in its steps. */

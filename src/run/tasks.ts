@@ -54,7 +54,8 @@ export async function workOnce(
   const { target, given } = run
   const { spec } = target
   const filesOf = createFileCache(settings, { file: spec.file, resourcesOf }, context)
-  const round: Round = { target, state, redoCount, services, given, filesOf, ...defined({ promptOf }) }
+  const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { file: spec.file, resourcesOf }, at)(own)
+  const round: Round = { target, state, redoCount, services, given, filesOf, filesIn, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
   const { workflow } = settings
   const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups, ...defined({ workflow }) })

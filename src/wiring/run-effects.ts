@@ -84,7 +84,14 @@ export function countUsage(meter: Meter, events: RunServices['events']): Effects
 }
 
 /** Events that are shown again when the boundary they were sent in is reused. */
-const shown: ReadonlySet<EventBody['type']> = new Set(['print', 'pin', 'label', 'changes.left_out'])
+const shown: ReadonlySet<EventBody['type']> = new Set([
+  'print',
+  'pin',
+  'label',
+  'changes.left_out',
+  'isolation.applied',
+  'isolation.left_out',
+])
 
 /** Sends events, and records those that a resumed run shows again. */
 export function recordShown(

@@ -11,6 +11,8 @@ export interface ShellCommand {
   readonly timeLimitMs: number
   /** For messages: `until`. */
   readonly key: string
+  /** Throws for an end that fails the run: a resumed one runs the command again. */
+  readonly refuse?: (end: CommandEnd) => void
 }
 
 /** How a command ended. Plain JSON, because it is recorded. */
@@ -32,7 +34,7 @@ const shownOutput = 4_000
  * @throws BatonError SCRIPT_FAILED when no shell can be started
  */
 export async function runCheck(
-  name: Extract<PartName, 'until' | 'score'>,
+  name: Extract<PartName, 'until' | 'score' | 'gate'>,
   command: ShellCommand,
   context: RunContext,
 ): Promise<CommandEnd> {
@@ -60,9 +62,14 @@ export async function runCheck(
         maxOutputBytes: keptOutput,
         onStart: process,
       }
-      if (scope.rights.sandbox?.scripts !== true) return endOf(await runProcess(options, signal), command)
-      const { runBoxed } = await import('../../tool/sandbox/run-boxed.ts')
-      return endOf(await runBoxed(options, context, signal), command)
+      const end = endOf(
+        scope.rights.sandbox?.scripts === true
+          ? await (await import('../../tool/sandbox/run-boxed.ts')).runBoxed(options, context, signal)
+          : await runProcess(options, signal),
+        command,
+      )
+      command.refuse?.(end)
+      return end
     },
   )
 }

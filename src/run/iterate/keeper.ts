@@ -62,7 +62,8 @@ export interface KeeperOptions {
  * @throws BatonError USAGE when `commits = true` and the repository is not as it has to be
  */
 export async function openKeeper(options: KeeperOptions, context: RunContext): Promise<Keeper> {
-  const { settings, promptFile, runsFolder, first } = options
+  const { promptFile, runsFolder, first } = options
+  const settings = settingsHere(options.settings, context)
   const { scope, services } = context
   if (scope.dry !== undefined) return noKeeper
   const { workspace, ownFolders } = scope.folders
@@ -131,6 +132,15 @@ function whyNot(
   if (dirty.length === 0 || (onDirty === 'allow' && commits === true)) return undefined
   return new BatonError('USAGE', `the work tree has changes: ${filesText(dirty)}`, {
     hint: 'Commit or stash them first; or set commits = true and on_dirty = "allow" in [iterate], which leaves them alone.',
+  })
+}
+
+/** In a work tree nothing is committed: the commits would be in no branch. @throws BatonError USAGE for `commits = true` */
+function settingsHere(settings: IterateSettings, { scope }: RunContext): IterateSettings {
+  if (scope.folders.standsFor === undefined) return settings
+  if (settings.commits !== true) return { ...settings, commits: false }
+  throw new BatonError('USAGE', 'commits = true of [iterate] and isolation = "worktree" do not go together', {
+    hint: 'Leave out commits, and commit what the run has changed when it is done; or leave out isolation.',
   })
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { Settings } from '../../config/settings.ts'
+import type { RunContext } from '../../event/context.ts'
 import { withoutLimits } from '../../event/limits.ts'
 import { renderTemplate } from '../../prompt/render-template.ts'
 import { loadTemplates } from '../../prompt/template.ts'
@@ -19,6 +20,8 @@ export interface WorkflowRun {
   readonly request: Request
   readonly expressions: Expressions
   readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** The same in the workspace of a context, which is another one. */
+  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
   /** Steps at once, and items of a step that does not say. */
   readonly limit: number
   /** How the steps have ended, by id; added to while the workflow runs. */

@@ -24,6 +24,8 @@ export interface WorkflowCall {
   readonly settings: Settings
   readonly request: Request
   readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** The same in the workspace of a context, which is another one. */
+  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
 }
 
 /**
@@ -33,7 +35,7 @@ export interface WorkflowCall {
  * on, unless a step that is there for the failure is done
  */
 export async function runWorkflow(call: WorkflowCall, context: RunContext): Promise<TaskAnswer> {
-  const { workflow, target, settings, request, filesOf } = call
+  const { workflow, target, settings, request, filesOf, filesIn } = call
   const { scope, services } = context
   const graph = graphOf(workflow)
   const limit = workflow.concurrency ?? settings.input_concurrency
@@ -42,6 +44,7 @@ export async function runWorkflow(call: WorkflowCall, context: RunContext): Prom
     target,
     request,
     filesOf,
+    filesIn,
     limit,
     expressions: createExpressions(target.settings.lua, { isInstalled: scope.isInstalled }),
     ends: new Map(),

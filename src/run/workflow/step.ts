@@ -10,6 +10,7 @@ import { failureOf } from '../answer.ts'
 import { isBudget } from '../ending.ts'
 import type { StepNode } from './graph.ts'
 import { type Item, plainInput, type StepEnd, type StepInput } from './input.ts'
+import { settingsHere, targetHere } from '../isolation/placed-target.ts'
 import { itemsOf, reasonToSkip } from './conditions.ts'
 import { type Given, runMainStep, runStepAgent } from './agents.ts'
 import { type PreparedStep, prepareStep, type WorkflowRun } from './prepare.ts'
@@ -219,7 +220,9 @@ async function runAgents(work: Work, at: RunContext): Promise<Given> {
       emit(at, { type: 'warning', message })
     }
     try {
-      return agent === undefined ? await runMain(work, place) : await runNamed(work, agent, place)
+      return await inPlace(node.step, place, (inside) =>
+        agent === undefined ? runMain(work, inside) : runNamed(work, agent, inside),
+      )
     } catch (caught) {
       const { error } = failureOf(caught)
       at.services.signal.throwIfAborted()
@@ -230,6 +233,20 @@ async function runAgents(work: Work, at: RunContext): Promise<Given> {
   throw last ?? new Error('a step has an agent')
 }
 
+/** A step with `isolation` works in a work tree, whose changes reach the workspace once it is done. */
+async function inPlace(
+  { isolation }: WorkflowStep,
+  at: RunContext,
+  work: (at: RunContext) => Promise<Given>,
+): Promise<Given> {
+  if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
+  const [{ runIsolated }, { wayOut }] = await Promise.all([
+    import('../isolation/isolated.ts'),
+    import('../isolation/prompt.ts'),
+  ])
+  return runIsolated({ name: 'step', ...wayOut(at), work, verdict: () => 'apply' }, at)
+}
+
 function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][number] & object, at: RunContext) {
   const { run, node } = prepared
   const { target, request } = run
@@ -238,17 +255,21 @@ function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][numbe
 
 async function runMain({ prepared, given, instructions = '', label }: Work, at: RunContext): Promise<Given> {
   const { run, node, main } = prepared
-  const { request, target, filesOf } = run
+  const { request } = run
   if (main === undefined) throw new Error('a step without an agent is prepared for the main agent')
+  const isHere = node.step.isolation !== 'worktree' || at.scope.dry !== undefined
+  const target = isHere ? run.target : targetHere(run.target, at)
+  const settings = isHere ? main.settings : settingsHere(main.settings, at)
   // what was piped in has a message of its own
   const isRequest = node.step.input === undefined && node.step.needs.length === 0 && node.step.for_each === undefined
   const call = {
     ...main,
+    settings,
     instructions,
     label,
     inputText: isRequest ? request.text : given.text,
     stdin: isRequest ? request.stdin : undefined,
-    files: await filesOf(main.settings),
+    files: await (isHere ? run.filesOf(settings) : run.filesIn(settings, at)),
   }
   return runMainStep(call, target, at)
 }

@@ -8,7 +8,7 @@ import {
   symlinkSync,
   utimesSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { createTurns } from '../../base/concurrency.ts'
 import { entryStatus } from '../../base/entries.ts'
 import { type GitPlace, partsOf, printedByGit } from './tree-git.ts'
@@ -103,4 +103,21 @@ function copyEntry(from: string, to: string, status: Stats): boolean {
   // tools that compare times find nothing new
   utimesSync(to, status.atime, status.mtime)
   return lstatSync(to).isFile()
+}
+
+/**
+ * Gives each package of Node in a copy the packages that are installed beside the original, as a link: they are ignored, and without
+ * them no test would run. Gives the links that were made, absolute.
+ */
+export function linkPackages(
+  copied: readonly string[],
+  { from, to }: { readonly from: string; readonly to: string },
+): readonly string[] {
+  const packages = copied.filter((path) => basename(path) === 'package.json').map((path) => dirname(path))
+  return packages.flatMap((folder) => {
+    const [installed, link] = [join(from, folder, 'node_modules'), join(to, folder, 'node_modules')]
+    if (entryStatus(installed)?.isDirectory() !== true || entryStatus(link) !== undefined) return []
+    symlinkSync(installed, link)
+    return [link]
+  })
 }

@@ -114,7 +114,7 @@ export function stateDiff(
   signal: AbortSignal,
 ): Promise<string> {
   const scope = below === '' ? [] : [`--relative=${below}/`]
-  const plain = ['-p', '-r', '-M', '--no-ext-diff', '--no-textconv', '--no-color', '--full-index']
+  const plain = ['-p', '--binary', '-r', '-M', '--no-ext-diff', '--no-textconv', '--no-color', '--full-index']
   return inStore(store, ['diff-tree', ...plain, ...scope, before, after], signal)
 }
 

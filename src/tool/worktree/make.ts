@@ -5,7 +5,7 @@ import { BatonError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
 import { forgetLostWorktrees, removeWorktree } from '../../base/git-worktree.ts'
 import { type GitCommand, gitFailed, gitFailure, repositoryFilters } from '../../base/git.ts'
-import { copyFiles, listFiles } from './copy-files.ts'
+import { copyFiles, linkPackages, listFiles } from './copy-files.ts'
 import { type FileStore, ignoreLine, makeStore } from './file-store.ts'
 import { attemptGit, type GitPlace, printedByGit } from './tree-git.ts'
 
@@ -64,8 +64,13 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
     const wanted = files.filter((path) => !isLeftOut(path))
     const copied = await copyFiles(wanted, { from, to: top }, signal)
     for (const path of emptyFolders) mkdirSync(join(top, path), { recursive: true })
+    const linked = linkPackages(copied, { from, to: top })
     await copyIndex(repository, top, signal)
-    const ignored = options.leftOut.filter((path) => isInside(from, path)).map((path) => ignoreLine(from, path))
+    const ownFolders = options.leftOut.filter((path) => isInside(from, path))
+    const ignored = [
+      ...ownFolders.map((path) => ignoreLine(from, path)),
+      ...linked.map((path) => ignoreLine(top, path)),
+    ]
     const { common, format, head } = repository
     const start = await makeStore(storeOf({ top, format }, env), { common, ignored, files: copied }, signal)
     const missing = repositories.filter((path) => !isLeftOut(path)).map((path) => path.replace(/\/$/, ''))

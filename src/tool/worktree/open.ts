@@ -7,7 +7,6 @@ import { removeWorktree } from '../../base/git-worktree.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Json } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
-import type { FileChange } from '../../event/event.ts'
 import { item, part, type Place, placeText } from '../../event/place.ts'
 import { performActions } from '../changes/perform-actions.ts'
 import { changesOf, type TreeChange, type TreeChanges } from './changes.ts'
@@ -35,8 +34,8 @@ export interface Worktree {
   readonly context: RunContext
   /** What it has changed by now. To be asked once, when the work is done. */
   readonly changes: () => Promise<TreeChanges>
-  /** The same as a diff that `git apply` takes, with paths from the workspace. */
-  readonly diff: (changes: TreeChanges) => Promise<string>
+  /** What it has changed by now, for people: nothing of it is recorded. Undefined: it cannot be looked at, as in a replay. */
+  readonly look: () => Promise<{ readonly files: readonly string[]; readonly diff: string } | undefined>
   /**
    * Brings the changes into the workspace, all or nothing. A resumed run tries again what has failed.
    * @throws BatonError CHANGES_FAILED when somebody else has changed the same meanwhile, or a write failed
@@ -85,7 +84,7 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
       if (performed.left.length === 0 && effects.again(place)) return applyNow(changes)
       throw rolledBack(performed.problem, performed.notRestored)
     }
-    if (changes.files.length > 0) emit(context, { type: 'changes.applied', items: changes.files.map(itemOf) })
+    emit(context, { type: 'isolation.applied', files: changes.files.map(({ path }) => path), merged: plan.merged })
     return { files: changes.files, merged: plan.merged }
   }
 
@@ -97,7 +96,15 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
         { name: 'worktree.changes', args: [made.start] },
         async () => (await changesOf(made, store, signal)) as TreeChanges & Json,
       ),
-    diff: (changes) => stateDiff(store, [made.start, changes.state], below, signal),
+    async look() {
+      try {
+        const { files, state } = await changesOf(made, store, signal)
+        const diff = await stateDiff(store, [made.start, state], below, signal)
+        return { files: files.map(({ path }) => path), diff }
+      } catch {
+        return undefined
+      }
+    },
     apply: (changes) => services.sources.inTurn.run(() => applyNow(changes), signal),
     close() {
       effects.observe(over, { name: 'worktree.closed', args: [] }, () => true)
@@ -180,10 +187,4 @@ function rolledBack(problem: string, notRestored: readonly string[]): BatonError
 function problemOf(error: unknown): string {
   if (!isBatonError(error) || (error.code !== 'FILE_FAILED' && error.code !== 'OUTSIDE_WORKSPACE')) throw error
   return messageOf(error)
-}
-
-function itemOf(change: TreeChange): FileChange {
-  const kinds = { added: 'New', modified: 'Patch', deleted: 'Delete', moved: 'Rename' } as const
-  const from = change.kind === 'moved' ? { from_path: change.from } : {}
-  return { file_path: change.path, kind: kinds[change.kind], success: true, ...from }
 }

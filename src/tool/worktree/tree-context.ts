@@ -4,6 +4,7 @@ import { isInside } from '../../base/files.ts'
 import { listFiles } from '../../base/glob.ts'
 import type { ReadLog } from '../../base/reads.ts'
 import type { RunContext, RunFolders, RunServices } from '../../event/context.ts'
+import type { EventBody } from '../../event/event.ts'
 import type { Permission, Rights } from '../../event/permission.ts'
 import type { RunSources } from '../../event/sources.ts'
 import { createPermission } from '../permission.ts'
@@ -42,10 +43,15 @@ export function treeContext(
     permission,
     permissionOf,
     effects: treeEffects(services.effects, folders).under(permission),
+    events: (at, event) => services.events(at, isOfFiles(event) ? { ...event, isolated: true } : event),
     sources,
     ...(reads === undefined ? {} : { reads: readsOutside(reads, { workspace, outside: around.workspace }) }),
   }
   return { context: { scope: { ...scope, rights, folders }, services: own }, models }
+}
+
+function isOfFiles(event: EventBody): event is Extract<EventBody, { readonly isolated?: true }> {
+  return event.type === 'file.changed' || event.type === 'changes.applied'
 }
 
 /** What is protected by its path is so in the work tree as well. */

@@ -196,7 +196,7 @@ describe('a work tree of a run', () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'c.txt': 'c\n' })
     const tree = await opened(world.context())
     writeIn(tree.context, { 'a.txt': 'two\n', 'b.txt': 'new\n' })
-    const diff = await tree.diff(await tree.changes())
+    const { diff = '' } = (await tree.look()) ?? {}
     expect(diff).toContain('--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n')
     world.write({ 'the.patch': diff })
     world.git('apply', 'the.patch')

@@ -1,0 +1,19 @@
+import type { Settings } from '../../config/settings.ts'
+import type { RunContext } from '../../event/context.ts'
+import { pathHere } from '../../tool/worktree/tree-paths.ts'
+import type { PromptTarget } from '../prompt-target.ts'
+
+/** Settings with their folders in the workspace of the context, which may be a work tree of the one they were read for. */
+export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, { scope }: RunContext): S {
+  return { ...settings, base_dir: pathHere(scope.folders, settings.base_dir) }
+}
+
+/** A prompt file whose work is done in the workspace of the context. Its agents and the file itself stay where they are. */
+export function targetHere(target: PromptTarget, context: RunContext): PromptTarget {
+  if (context.scope.folders.standsFor === undefined) return target
+  return {
+    ...target,
+    settings: settingsHere(target.settings, context),
+    settingsFor: (params) => settingsHere(target.settingsFor(params), context),
+  }
+}

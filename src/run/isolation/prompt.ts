@@ -1,0 +1,34 @@
+import type { Settings } from '../../config/settings.ts'
+import type { RunContext } from '../../event/context.ts'
+import { placeText } from '../../event/place.ts'
+import type { PromptOutcome } from '../prompt-run.ts'
+import type { PromptTarget } from '../prompt-target.ts'
+import { type Gate, usualGateMs } from './gate.ts'
+import { runIsolated, type Verdict } from './isolated.ts'
+
+/** Does the work of a prompt file in a work tree: the workspace gets what it has changed once all tasks are done, and its gate passes. */
+export function runPromptIsolated(
+  { settings }: Pick<PromptTarget, 'settings'>,
+  work: (inside: RunContext) => Promise<PromptOutcome>,
+  context: RunContext,
+): Promise<PromptOutcome> {
+  return runIsolated({ name: 'file', ...wayOut(context), gate: gateOf(settings), work, verdict: verdictOf }, context)
+}
+
+/** What can be done where the work tree is gone. */
+export function wayOut({ scope }: RunContext): { readonly cure: string } {
+  const place = placeText(scope.at)
+  return { cure: place === '' ? 'Run the file again.' : `Resume with --from ${place} to do that part again.` }
+}
+
+export function gateOf({ gate, timeouts }: Pick<Settings, 'gate' | 'timeouts'>): Gate | undefined {
+  return gate === undefined ? undefined : { line: gate, timeLimitMs: timeouts.gate_ms ?? usualGateMs }
+}
+
+function verdictOf(outcome: PromptOutcome): Verdict {
+  if (outcome.status === 'suspended') return 'wait'
+  if (outcome.status === 'skipped') return 'apply'
+  const failed = outcome.outcomes.filter(({ status }) => status === 'failed').length
+  if (failed > 0) return { leftOut: failed === 1 ? 'a task failed' : `${failed} tasks failed` }
+  return outcome.iterated?.until_met === false ? { leftOut: 'the command of "until" has not ended with 0' } : 'apply'
+}
