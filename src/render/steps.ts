@@ -57,6 +57,10 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
 
 function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): string | undefined {
   switch (event.type) {
+    case 'isolation.applied':
+      return appliedLine(event, paint)
+    case 'isolation.gate':
+      return event.passed ? `${paint('green', 'gate')} ${event.command}` : undefined
     case 'run.started':
       return event.config_warnings.length === 0
         ? undefined
@@ -171,10 +175,6 @@ function step(event: RunEvent, paint: Paint): string | undefined {
     case 'run.completed':
     case 'run.failed':
       return total(event, paint)
-    case 'isolation.applied':
-      return appliedLine(event, paint)
-    case 'isolation.gate':
-      return event.passed ? `${paint('green', 'gate')}  ${event.command}` : undefined
     case 'read_back':
       return `${paint('dim', 'reuse')} ${at}${event.label}`
     case 'file.changed':
