@@ -5,7 +5,10 @@ export interface Counted {
   readonly finished: number
 }
 
-/** One thing that is in progress: a task, a step of a workflow, an input of an agent, or a stage of the whole run. */
+/**
+ * One thing that is in progress: a task, a step of a workflow, an input of an agent, an agent that a model has given work to, or a stage of
+ * the whole run.
+ */
 export interface Lane {
   readonly key: string
   /** When it began, in milliseconds of the clock of the view. */
@@ -66,11 +69,13 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
 }
 
 /**
- * The part of the run that a place belongs to: its task (`task/3`, `redo/1/task/3`, `main/task/3`) or the step of its
- * workflow (`task/0/step/draft`), a stage of the whole
+ * The part of the run that a place belongs to: the agent that a model has given work to (`task/0/ask/turn/0/tool/1:task/agent/Explore`), else
+ * its task (`task/3`, `redo/1/task/3`, `main/task/3`) or the step of its workflow (`task/0/step/draft`), a stage of the whole
  * run (`pre`, `post`), the agent that is the target (`main`), or the run itself (the place as it is).
  */
 export function laneOf(place: string): string {
+  const given = place.includes(':task/agent/') ? /^.*?\/tool\/\d+:task\/agent\/[^/]+/.exec(place) : null
+  if (given !== null) return given[0]
   const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/step\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(place)
   return found === null ? place : found[0]
 }

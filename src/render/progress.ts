@@ -205,11 +205,17 @@ export function createProgress(clock: () => number): ProgressKeeper {
         })
       case 'agent.started': {
         const name = event.kind === 'llm' ? '' : shortLabel(event.name)
+        const { description } = event
         // the target itself has no other name
-        const lane = open(place, place === laneOf(place) ? name : undefined)
+        const label = description === undefined ? name : `  ${shortLabel(`${event.name}: ${description}`)}`
+        const lane = open(place, place === laneOf(place) ? label : undefined)
         lane.agents.set(place, name)
         return
       }
+      case 'agent.suspended':
+        // other work goes on beside an agent that waits for a person
+        if (event.id !== undefined) lanes.delete(place)
+        return
       case 'agent.completed':
       case 'agent.failed':
         showCall(place, undefined)

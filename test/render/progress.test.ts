@@ -14,6 +14,36 @@ function laneNames({ lanes }: Progress): readonly string[] {
   return [...lanes.values()].map(({ label }) => label)
 }
 
+describe('agents that a model has given work to', () => {
+  const cat = 'task/0/ask/turn/0/tool/0:task/agent/Explore'
+  const dog = 'task/0/ask/turn/0/tool/1:task/agent/Explore'
+  const begin = (description: string, at: string): RunEvent =>
+    event({ type: 'agent.started', name: 'Explore', kind: 'prompt', id: 'a1', description, background: true }, at)
+
+  it('have lanes of their own behind that of their task until they end, or wait for a person', () => {
+    const events = [
+      started('prompt'),
+      planned(1),
+      ...asking(0),
+      begin('find the cat', cat),
+      begin('find the dog', dog),
+      event({ type: 'agent.started', name: 'Explore', kind: 'llm' }, `${cat}/ask`),
+      event({ type: 'tool.started', id: 't', name: 'read', input: { path: 'notes.txt' } }, `${cat}/ask`),
+    ]
+    const working = after(events)
+    expect(laneNames(working)).toEqual(['file-0.ts', '  Explore: find the cat', '  Explore: find the dog'])
+    expect([...(working.lanes.get(cat)?.calls.values() ?? [])]).toEqual([{ text: 'read notes.txt' }])
+    expect(working.lanes.get('task/0')?.calls.size).toBe(0)
+    const ended = after([
+      ...events,
+      event({ type: 'agent.completed', name: 'Explore', stop_reason: 'done' }, `${cat}/ask`),
+      event({ type: 'agent.completed', name: 'Explore', stop_reason: 'done', id: 'a1' }, cat),
+      event({ type: 'agent.suspended', name: 'Explore', id: 'a2', error: { code: 'X', message: 'm' } }, dog),
+    ])
+    expect(laneNames(ended)).toEqual(['file-0.ts'])
+  })
+})
+
 describe('the tasks of a run', () => {
   it('are counted by how they ended', () => {
     const progress = after([
