@@ -4,13 +4,23 @@ import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { readTomlFile } from '../../src/config/issue.ts'
 import { collectDefinitions, type Definitions } from '../../src/config/collect-definitions.ts'
+import type { AgentDefinition } from '../../src/config/agent-definitions.ts'
 import type { Layer, Origin } from '../../src/config/layers.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
 describe('the agents that come with Baton (R40)', () => {
-  it('are four', async () => {
+  it('are four, and the command lines that are known by their names', async () => {
     const { byName } = await definitions({})
-    const rows = [...byName.values()].map(({ name, tools, disallowedTools, forkContext, reminder, settings }) => [
+    const [lines, prompts] = [true, false].map((isLine) =>
+      [...byName.values()].filter(({ agent }) => (agent.kind === 'command') === isLine),
+    ) as [AgentDefinition[], AgentDefinition[]]
+    expect(lines.map(({ name, agent }) => [name, agent])).toEqual(
+      ['claude', 'codex', 'gemini', 'opencode'].map((preset) => [
+        preset,
+        expect.objectContaining({ line: { preset, command: preset, args: [], env: {}, stdinOver: 1024 } }),
+      ]),
+    )
+    const rows = prompts.map(({ name, tools, disallowedTools, forkContext, reminder, settings }) => [
       name,
       tools?.join(' '),
       disallowedTools.join(' '),
@@ -26,11 +36,18 @@ describe('the agents that come with Baton (R40)', () => {
       ['Plan', 'glob grep read bash', readOnly, false, true, 'inherit'],
     ])
     expect(byName.get('Explore')?.instructions).toMatch(/quick.*medium.*very thorough/s)
-    for (const { description, agent } of byName.values()) {
+    for (const { description, agent } of prompts) {
       expect(description).not.toBe('')
       expect(agent).toMatchObject({ kind: 'prompt', defined: { sources: [], isTrusted: true } })
     }
   })
+})
+
+it('a command line has the time limit of its definition, and what that lets it do', async () => {
+  const { byName } = await definitions({
+    user: '[agents.own]\ncommand = "./own"\ntimeout = "90s"\nsandbox = { mode = "danger-full-access" }\n',
+  })
+  expect(byName.get('own')?.agent).toMatchObject({ line: { timeoutMs: 90_000, mode: 'danger-full-access' } })
 })
 
 describe('definitions of one name', () => {

@@ -124,11 +124,11 @@ describe('a program that fails', () => {
   it('to end is stopped at its time limit with all that it has started', async () => {
     const { ask, folder } = commandWorld()
     const pids = join(folder, 'pids')
-    const agent = commandAgent(['hang', pids], { timeoutMs: 400 })
+    const agent = commandAgent(['hang', pids], { timeoutMs: 3000 })
     const error = await ask({ agent }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'LIMIT',
-      message: 'agent "helper" took longer than its timeout, 400 ms: still looking',
+      message: 'agent "helper" took longer than its timeout, 3 s: still looking',
       hint: like(/timeout of \[agents\.helper\]/),
     })
     await expect.poll(() => running(pids)).toEqual([])
