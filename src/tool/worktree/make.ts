@@ -60,17 +60,15 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
     const add = ['worktree', 'add', '--detach', '--no-checkout', '-f', top, repository.head]
     await printedByGit(place, add, signal)
     const { files, emptyFolders, repositories } = await listFiles(place, signal)
-    const isLeftOut = (path: string): boolean => options.leftOut.some((one) => isInside(one, join(from, path)))
+    // a work tree lies in one of them itself
+    const leftOut = options.leftOut.filter((one) => one !== from && isInside(from, one))
+    const isLeftOut = (path: string): boolean => leftOut.some((one) => isInside(one, join(from, path)))
     const wanted = files.filter((path) => !isLeftOut(path))
     const copied = await copyFiles(wanted, { from, to: top }, signal)
     for (const path of emptyFolders) mkdirSync(join(top, path), { recursive: true })
     const linked = linkPackages(copied, { from, to: top })
     await copyIndex(repository, top, signal)
-    const ownFolders = options.leftOut.filter((path) => isInside(from, path))
-    const ignored = [
-      ...ownFolders.map((path) => ignoreLine(from, path)),
-      ...linked.map((path) => ignoreLine(top, path)),
-    ]
+    const ignored = [...leftOut.map((path) => ignoreLine(from, path)), ...linked.map((path) => ignoreLine(top, path))]
     const { common, format, head } = repository
     const start = await makeStore(storeOf({ top, format }, env), { common, ignored, files: copied }, signal)
     const missing = repositories.filter((path) => !isLeftOut(path)).map((path) => path.replace(/\/$/, ''))

@@ -203,3 +203,20 @@ describe('a work tree of a run', () => {
     expect([world.read('a.txt'), world.read('b.txt')]).toEqual(['two\n', 'new\n'])
   })
 })
+
+describe('a work tree within another one', () => {
+  it('begins with what that one holds, and gives it back what it has changed', async () => {
+    const world = worktreeWorld({ 'a.txt': 'one\n', 'dir/b.txt': 'b\n' })
+    await inWorktree(world.context(), { name: 'outer' }, async (outer) => {
+      writeIn(outer, { 'a.txt': 'two\n' })
+      await inWorktree(outer, { name: 'inner' }, async (inner) => {
+        expect([there(inner, 'a.txt'), there(inner, 'dir/b.txt')]).toEqual(['two\n', 'b\n'])
+        writeIn(inner, { 'a.txt': 'three\n', 'c.txt': 'c\n' })
+        expect(there(outer, 'a.txt')).toBe('two\n')
+      })
+      expect([there(outer, 'a.txt'), there(outer, 'c.txt')]).toEqual(['three\n', 'c\n'])
+      expect(world.read('a.txt')).toBe('one\n')
+    })
+    expect([world.read('a.txt'), world.read('c.txt'), world.known()]).toEqual(['three\n', 'c\n', []])
+  })
+})
