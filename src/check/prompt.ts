@@ -19,6 +19,7 @@ import type { TargetOptions } from '../run/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
 import { definitionsOfPrompt } from '../run/definitions.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
+import { definitionProblems } from './definitions.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
 import { sandboxProblems } from './sandbox.ts'
@@ -86,6 +87,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...(await caught(file, () => loadIteration(spec, {}))),
     ...(await checkSummarizer(spec, around)),
     ...(await checkSteps(spec, around)),
+    ...(await definitionProblems(spec, around)),
     ...(await caught(file, () => loadOutput(spec, {}))),
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),

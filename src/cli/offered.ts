@@ -1,7 +1,7 @@
 import { type ListedTool, listTools } from '../authoring/tools.ts'
 import type { ConfigOptions } from '../config/target-config.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { definitionsHere } from '../run/definitions-here.ts'
+import { definitionsHere } from '../pack/definitions.ts'
 import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
 
 /** A tool or a mode, as `baton list` names it. */

@@ -109,9 +109,10 @@ function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] 
   return [`${paint('bold', 'tools')}  ${[...offered, ...kept].join(' · ')}`]
 }
 
-function toolText({ name, permission, patterns }: ToolPlan): string {
+function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string {
   const needs = permission === 'allow' ? [] : [permission]
-  const facts = [...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
+  const named = agents.length === 0 ? [] : [`starts ${agents.map(shown).join(', ')}`]
+  const facts = [...named, ...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }
 

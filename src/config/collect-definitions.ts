@@ -31,8 +31,10 @@ export interface DefinitionPlaces extends Surroundings {
   readonly packs: readonly { readonly identity: string; readonly dir: string }[]
   /** Refuses a definition of the folder that hides one of the user's or of Baton, unless it was trusted. */
   readonly refuseHidden: (hidden: { readonly name: string; readonly path: string; readonly other: string }) => void
-  /** Stored texts are used; what is found is not noted, because most of it is not used. */
+  /** Stored texts are used. */
   readonly reads?: ReadLog | undefined
+  /** A model may start any of them, so all are noted; else most are not used, and what is found is noted where it is. */
+  readonly areOffered: boolean
 }
 
 /**
@@ -154,7 +156,7 @@ function filesIn(folder: string, from: DefinitionFile['from']): readonly Definit
 
 async function readPart({ path, from }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
   const { parsePrompt } = await import('../prompt/document.ts')
-  const text = readSource(path, quiet(places.reads), { part: 'prompt', watched: false })
+  const text = readSource(path, places.areOffered ? places.reads : quiet(places.reads), { part: 'prompt' })
   const shown = displayPath(realPath(places.cwd), path)
   const document = await parsePrompt(shown, text)
   const isTrusted = from === 'user' || (await isTrustedFile(path, document, places))

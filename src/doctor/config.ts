@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { displayPath, realPath } from '../base/files.ts'
 import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { SourcedValue } from '../config/layers.ts'
@@ -15,6 +15,8 @@ import { loadTargetConfig } from '../config/target-config.ts'
 import { listPacks, packRoots } from '../pack/find-pack.ts'
 import { defaultMerge } from '../pack/pack-manifest.ts'
 import { unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
+import { findProgram, isProgram } from '../base/program.ts'
+import { definitionsHere } from '../pack/definitions.ts'
 import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
 
 export interface ConfigFound {
@@ -63,6 +65,36 @@ function checkFiles(workspace: string, patient: Patient): Check {
   const files = [...aipack, own, workspaceConfigFile(workspace) ?? ''].filter((file) => existsSync(file))
   if (files.length === 0) return note('config', `no file; yours would be ${own}`)
   return ok('config', files.map((file) => displayPath(workspace, file)).join(', '))
+}
+
+/** Agents with names: what is wrong with them, and the programs of those that are command lines. */
+export async function checkAgents(patient: Patient, workspace: string): Promise<readonly Check[]> {
+  const { overrides, root, ...around } = patient
+  const builtInDir = join(root, 'agents')
+  const wrong: Check[] = []
+  const found = await definitionsHere({ ...around, builtInDir, flags: { overrides } }, (error) => {
+    wrong.push(...checksOf('agents', error, 'warn'))
+  })
+  const lines = found.flatMap(({ name, agent }) =>
+    agent.kind === 'command' ? [[name, agent.line.command] as const] : [],
+  )
+  return [...wrong, ...lines.map(([name, command]) => checkProgram(name, command, { env: patient.env, workspace }))]
+}
+
+function checkProgram(
+  name: string,
+  command: string,
+  { env, workspace }: Pick<Patient, 'env'> & { readonly workspace: string },
+): Check {
+  const isPath = command.includes('/')
+  const program = isPath ? resolve(workspace, command) : findProgram(command, env, workspace)
+  if (program !== undefined && isProgram(program)) return ok('agents', `${name} runs ${program}`)
+  const where = isPath ? `there is no program ${command}` : `${command} is not on PATH`
+  return warn(
+    'agents',
+    `${name} cannot be run: ${where}`,
+    `Install ${command}, or correct command of [agents.${name}].`,
+  )
 }
 
 /** The packs that can be named here, and what is wrong with their manifests. */

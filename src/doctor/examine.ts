@@ -1,7 +1,7 @@
 import { listPacks, packRoots } from '../pack/find-pack.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
 import { type Check, ok, type Patient } from './check.ts'
-import { checkConfig, checkPacks, type ConfigFound } from './config.ts'
+import { checkAgents, checkConfig, checkPacks, type ConfigFound } from './config.ts'
 import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
 import { checkKeys, checkModels } from './models.ts'
 
@@ -28,6 +28,7 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ...models,
     ...lua,
     ...packs,
+    ...(config.isValid ? await checkAgents(patient, workspace) : []),
     ...(await mcpChecks(patient, config)),
     checkRuns(patient, { settings, workspace }),
     git,

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
 import { readTrusted, trustFile, writeTrusted } from '../config/trust.ts'
@@ -43,7 +43,7 @@ export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
   known.set(guard, passed)
   if (passed.has(hidden.path)) return
   const trusted = readTrusted(guard.trustFile).get(realPath(hidden.path))
-  if (trusted?.keys.includes(nameKey(hidden.name)) !== true) throw refused(hidden)
+  if (trusted?.keys.includes(nameKey(hidden.name)) !== true) throw refused(hidden, guard)
   passed.add(hidden.path)
 }
 
@@ -56,9 +56,12 @@ export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, sto
   writeTrusted(store, new Map([...readTrusted(store), [realPath(path), entry]]))
 }
 
-function refused({ name, path, kind, other }: HiddenName): BatonError {
+function refused({ name, path, kind, other }: HiddenName, { workspace }: NameGuard): BatonError {
   const message = `"${name}" means two things: ${path} hides ${other}, and is not trusted`
-  const own = kind === 'file' ? `name it by its path, ./${name}, rename it` : 'rename or remove it'
+  const own =
+    kind === 'file'
+      ? `name it by its path, ./${path.endsWith('.md') ? relative(workspace, path) : name}, rename it`
+      : 'rename or remove it'
   return new BatonError('UNTRUSTED', message, {
     place: { file: path },
     hint: `If you want it, look at it and run baton trust ${path}; else ${own}.`,

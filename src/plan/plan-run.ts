@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { sandboxMode } from '../config/settings.ts'
-import { narrow, type RunContext, withScope } from '../event/context.ts'
+import { narrow, type RunContext, withScope, withServices } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../run/check-mode.ts'
@@ -53,7 +53,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
     plugins: await pluginsOf(settings),
     serversOf: (file) => serversOfAgent(file, target, options),
   })
-  const looking = planner.look(target.workspace).context
+  const looking = withServices(planner.look(target.workspace).context, { definitions: target.definitions.byName })
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
   const write = target.kind !== 'prompt' || target.settings.write_mode !== false
   const narrowed = narrow(withScope(looking, { options: inherited }), {

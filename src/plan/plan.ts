@@ -109,6 +109,8 @@ export interface ToolPlan {
   readonly patterns: number
   /** Why the model is not given it; null: it is. */
   readonly not_offered: string | null
+  /** Of `task`: the agents that the model may start. */
+  readonly agents?: readonly string[]
 }
 
 export type AnswerPlan =

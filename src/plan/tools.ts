@@ -1,4 +1,6 @@
 import type { ServersOfPack } from '../config/left-out-servers.ts'
+import { usableAgents } from '../agent/subagents/tools.ts'
+import { taskTool } from '../event/sub-agents.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
 import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
@@ -11,8 +13,9 @@ import type { ToolPlan } from './plan.ts'
 export function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
   { names: servers }: Pick<ServersOfPack, 'names'>,
-  { scope, services }: RunContext,
+  context: RunContext,
 ): readonly ToolPlan[] {
+  const { scope, services } = context
   const { rights, folders } = scope
   const brought = (services.broughtTools ?? []).map(({ name }) => name)
   const verdictOf = (tool: string): Verdict =>
@@ -33,6 +36,7 @@ export function planTools(
       permission: verdictOf(name).kind,
       patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
       not_offered: reasonAgainst(name),
+      ...(name === taskTool ? { agents: usableAgents(context).map((agent) => agent.name) } : {}),
     }))
   return [...own, ...planServers({ tools, disallowed_tools }, { verdictOf, scope, servers })]
 }

@@ -23,7 +23,7 @@ import {
   type ScriptFile,
 } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
-import { definitionsOf } from './definitions.ts'
+import { definitionsOf } from '../pack/definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** An agent that is run by itself. */

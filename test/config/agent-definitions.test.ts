@@ -147,6 +147,7 @@ async function definitions({ user, flag, files = {} }: World): Promise<Definitio
     layers,
     builtInDir: join(home, 'built-in'),
     packs: [],
+    areOffered: false,
     refuseHidden({ name }) {
       throw new BatonError('UNTRUSTED', `hidden: ${name}`)
     },

@@ -94,6 +94,36 @@ describe('an agent with a name', () => {
   })
 })
 
+describe('agents that a model may start', () => {
+  const files = {
+    'agents/long.md': '+++\ndescription = "long"\ntools = ["reed"]\n+++\nBe long.\n',
+    'task.md':
+      '+++\nmodel = "m"\ntools = ["task"]\n[agents.own]\ninstructions = "x"\n[agents.two]\ndescription = "two"\n+++\nSay.\n',
+  }
+
+  it('are checked at their place, and what nobody can start is told', async () => {
+    const { run } = await world(files, () => ({ text: 'no' }))
+    const { code, stdout, stderr } = await run(['check', 'task.md'])
+    expect(code).toBe(2)
+    expect(stdout + stderr).toContain('unknown tool "reed"\n  at agents/long.md:3:10')
+    expect(stdout + stderr).toContain('nothing uses the agent "own": it has no description')
+  })
+
+  it('are named by plan, without those that rules deny', async () => {
+    const { run } = await world(files, () => ({ text: 'no' }))
+    const { stdout } = await run(['plan', 'task.md', '-c', 'permission.task.Plan=deny'])
+    expect(stdout).toContain('task (starts Bash, general-purpose, Explore, long, two')
+  })
+
+  it('that are programs are looked for by doctor', async () => {
+    const config = '[agents.there]\ncommand = "sh"\n[agents.gone]\ncommand = "no-such-program"\n'
+    const { run } = await world({ '.home/config/config.toml': config }, () => ({ text: 'no' }))
+    const { stdout } = await run(['doctor'])
+    expect(stdout).toMatch(/agents +there runs \/.*\/sh\n/)
+    expect(stdout).toContain('gone cannot be run: no-such-program is not on PATH')
+  })
+})
+
 describe('what a folder defines', () => {
   it.each([
     [{ 'baton.toml': '[agents.x]\ncommand = "prog"\n' }, 'p.md', '"agents.x.command" may not be "prog" in baton.toml'],

@@ -1,0 +1,55 @@
+import { displayPath } from '../base/files.ts'
+import type { AgentDefinition } from '../config/agent-definitions.ts'
+import { wrongKey } from '../config/issue.ts'
+import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
+import { startsAgents } from '../run/definitions.ts'
+import { checkAgent, type FileSurroundings } from './checker.ts'
+import { type Problem, problemOf, problemsOfError } from './problem.ts'
+
+/**
+ * The agents with names that the model of a prompt file may start, each as it would be run, and what is wrong with the others: an
+ * error where the model may start agents, else a warning, for nobody may use them. Agents of the file itself are used.
+ */
+export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { byName, broken } = around.definitions
+  const { file } = spec.document
+  const isOffered = startsAgents(spec)
+  const problems: Problem[] = [...broken.values()]
+    .flatMap((error) => problemsOfError(error, { file, trail: [] }))
+    // what is refused is an error where it is used
+    .filter(({ code }) => isOffered || code !== 'UNTRUSTED')
+    .map((problem) => (isOffered ? problem : { ...problem, severity: 'warning' as const }))
+  for (const definition of byName.values()) {
+    problems.push(...(await checkDefinition(definition, { isOffered, spec, around })))
+  }
+  return problems
+}
+
+interface Checking {
+  readonly isOffered: boolean
+  readonly spec: RunSpec
+  readonly around: FileSurroundings
+}
+
+async function checkDefinition(
+  { name, from, agent, description }: AgentDefinition,
+  { isOffered, spec, around }: Checking,
+): Promise<readonly Problem[]> {
+  const { workspace } = spec
+  const isMeant = isOffered && description !== undefined && from !== 'built-in'
+  if (isMeant) return checkAgent({ agent: { ...agent, builtIn: false }, trail: [] }, around)
+  if (from !== 'prompt' || isNamed(name, spec)) return []
+  const why = isOffered ? 'it has no description, so its model is not offered it' : 'tools does not name task'
+  const hint = `Name it in sub_agents or as agent; for a model to start it, give it a description and add "task" to tools.`
+  const finding = wrongKey(['agents', name], { message: `nothing uses the agent "${name}": ${why}`, hint })
+  const place = await placeInPrompt(spec, ['agents', name], 'key')
+  return [problemOf({ ...finding, place }, { severity: 'warning', file: displayPath(workspace, spec.file), trail: [] })]
+}
+
+/** Whether the file writes the name somewhere else, or runs scripts, which may name it. */
+function isNamed(name: string, { frontMatter, agents, settings }: RunSpec): boolean {
+  const { agents: _, ...others } = frontMatter
+  const scripts = [settings.agent, ...agents.map((each) => each.name)].filter((each) => each !== undefined)
+  const mayRunIt = scripts.some((each) => !each.endsWith('.md'))
+  return mayRunIt || JSON.stringify(others).includes(JSON.stringify(name))
+}

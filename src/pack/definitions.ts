@@ -1,0 +1,61 @@
+import type { AgentDefinition } from '../config/agent-definitions.ts'
+import { collectDefinitions, type Definitions } from '../config/collect-definitions.ts'
+import type { Layer } from '../config/layers.ts'
+import { findWorkspace } from '../config/locate.ts'
+import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
+import { listPacks, packRoots } from './find-pack.ts'
+import { type NameGuard, nameGuard, refuseHidden } from './name-guard.ts'
+
+interface DefinitionSurroundings {
+  readonly workspace: string
+  readonly layers: readonly Layer[]
+  readonly packRoots: readonly string[]
+  readonly guard: NameGuard
+  /** Absolute path of the prompt file that is run. */
+  readonly promptFile?: string
+  /** A model may start them. */
+  readonly areOffered?: boolean
+}
+
+type Around = Pick<ConfigOptions, 'cwd' | 'env' | 'home' | 'reads'> & { readonly builtInDir: string }
+
+/** The agents that have a name for a run. What is wrong with one of them is said where it is used. */
+export function definitionsOf(
+  { packRoots: roots, guard, areOffered = false, ...places }: DefinitionSurroundings,
+  { cwd, env, home, builtInDir, reads }: Around,
+): Promise<Definitions> {
+  return collectDefinitions({
+    ...places,
+    areOffered,
+    cwd,
+    env,
+    home,
+    builtInDir,
+    reads,
+    packs: listPacks({ packRoots: roots }),
+    refuseHidden: (hidden) => refuseHidden({ ...hidden, kind: 'file' }, guard),
+  })
+}
+
+/**
+ * The agents that have a name here, for lists. What cannot be used, or a config that is wrong, is given to `onProblem`, and the
+ * others are listed all the same.
+ */
+export async function definitionsHere(
+  options: ConfigOptions & Around,
+  onProblem: (error: unknown) => void,
+): Promise<readonly AgentDefinition[]> {
+  const workspace = findWorkspace(options)
+  const layers = await loadTargetConfig(options).then(
+    (config) => config.layers,
+    (error: unknown) => {
+      onProblem(error)
+      return []
+    },
+  )
+  const guard = nameGuard(workspace, options)
+  const around = { workspace, layers, packRoots: packRoots(workspace, options), guard }
+  const { byName, broken } = await definitionsOf(around, options)
+  for (const error of broken.values()) onProblem(error)
+  return [...byName.values()]
+}
