@@ -75,10 +75,13 @@ export async function checkAgents(patient: Patient, workspace: string): Promise<
   const found = await definitionsHere({ ...around, builtInDir, flags: { overrides } }, (error) => {
     wrong.push(...checksOf('agents', error, 'warn'))
   })
-  const lines = found.flatMap(({ name, agent }) =>
-    agent.kind === 'command' ? [[name, agent.line.command] as const] : [],
-  )
-  return [...wrong, ...lines.map(([name, command]) => checkProgram(name, command, { env: patient.env, workspace }))]
+  const programs = found.flatMap(({ name, agent, from }) => {
+    if (agent.kind !== 'command') return []
+    const check = checkProgram(name, agent.line.command, { env: patient.env, workspace })
+    // most people do not have all that Baton knows
+    return from === 'built-in' && check.status !== 'ok' ? [] : [check]
+  })
+  return [...wrong, ...programs]
 }
 
 function checkProgram(
