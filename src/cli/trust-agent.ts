@@ -3,7 +3,7 @@ import { isFile } from '../base/entries.ts'
 import { realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { commandKeys, isCommand } from '../config/agent-tables.ts'
-import { builtInDefinitions } from '../config/builtin-definitions.ts'
+import { isBuiltInName } from '../config/builtin-names.ts'
 import { userAgentsFolder, workspaceAgentsFolders } from '../config/collect-definitions.ts'
 import { readConfigFiles } from '../config/config-files.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -62,7 +62,7 @@ export async function otherOfName(name: string, around: Surroundings): Promise<s
     return origin.kind === 'user' && isJsonObject(agents) && Object.hasOwn(agents, name)
   })
   if (isUsers) return userFile
-  return Object.hasOwn(builtInDefinitions, name) ? `the built-in agent ${name}` : undefined
+  return isBuiltInName(name) ? `the built-in agent ${name}` : undefined
 }
 
 /** Names of agents in `[agents]` that files of the user, or of Baton, define. */

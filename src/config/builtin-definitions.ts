@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
+import type { BuiltInName } from './builtin-names.ts'
 
 const planMode = ['enter_plan', 'exit_plan'] as const
 const writers = ['edit', 'write'] as const
@@ -7,7 +8,7 @@ const writers = ['edit', 'write'] as const
  * The definitions that come with Baton (R40): what a model may leave to an agent of its own in every project. Tools that a
  * definition names are offered where they exist and the caller may use them.
  */
-export const builtInDefinitions: { readonly [name: string]: JsonObject } = {
+export const builtInDefinitions: { readonly [name in BuiltInName]: JsonObject } = {
   Bash: {
     description: 'Runs command lines and says what came of them: builds, tests, git.',
     tools: ['bash'],

@@ -2,7 +2,7 @@ import { coversHost } from '../base/host-entry.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
-import { builtInDefinitions } from './builtin-definitions.ts'
+import { isBuiltInName } from './builtin-names.ts'
 import type { Origin } from './layers.ts'
 import { parseDuration } from './settings.ts'
 
@@ -237,8 +237,7 @@ function loosenedAgents(agents: JsonObject, held: HeldTo): readonly Loosened[] {
       const isSame = canonicalJson(found.value) === canonicalJson(values)
       return isSame ? [] : [{ path, value: values, own: found.value, origin }]
     }
-    if (Object.hasOwn(builtInDefinitions, name))
-      return [{ path, value: values, own: 'built-in', origin: { kind: 'default' } }]
+    if (isBuiltInName(name)) return [{ path, value: values, own: 'built-in', origin: { kind: 'default' } }]
     const key = ['command', 'preset'].find((each) => isJsonObject(values) && values[each] !== undefined)
     if (key === undefined || !isJsonObject(values)) return []
     return [{ path: [...path, key], value: values[key] ?? null, own: undefined, origin: undefined }]

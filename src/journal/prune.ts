@@ -48,7 +48,7 @@ export async function removeRun(folder: string): Promise<boolean> {
   const gone = join(folder, '..', `${removedPrefix}${randomName()}`)
   try {
     // their repositories know them by where they are
-    removeRunWorktrees(folder)
+    await removeRunWorktrees(folder)
     renameSync(folder, gone)
     rmSync(gone, { recursive: true, force: true })
     return true

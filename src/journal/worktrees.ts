@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { removeWorktrees } from '../base/git-worktree.ts'
 
 /** The folder of a run (absolute) in which its git work trees are, each by the place that it is for. */
 export function worktreesFolder(run: string): string {
   return join(run, 'worktrees')
 }
 
-/** Removes the work trees of a run, and what their repositories know of them. @throws the error of the system */
-export function removeRunWorktrees(run: string): void {
+/** Removes the work trees of a run, and what their repositories know of them. Rejects with the error of the system. */
+export async function removeRunWorktrees(run: string): Promise<void> {
   const folder = worktreesFolder(run)
-  if (existsSync(folder)) removeWorktrees(folder)
+  if (!existsSync(folder)) return
+  // runs without work trees do not load it
+  const { removeWorktrees } = await import('../base/git-worktree.ts')
+  removeWorktrees(folder)
 }

@@ -183,7 +183,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   }
   const total = meter.total()
   const isOver = ending.isFinal === true || ending.stopReason === 'done' || ending.stopReason === 'skipped'
-  if (kept !== undefined && isOver) removeLeftWorktrees(kept.folder, bus)
+  if (kept !== undefined && isOver) await removeLeftWorktrees(kept.folder, bus)
   bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
   const result = tally.result()
   if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
@@ -217,9 +217,9 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
 }
 
 /** Nobody resumes a run that is over; what cannot be removed is removed with the run. */
-function removeLeftWorktrees(folder: string, bus: Bus): void {
+async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
   try {
-    removeRunWorktrees(folder)
+    await removeRunWorktrees(folder)
   } catch (error) {
     bus.send([], { type: 'warning', message: `a work tree in ${folder} could not be removed: ${messageOf(error)}` })
   }

@@ -13,8 +13,8 @@ function definition(
   return { tools, disallowedTools, allMcp }
 }
 
-function builtIn(name: string): Definition {
-  const { tools, disallowed_tools } = builtInDefinitions[name] ?? {}
+function builtIn(name: keyof typeof builtInDefinitions): Definition {
+  const { tools, disallowed_tools } = builtInDefinitions[name]
   return definition(tools as readonly string[], disallowed_tools as readonly string[] | undefined)
 }
 
