@@ -1,7 +1,7 @@
 import { isSuspension, stopsRun } from '../../base/error.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
-import { emit, type RunContext, withServices } from '../../event/context.ts'
+import { emit, type RunContext, withScope, withServices } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
@@ -193,7 +193,9 @@ async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns'
   const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
   if (answer !== undefined) return answer
   const inputs = [callPromptInput(withReminder(prompt, offered))]
-  const { context } = asking
+  // what it does not say itself; how its caller answers is not for it, and tools are held by its rights
+  const { mode: _, ...around } = asking.context.scope.options
+  const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
   const result = await context.services.agents.run({ kind: 'prompt', agent, inputs, options }, context)
   const text = result.end === 'done' ? result.text : `it had nothing to do: ${result.reason}`
   return { status: 'done', text, changes: [], planned: [] }

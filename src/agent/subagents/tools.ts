@@ -10,7 +10,8 @@ import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import type { ChildEnd, Order } from './child.ts'
 import { type Child, type Children, createChildren } from './children.ts'
-import { toolLayers } from './filter.ts'
+import { tellKeptTools } from '../tools.ts'
+import { toolLayers, toolsThrough } from './filter.ts'
 import { forkedMessages } from './fork.ts'
 import { answerText, failureText, spentText, taskText } from './texts.ts'
 
@@ -148,6 +149,9 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   })
   const at: Place = [...place, { kind: 'agent', name }]
   const held = [known.named, ...layers].reduce((one, tools) => narrow(one, { tools }), withScope(context, { at }))
+  if (!known.children.all().some((one) => one.order.offered.name === name)) {
+    tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, name, context)
+  }
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {
     return { text: `agent ${order.id} (${input.description}) works in the background: you are told when it has ended` }
