@@ -11,6 +11,7 @@ import type { SecretMask } from '../journal/secrets.ts'
 import { serverNames } from '../run/other-tools.ts'
 import { silentServers } from '../run/recorded-servers.ts'
 import type { Target } from '../run/target.ts'
+import { targetInPlace } from '../run/isolation/placed-target.ts'
 import { startRun, type StartOptions } from '../runner.ts'
 import type { TestCase } from './load-tests.ts'
 import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
@@ -97,11 +98,12 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
 }
 
+/** The copy of the workspace that a test has is its own, and in no git repository: a work tree has no use there. */
 function withParams({ params }: Pick<TestRunOptions, 'params'>): (target: Target) => Target {
   return (target) =>
     target.kind === 'agent'
       ? target
-      : { ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } }
+      : targetInPlace({ ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } })
 }
 
 const whatIsDone: { readonly [kind in EffectKind]?: string } = {

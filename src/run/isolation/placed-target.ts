@@ -17,3 +17,18 @@ export function targetHere(target: PromptTarget, context: RunContext): PromptTar
     settingsFor: (params) => settingsHere(target.settingsFor(params), context),
   }
 }
+
+/** A prompt file that works in the workspace, whatever it says itself: nobody else uses that workspace. */
+export function targetInPlace(target: PromptTarget): PromptTarget {
+  const inPlace = ({ isolation: _, gate: _gate, workflow, ...settings }: Settings): Settings => ({
+    ...settings,
+    ...(workflow === undefined
+      ? {}
+      : { workflow: { ...workflow, steps: workflow.steps.map(({ isolation: _own, ...step }) => step) } }),
+  })
+  return {
+    ...target,
+    settings: inPlace(target.settings),
+    settingsFor: (params) => inPlace(target.settingsFor(params)),
+  }
+}

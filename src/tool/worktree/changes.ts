@@ -4,7 +4,7 @@ import { type FileStore, type StateDifference, stateDifferences, storeState } fr
 import type { MadeTree } from './make.ts'
 
 /** What git calls a file, an executable one, and a link. */
-export type EntryMode = '100644' | '100755' | '120000'
+type EntryMode = '100644' | '100755' | '120000'
 
 /** What stands at a path in a state: `id` is git's name of its content, for a link that of where it leads. */
 export interface EntryOf {

@@ -18,7 +18,7 @@ export interface Sides {
 }
 
 /** One action of bringing changes into a workspace; `path` is that of the change it is of. Plain JSON. */
-export interface ApplyStep {
+interface ApplyStep {
   readonly action: UndoableAction | { readonly op: 'rmdir'; readonly path: string }
   readonly path: string
 }
