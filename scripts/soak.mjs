@@ -4,10 +4,11 @@
 //   npm run soak -- F3 --seed 7  other random choices
 //   npm run soak -- --every 4    each fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
+//   npm run soak -- series       every trial of the series in unit and end-to-end tests
 //   npm run soak -- fuzz         a million inputs for each parser; --count 5000 --seed 7, and part of a parser's name behind it
 //   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; part of a call behind it
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -19,6 +20,7 @@ const write = (text) => process.stdout.write(text)
 const [kind, ...rest] = positionals
 
 if (kind === 'attack') process.exitCode = await attack(rest)
+else if (kind === 'series') process.exitCode = await series(rest)
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
 else if (kind === 'slow') process.exitCode = await slow(rest)
 else process.exitCode = await faults()
@@ -32,16 +34,25 @@ async function faults() {
   return broken === 0 ? 0 : 1
 }
 
+/** Those of test/helpers/series.ts; `names` narrow it to test files whose path holds one of them. */
+async function series(names) {
+  const root = join(import.meta.dirname, '..')
+  const files = readdirSync(join(root, 'test'), { recursive: true })
+    .filter(
+      (name) => name.endsWith('.test.ts') && readFileSync(join(root, 'test', name), 'utf8').includes('/series.ts'),
+    )
+    .filter((name) => names.every((part) => name.includes(part)))
+    .map((name) => join('test', name))
+  return vitest(files, { BATON_SERIES: 'whole' })
+}
+
 /** `names` narrow it to test files whose path holds one of them. */
 async function attack(names) {
   const folder = mkdtempSync(join(tmpdir(), 'baton-attack-'))
   const counts = join(folder, 'counts')
   writeFileSync(counts, '')
   const files = names.length === 0 ? ['test/attack'] : names.map((name) => `test/attack/${name}`)
-  const env = { ...process.env, BATON_ATTACK: 'whole', BATON_ATTACK_COUNTS: counts }
-  const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
-  const child = spawn(process.execPath, [vitest, 'run', ...files], { env, stdio: 'inherit' })
-  const code = await new Promise((resolve) => child.on('close', resolve))
+  const code = await vitest(files, { BATON_ATTACK: 'whole', BATON_ATTACK_COUNTS: counts })
   const held = new Map()
   for (const line of readFileSync(counts, 'utf8').split('\n').filter(Boolean)) {
     const { name, held: more } = JSON.parse(line)
@@ -50,6 +61,16 @@ async function attack(names) {
   rmSync(folder, { recursive: true })
   for (const [name, number] of held) write(`${String(number).padStart(9)}  ${name}\n`)
   write(`${String([...held.values()].reduce((sum, number) => sum + number, 0)).padStart(9)}  attempts that held\n`)
+  return code
+}
+
+async function vitest(files, more) {
+  const program = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
+  const child = spawn(process.execPath, [program, 'run', ...files], {
+    env: { ...process.env, ...more },
+    stdio: 'inherit',
+  })
+  const code = await new Promise((resolve) => child.on('close', resolve))
   return code ?? 1
 }
 

@@ -6,6 +6,7 @@ import type { ModelProvider } from '../../src/model/provider.ts'
 import { startConversationHost, type ConversationHost } from '../helpers/conversation-host.ts'
 import { converse } from '../helpers/scripted-conversation.ts'
 import { liveOnce } from '../helpers/mortal-process.ts'
+import { core } from '../helpers/series.ts'
 
 const formats: readonly WireFormatName[] = ['chat', 'responses', 'anthropic', 'gemini']
 
@@ -135,9 +136,11 @@ it('a conversation that is killed again and again comes to the same end', async 
   expect(ends).toHaveLength(places.length)
 })
 
-describe.each(formats)('a conversation of 100 turns over %s', (format) => {
+const turns = core(40, 100)
+
+describe.each(formats)(`a conversation of ${turns} turns over %s`, (format) => {
   it('makes a journal that grows with it, and not with its square', async () => {
-    const one = await startHost(format, 100)
+    const one = await startHost(format, turns)
     const records: JournalRecord[] = []
     const provider = await createProvider(one.choice, { env: {} })
     const end = await live({ host: one, provider, records, lives: Infinity, read: [] })
@@ -147,11 +150,11 @@ describe.each(formats)('a conversation of 100 turns over %s', (format) => {
         const turn = 'p' in record ? turnOf(record.p) : -1
         return turn >= from && turn < to ? sum + JSON.stringify(record).length : sum
       }, 0)
-    expect(bytes(50, 100) / bytes(0, 50)).toBeLessThan(1.05)
+    expect(bytes(turns / 2, turns) / bytes(0, turns / 2)).toBeLessThan(1.05)
 
     // all of it comes back from the record
     const again = await live({ host: one, provider, records, lives: Infinity, read: [] })
     expect(again).toEqual(end)
-    expect(one.asked).toEqual(Array(100).fill(1))
+    expect(one.asked).toEqual(Array(turns).fill(1))
   })
 })

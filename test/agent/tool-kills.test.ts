@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import { type EditingLife, editingWorld } from '../helpers/editing-loop.ts'
 import { tryEditing, uninterruptedEditing } from '../helpers/editing-trial.ts'
+import { core } from '../helpers/series.ts'
 
 // the soak row T1 does the same with 100 rounds
 it('a loop of tools that is killed at any record repeats no call that was paid for, and leaves the same files', async () => {
-  const rounds = 4
+  const rounds = core(2, 4)
   const whole = await uninterruptedEditing(rounds)
   expect(whole.end).toMatchObject({ kind: 'ended', text: `All ${rounds} rounds are done.` })
   expect(Object.keys(whole.files).length).toBeGreaterThan(3)
@@ -31,12 +32,12 @@ it('a loop of tools that is killed again and again comes to the same end', async
 })
 
 // the soak row T2 does the same with 40 rounds, at every record
-it('a loop of programs that is killed at every second record repeats no call that was paid for, and leaves the same files', async () => {
+it('a loop of programs that is killed at every third record repeats no call that was paid for, and leaves the same files', async () => {
   const rounds = 2
   const whole = await uninterruptedEditing(rounds, 'code')
   expect(whole.end).toMatchObject({ kind: 'ended', text: 'Round 1.\n\nRound 2.\n\nAll 2 rounds are done.' })
   let again = 0
-  for (let lives = 0; lives < whole.records; lives += 2) {
+  for (let lives = 0; lives < whole.records; lives += core(3, 2)) {
     const tried = await tryEditing(whole, lives)
     expect(tried, `killed after ${lives} records`).toMatchObject({ problems: [], wasKilled: true })
     again += tried.again

@@ -11,7 +11,6 @@ const hour = 3_600_000
 const tries: readonly Try[] = [
   ...[
     { first: 20, second: 12 },
-    { first: 50, second: 30 },
     { first: 90, second: 8 },
   ].map(({ first, second }): Try => ({
     at: `F2: a kill at ${first}, and at ${second} of the resume`,
@@ -19,9 +18,7 @@ const tries: readonly Try[] = [
   })),
   ...(
     [
-      [4, 'fail', 'EACCES'],
       [17, 'fail', 'EIO'],
-      [33, 'failing', 'ENOSPC'],
       [58, 'short', ''],
       [71, 'failing', 'EDQUOT'],
       [96, 'fail', 'EROFS'],

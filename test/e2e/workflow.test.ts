@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { baton, jsonLines } from '../helpers/baton.ts'
 import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { core } from '../helpers/series.ts'
 
 let server: ModelServer | undefined
 afterEach(() => server?.close())
@@ -290,7 +291,9 @@ Do it.
   expect(Object.fromEntries(counts)).toEqual({ 'write.': 1, 'other.': 1, 'last.': 1 })
 })
 
-it('2,000 items are done, and after a kill only those that were not recorded', async () => {
+const items = core(1000, 2000)
+
+it(`${items} items are done, and after a kill only those that were not recorded`, async () => {
   const prompt = `+++
 [[workflow.step]]
 id = "list"
@@ -309,20 +312,20 @@ agent = "sum.lua"
 `
   const files = {
     'ask.md': prompt,
-    'list.lua': 'local r = {} for i = 1, 2000 do r[i] = { n = i } end return r\n',
+    'list.lua': `local r = {} for i = 1, ${items} do r[i] = { n = i } end return r\n`,
     'one.lua': 'return { n = input.n * 2 }\n',
     'sum.lua': 'local s = 0 for _, one in ipairs(input) do s = s + one.n end return #input .. " items, " .. s\n',
   }
   const { folder, run, newest } = await world(files, () => ({ text: '' }))
-  const first = await run(['ask.md', '--json'], { onOutput: killAfterItems(700) })
+  const first = await run(['ask.md', '--json'], { onOutput: killAfterItems(core(600, 700)) })
   expect(first.code).toBe(null)
   const recorded = itemsDoneIn(folder)
   expect(recorded).toBeGreaterThan(0)
   const resumed = await run(['resume', await newest(), '--json'])
   const events = jsonLines(resumed.stdout)
-  expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: '2000 items, 4002000' })
+  expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: `${items} items, ${items * (items + 1)}` })
   const again = events.filter(({ type, agent }) => type === 'agent.started' && String(agent).includes('/item/')).length
-  expect(again).toBe(2000 - recorded)
+  expect(again).toBe(items - recorded)
 }, 180_000)
 
 /** How many items of the only run have a record that says that they are done. */

@@ -24,7 +24,7 @@ async function world() {
   return { journal, file, blobs }
 }
 
-const large = 'a line of a large file\n'.repeat(40_000)
+const large = 'a line of a large file\n'.repeat(16_000)
 
 describe('a content that is kept ahead of its change', () => {
   it('is not read again by the change, of a file or of bytes', async () => {

@@ -5,10 +5,11 @@ import { createProvider } from '../../src/model/create.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
 import { startConversationHost, type ConversationHost } from '../helpers/conversation-host.ts'
 import { resultOf } from '../helpers/messages.ts'
+import { core } from '../helpers/series.ts'
 
 const formats: readonly WireFormatName[] = ['chat', 'responses', 'anthropic', 'gemini']
 const tools = [{ name: 'read', description: 'Reads a file.', parameters: { type: 'object' } }]
-const turns = 100
+const turns = core(40, 100)
 
 let host: ConversationHost | undefined
 
@@ -26,24 +27,27 @@ async function ask(provider: ModelProvider, messages: readonly Message[]): Promi
   return JSON.parse(JSON.stringify(answer.answer())) as ModelAnswer
 }
 
-it.each(formats)('a conversation of 100 turns keeps all that %s wants back, unchanged and in order', async (format) => {
-  host = await startConversationHost(format, { turns })
-  const provider = await createProvider(host.choice, { env: {} })
-  const messages: Message[] = [textMessage('system', 'Be brief.'), textMessage('user', 'Read all files.')]
-  for (const turn of host.turns) {
-    const { parts, finish } = await ask(provider, messages)
-    messages.push({ role: 'assistant', parts })
-    const calls = toolCallsOf({ parts })
-    expect(calls.map(({ name, input }) => ({ name, input }))).toEqual(
-      turn.calls.map(({ name, input }) => ({ name, input })),
-    )
-    expect(finish).toBe(calls.length === 0 ? 'stop' : 'tool_calls')
-    for (const { id, input } of calls) messages.push(resultOf(id, `text of ${input}`))
-  }
-  expect(host.problems).toEqual([])
-  expect(host.asked).toEqual(Array(turns).fill(1))
-  expect(messages.at(-1)).toSatisfy((last: Message) => textOf(last) === 'All files are read.')
-})
+it.each(formats)(
+  `a conversation of ${turns} turns keeps all that %s wants back, unchanged and in order`,
+  async (format) => {
+    host = await startConversationHost(format, { turns })
+    const provider = await createProvider(host.choice, { env: {} })
+    const messages: Message[] = [textMessage('system', 'Be brief.'), textMessage('user', 'Read all files.')]
+    for (const turn of host.turns) {
+      const { parts, finish } = await ask(provider, messages)
+      messages.push({ role: 'assistant', parts })
+      const calls = toolCallsOf({ parts })
+      expect(calls.map(({ name, input }) => ({ name, input }))).toEqual(
+        turn.calls.map(({ name, input }) => ({ name, input })),
+      )
+      expect(finish).toBe(calls.length === 0 ? 'stop' : 'tool_calls')
+      for (const { id, input } of calls) messages.push(resultOf(id, `text of ${input}`))
+    }
+    expect(host.problems).toEqual([])
+    expect(host.asked).toEqual(Array(turns).fill(1))
+    expect(messages.at(-1)).toSatisfy((last: Message) => textOf(last) === 'All files are read.')
+  },
+)
 
 it('a host refuses a conversation that has lost a signature', async () => {
   host = await startConversationHost('anthropic', { turns: 3 })

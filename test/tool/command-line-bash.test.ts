@@ -6,6 +6,7 @@ import type { ToolRule } from '../../src/event/permission.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
 import { toolVerdict } from '../../src/tool/tool-rules.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { core } from '../helpers/series.ts'
 
 const bash = spawnSync('bash', ['--version']).status === 0
 
@@ -175,7 +176,7 @@ describe('what is allowed for a line', () => {
   })
 
   it.runIf(bash)('is all that bash runs of it, and what is denied is not run', () => {
-    const count = Number(process.env['BATON_FUZZ_LINES'] ?? 80)
+    const count = Number(process.env['BATON_FUZZ_LINES'] ?? core(30, 80))
     const random = randomFrom(Number(process.env['BATON_FUZZ_SEED'] ?? 11))
     const folder = tempTree({ 'bin/.keep': '', 'work/.keep': '' })
     const log = join(folder, 'log')

@@ -7,6 +7,7 @@ import { searchByRipgrep } from '../../../src/tool/toolbox/ripgrep.ts'
 import { type FileMatches, searchFiles } from '../../../src/tool/toolbox/search-files.ts'
 import { createRandom, oneOf } from '../../helpers/random.ts'
 import { tempTree } from '../../helpers/temp.ts'
+import { core } from '../../helpers/series.ts'
 
 const env = { PATH: process.env['PATH'] }
 const program = findProgram('rg', env, '/nowhere')
@@ -131,7 +132,7 @@ describe.skipIf(program === undefined)('ripgrep, when it is installed, and our o
       ' ',
     ]
     let tried = 0
-    while (tried < 20) {
+    while (tried < core(8, 20)) {
       const text = Array.from({ length: 1 + Math.floor(random() * 7) }, () => oneOf(random, pieces)).join('')
       try {
         compileSearch(text, { ignoreCase: false })
