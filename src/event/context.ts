@@ -129,7 +129,7 @@ export interface KeptTexts {
 }
 
 /** The conversation whose model calls a tool, as that sees it. */
-export interface CallingConversation {
+interface CallingConversation {
   /** All messages so far; the last one is the answer that calls. */
   readonly messages: () => readonly Message[]
   /** The model that is asked first; left out: the default one. */

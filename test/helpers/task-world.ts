@@ -145,7 +145,7 @@ export function taskWorld({
   }
 }
 
-export function askedIn(request: ModelRequest): Asked {
+function askedIn(request: ModelRequest): Asked {
   const { messages } = request
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const told = messages

@@ -16,7 +16,7 @@ export interface Child extends Working {
   readonly stop: () => Promise<void>
 }
 
-export type ChildState =
+type ChildState =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly end: ChildEnd }
   /** It waits for a person, or did not come to an end. */

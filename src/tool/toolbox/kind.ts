@@ -57,7 +57,7 @@ export interface WorkLog {
 }
 
 /** A change that a dry run has not made. A type, because only types are JSON. */
-export type PlannedChange = {
+type PlannedChange = {
   /** Absolute, links resolved. */
   readonly path: string
   /** All that this conversation would have changed in the file. */
