@@ -31,7 +31,7 @@ export async function runChild(
   parts: AgentParts,
 ): Promise<LuaValue> {
   const { context } = section
-  const agent = parts.findAgent(name, call.baseDir ?? dirname(section.agentFile))
+  const agent = await parts.findAgent(name, call.baseDir ?? dirname(section.agentFile))
   const inputs: Json[] | null = call.inputs?.map((input) => luaToJson(input, 'the input')) ?? null
   const options = luaToJson(call.options as LuaValue, 'options')
   const request = requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput)

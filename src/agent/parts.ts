@@ -68,7 +68,7 @@ export interface AgentParts {
   readonly plugins?: () => Promise<Plugins>
   /** The MCP servers that the agents of a pack have, and those of none; left out: those of whoever runs them. */
   readonly serversOf?: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
-  readonly findAgent: (name: string, baseDir: string) => NamedFile
+  readonly findAgent: (name: string, baseDir: string) => Promise<NamedFile>
   /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
   readonly reads?: ReadLog
   /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */

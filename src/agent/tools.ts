@@ -83,7 +83,7 @@ export async function giveTools(
 async function agentTools(names: readonly ToolName[], around: TaskSurroundings): Promise<TaskTools | undefined> {
   if (!names.includes('task')) return undefined
   const { taskTools, usableAgents } = await import('./subagents/tools.ts')
-  const offered = usableAgents(around.context)
+  const offered = await usableAgents(around.context)
   return offered.length === 0 ? undefined : taskTools(names, offered, around)
 }
 

@@ -4,8 +4,8 @@ import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { nameGuard } from '../pack/name-guard.ts'
-import type { Definitions } from '../config/collect-definitions.ts'
-import { type AgentFile, type NamedFile, resolveAgent, type ScriptFile } from '../pack/resolve.ts'
+import type { AgentFile, NamedFile, ScriptFile } from '../pack/resolve.ts'
+import { type FindDefinitions, resolveNamed } from '../run/definitions.ts'
 import { childTargetOptions } from '../run/child-target.ts'
 import type { FoundAgent } from '../run/prompt-agents.ts'
 import type { TargetOptions } from '../run/target.ts'
@@ -70,7 +70,7 @@ export interface FileSurroundings extends SharedParts {
   readonly workspace: string
   readonly packRoots: readonly string[]
   readonly settings: Settings
-  readonly definitions: Definitions
+  readonly definitions: FindDefinitions
   /** Prompt files that led to this one, outermost first; absolute. */
   readonly callers: readonly string[]
   readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
@@ -149,7 +149,7 @@ async function checkCalled(
   const { builtInDir } = options
   try {
     const guard = nameGuard(workspace, options)
-    const agent = resolveAgent(name, { baseDir: dirname(caller.file), builtInDir, packRoots, guard, definitions })
+    const agent = await resolveNamed(name, { baseDir: dirname(caller.file), builtInDir, packRoots, guard, definitions })
     return await checkAgent({ agent, trail }, around)
   } catch (error) {
     const [place = { file: caller.file }, ...above] = trail

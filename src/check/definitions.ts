@@ -11,7 +11,7 @@ import { type Problem, problemOf, problemsOfError } from './problem.ts'
  * error where the model may start agents, else a warning, for nobody may use them. Agents of the file itself are used.
  */
 export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { byName, broken } = around.definitions
+  const { byName, broken } = await around.definitions()
   const { file } = spec.document
   const isOffered = startsAgents(spec)
   const problems: Problem[] = [...broken.values()]

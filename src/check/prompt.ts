@@ -43,7 +43,7 @@ export async function checkPromptFile(
     const { workspace, settings } = spec
     shared.onSettings(settings)
     shared.seen.add(`${spec.file}\n`)
-    const definitions = await definitionsOfPrompt(spec, options)
+    const definitions = definitionsOfPrompt(spec, options)
     const around = surroundingsOf(shared, {
       options,
       workspace,

@@ -177,7 +177,7 @@ export interface RunServices {
   /** Functions that plug-ins add to programs of models; left out: none. */
   readonly programFunctions?: readonly PluginFunction[]
   /** The agents that a model may start by their names; left out: none. Those of a prompt file hold in its own run. */
-  readonly definitions?: ReadonlyMap<string, AgentDefinition>
+  readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { collectDefinitions, type Definitions } from '../config/collect-definitions.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
 import type { Layer } from '../config/layers.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
@@ -20,10 +20,11 @@ interface DefinitionSurroundings {
 type Around = Pick<ConfigOptions, 'cwd' | 'env' | 'home' | 'reads'> & { readonly builtInDir: string }
 
 /** The agents that have a name for a run. What is wrong with one of them is said where it is used. */
-export function definitionsOf(
+export async function definitionsOf(
   { packRoots: roots, guard, areOffered = false, ...places }: DefinitionSurroundings,
   { cwd, env, home, builtInDir, reads }: Around,
 ): Promise<Definitions> {
+  const { collectDefinitions } = await import('../config/collect-definitions.ts')
   return collectDefinitions({
     ...places,
     areOffered,

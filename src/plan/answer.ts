@@ -133,7 +133,7 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
     const options = { drift, tries: planner.tries, followUps: followUpsOf(target) }
     const asks = await planAsk(request, options, planner.models)
     const { output } = figuresOf(request)
-    const tools = planTools(target.settings, await planner.serversOf(target.spec.file), context)
+    const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
     return { answer: { by: 'model', asks, tools, output_limit: output, decided_by: drift.by }, tokens: output }
   }
   const at = placeText(context.scope.at)

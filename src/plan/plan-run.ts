@@ -53,7 +53,9 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
     plugins: await pluginsOf(settings),
     serversOf: (file) => serversOfAgent(file, target, options),
   })
-  const looking = withServices(planner.look(target.workspace).context, { definitions: target.definitions.byName })
+  const looking = withServices(planner.look(target.workspace).context, {
+    definitions: async () => (await target.definitions()).byName,
+  })
   const inherited = inheritedOptions(target.agentSettings, target.configSettings)
   const write = target.kind !== 'prompt' || target.settings.write_mode !== false
   const narrowed = narrow(withScope(looking, { options: inherited }), {

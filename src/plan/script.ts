@@ -60,7 +60,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Ru
     options: withoutDefaults(options),
     inputs: inputs.length,
     tools: Array.isArray(options['tools'])
-      ? planTools(
+      ? await planTools(
           { tools: options['tools'].map(String) },
           await planner.serversOf(agent.file),
           narrow(context, { rules }),

@@ -10,11 +10,11 @@ import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
 
 /** The tools that settings name, with those of plug-ins and servers: what calls of each need, or why a model is not given it. */
-export function planTools(
+export async function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
   { names: servers }: Pick<ServersOfPack, 'names'>,
   context: RunContext,
-): readonly ToolPlan[] {
+): Promise<readonly ToolPlan[]> {
   const { scope, services } = context
   const { rights, folders } = scope
   const brought = (services.broughtTools ?? []).map(({ name }) => name)
@@ -29,15 +29,15 @@ export function planTools(
     return any.kind === 'deny' ? any.reason : null
   }
 
-  const own = [...toolNames, ...brought]
-    .filter((name) => passesFilters(name, [{ tools }]))
-    .map((name) => ({
-      name,
-      permission: verdictOf(name).kind,
-      patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
-      not_offered: reasonAgainst(name),
-      ...(name === taskTool ? { agents: usableAgents(context).map((agent) => agent.name) } : {}),
-    }))
+  const named = [...toolNames, ...brought].filter((name) => passesFilters(name, [{ tools }]))
+  const agents = named.includes(taskTool) ? (await usableAgents(context)).map((agent) => agent.name) : []
+  const own = named.map((name) => ({
+    name,
+    permission: verdictOf(name).kind,
+    patterns: rights.rules.flat().filter((rule) => isAboutSome(rule, name)).length,
+    not_offered: reasonAgainst(name),
+    ...(name === taskTool ? { agents } : {}),
+  }))
   return [...own, ...planServers({ tools, disallowed_tools }, { verdictOf, scope, servers })]
 }
 

@@ -104,7 +104,7 @@ async function planStep({ step }: StepNode, call: StepCall, planner: Planner, co
       agent: agents.plan,
       tools:
         step.agent === undefined
-          ? planTools(settingsOf(step, call), await planner.serversOf(call.target.spec.file), inner)
+          ? await planTools(settingsOf(step, call), await planner.serversOf(call.target.spec.file), inner)
           : [],
       decided_by: before.by,
       decides: [

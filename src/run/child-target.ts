@@ -78,7 +78,7 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
   const { rules = [] } = target.spec.layers.own
   // among themselves they count as they are written: the list is stricter or it says nothing
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
-  const inner = withServices(context, { definitions: target.definitions.byName })
+  const inner = withServices(context, { definitions: async () => (await target.definitions()).byName })
   return narrow(withScope(inner, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
     ...limitsOfWriting(target.settings),
     sandbox: { ...ownSandbox(target), mode: sandboxMode(target.settings) },

@@ -1,22 +1,45 @@
 import { defined } from '../base/json.ts'
+import { isDefinitionName } from '../config/agent-tables.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { nameGuard } from '../pack/name-guard.ts'
+import { mayBePackName } from '../pack/pack-ref.ts'
+import { type NamedFile, resolveAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { TargetOptions } from './target.ts'
 
+/** Finds the agents that have a name, once they are needed: most runs name their agents by files. */
+export type FindDefinitions = () => Promise<Definitions>
+
+export function definitionsOnDemand(find: FindDefinitions): FindDefinitions {
+  let found: Promise<Definitions> | undefined
+  return () => (found ??= find())
+}
+
 /** The agents that have a name for a prompt file, with those of its front matter. What is wrong with one is said where it is used. */
-export function definitionsOfPrompt(spec: RunSpec, options: TargetOptions): Promise<Definitions> {
+export function definitionsOfPrompt(spec: RunSpec, options: TargetOptions): FindDefinitions {
   const { workspace, file: promptFile } = spec
   const { below, own, above } = spec.layers
   const layers = [...below, own, ...above]
   const guard = nameGuard(workspace, options)
   const areOffered = startsAgents(spec)
   const roots = packRoots(workspace, options)
-  return definitionsOf({ workspace, layers, packRoots: roots, guard, promptFile, areOffered }, options)
+  const around = { workspace, layers, packRoots: roots, guard, promptFile, areOffered }
+  return definitionsOnDemand(() => definitionsOf(around, options))
 }
+
+/** An agent by its name, that of a definition too. @throws BatonError as `resolveAgent` does */
+export async function resolveNamed(
+  name: string,
+  { definitions, ...options }: Omit<ResolveOptions, 'definitions'> & { readonly definitions: FindDefinitions },
+): Promise<NamedFile> {
+  const mayBeDefined = isDefinitionName(name) || mayBePackName(name)
+  return resolveAgent(name, { ...options, definitions: mayBeDefined ? await definitions() : noDefinitions })
+}
+
+const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
 
 /** Whether the model of a prompt file has the tool `task`. */
 export function startsAgents({ settings: { tools = [], disallowed_tools } }: Pick<RunSpec, 'settings'>): boolean {

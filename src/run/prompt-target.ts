@@ -11,10 +11,9 @@ import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { defaultMerge } from '../pack/pack-manifest.ts'
-import { type NamedFile, resolveAgent } from '../pack/resolve.ts'
+import type { NamedFile } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
-import type { Definitions } from '../config/collect-definitions.ts'
-import { definitionsOfPrompt } from './definitions.ts'
+import { definitionsOfPrompt, type FindDefinitions, resolveNamed, startsAgents } from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
@@ -40,7 +39,7 @@ export interface PromptTarget {
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
   /** Agents that have a name here. */
-  readonly definitions: Definitions
+  readonly definitions: FindDefinitions
   /** Settings with changed params; throws when they are not valid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
@@ -77,7 +76,9 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     await (await import('./named-resources.ts')).checkNamedResources(spec)
   }
   await checkMode(spec)
-  const definitions = await definitionsOfPrompt(spec, options)
+  const definitions = definitionsOfPrompt(spec, options)
+  // they are kept with the run
+  if (startsAgents(spec)) await definitions()
   const lookup = agentLookup(spec, { ...options, definitions }, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)
@@ -128,7 +129,7 @@ async function checkSteps(workflow: Workflow, { document, settings: { lua } }: R
 /** How the agents of a prompt file are found and loaded. */
 export function agentLookup(
   spec: RunSpec,
-  options: TargetOptions & { readonly definitions: Definitions },
+  options: TargetOptions & { readonly definitions: FindDefinitions },
   callers: readonly string[],
 ): AgentLookup {
   const { builtInDir, reads, definitions } = options
@@ -138,7 +139,7 @@ export function agentLookup(
     callers,
     find: async (name) => {
       const baseDir = baseOf(name, spec)
-      const agent = resolveAgent(name, { baseDir, builtInDir, packRoots: roots, guard, definitions, reads })
+      const agent = await resolveNamed(name, { baseDir, builtInDir, packRoots: roots, guard, definitions, reads })
       return { ...agent, merge: await defaultMerge(agent, reads) }
     },
     async load(agent, given, above) {

@@ -2,7 +2,6 @@ import { extname, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { isSourceEntry } from '../base/reads.ts'
-import type { Definitions } from '../config/collect-definitions.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { SourcedValue } from '../config/layers.ts'
@@ -24,6 +23,7 @@ import {
 } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from '../pack/definitions.ts'
+import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** An agent that is run by itself. */
@@ -50,7 +50,7 @@ export interface AgentTarget {
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
   /** Agents that have a name here. */
-  readonly definitions: Definitions
+  readonly definitions: FindDefinitions
   readonly agents: readonly NamedFile[]
 }
 
@@ -131,10 +131,9 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const roots = packRoots(workspace, options)
   const guard = nameGuard(workspace, options)
   const { cwd, builtInDir, file, reads } = options
-  const definitions = await definitionsOf({ workspace, layers, packRoots: roots, guard }, options)
+  const definitions = definitionsOnDemand(() => definitionsOf({ workspace, layers, packRoots: roots, guard }, options))
   const places = { baseDir: cwd, builtInDir, packRoots: roots, guard, reads }
-  const find = (): NamedFile => resolveAgent(file, { ...places, definitions })
-  const agent = find()
+  const agent = await resolveNamed(file, { ...places, definitions })
   // packs may hold prompt files too
   if (agent.kind === 'prompt') return loadPrompt(asTarget(agent, options))
   if (agent.kind === 'command') throw aloneCommand(agent)
@@ -143,8 +142,8 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
     kind: 'agent',
     agent,
     reload() {
-      const again = find()
-      return again.kind === 'aip' || again.kind === 'lua' ? again : agent
+      const again = findAgent(file, places)
+      return again?.kind === 'aip' || again?.kind === 'lua' ? again : agent
     },
     workspace,
     settings,

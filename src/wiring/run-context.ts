@@ -33,7 +33,8 @@ import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
 import { packOfFile } from '../pack/granted.ts'
 import type { createChangeFinder } from '../pack/pack-status.ts'
-import { possibleAgentFiles, resolveAgent } from '../pack/resolve.ts'
+import { possibleAgentFiles } from '../pack/resolve.ts'
+import { resolveNamed } from '../run/definitions.ts'
 import { pluginsOf } from '../run/check-mode.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
@@ -186,7 +187,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
       },
       sources,
-      definitions: target.definitions.byName,
+      definitions: async () => (await target.definitions()).byName,
     },
   }
   async function checkTools(named: ToolFilter, file: string): Promise<void> {
@@ -319,7 +320,7 @@ function agentParts(
     serversOf: servers.of,
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
-      resolveAgent(name, {
+      resolveNamed(name, {
         baseDir,
         builtInDir,
         packRoots: target.packRoots,

@@ -84,7 +84,7 @@ export function agentWorld(
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,
     limitsCost: () => false,
-    findAgent: (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots }),
+    findAgent: async (name, baseDir) => resolveAgent(name, { baseDir, builtInDir, packRoots }),
     runPromptFile: createPromptRunner({
       cwd: folder,
       env: { BATON_HOME: join(folder, '.state') },

@@ -114,7 +114,7 @@ export function taskWorld({
           records,
           lives,
           workspace: folder,
-          definitions: new Map([['finder', finder]]),
+          definitions: async () => new Map([['finder', finder]]),
           converseWithFile,
         },
         async ({ context: all, sent, repeated }) => {

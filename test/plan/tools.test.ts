@@ -101,20 +101,24 @@ describe('the plan of a file with tools of servers', () => {
     return planTools(filter, { names: ['github', 'docs'] }, { services, scope: { ...scope, rights } })
   }
 
-  it('names servers by what the file names', () => {
-    expect(planned({ tools: ['github__*', 'mcp__docs__search'] })).toEqual([
+  it('names servers by what the file names', async () => {
+    expect(await planned({ tools: ['github__*', 'mcp__docs__search'] })).toEqual([
       { name: 'github__*', permission: 'ask', patterns: 0, not_offered: null },
       { name: 'docs__search', permission: 'ask', patterns: 0, not_offered: null },
     ])
-    expect(planned({ tools: ['todo', 'mcp__*'] }).map(({ name }) => name)).toEqual(['todo', 'github__*', 'docs__*'])
+    expect((await planned({ tools: ['todo', 'mcp__*'] })).map(({ name }) => name)).toEqual([
+      'todo',
+      'github__*',
+      'docs__*',
+    ])
   })
 
-  it('says what calls need, how many rules are about some, and why none is offered', () => {
+  it('says what calls need, how many rules are about some, and why none is offered', async () => {
     const rule = (tool: string, effect: ToolRule['effect'], pattern?: string): ToolRule => {
       return { tool, effect, origin: 'baton.toml:3', ...(pattern && { pattern }) }
     }
     const own = [rule('mcp', 'allow', 'github__*'), rule('github__create_*', 'ask'), rule('docs__*', 'deny')]
-    expect(planned({ tools: ['*__*'] }, own)).toEqual([
+    expect(await planned({ tools: ['*__*'] }, own)).toEqual([
       { name: 'github__*', permission: 'allow', patterns: 1, not_offered: null },
       {
         name: 'docs__*',
@@ -123,9 +127,11 @@ describe('the plan of a file with tools of servers', () => {
         not_offered: '[permission] "docs__*" = "deny" (baton.toml:3)',
       },
     ])
-    const reasons = (filter: ToolFilter, tools?: readonly ToolFilter[]) =>
-      planned(filter, [], tools).map(({ not_offered: reason }) => reason)
-    expect(reasons({ tools: ['docs__a'], disallowed_tools: ['docs__*'] })).toEqual(['disallowed_tools'])
-    expect(reasons({ tools: ['docs__*'] }, [{ tools: ['todo'] }])).toEqual(['the file that runs it does not have it'])
+    const reasons = async (filter: ToolFilter, tools?: readonly ToolFilter[]) =>
+      (await planned(filter, [], tools)).map(({ not_offered: reason }) => reason)
+    expect(await reasons({ tools: ['docs__a'], disallowed_tools: ['docs__*'] })).toEqual(['disallowed_tools'])
+    expect(await reasons({ tools: ['docs__*'] }, [{ tools: ['todo'] }])).toEqual([
+      'the file that runs it does not have it',
+    ])
   })
 })

@@ -60,9 +60,10 @@ export function taskTools(
 }
 
 /** The agents that a model may give work to: rules do not deny it, and it is said what they are for. */
-export function usableAgents({ scope, services }: RunContext): readonly AgentDefinition[] {
+export async function usableAgents({ scope, services }: RunContext): Promise<readonly AgentDefinition[]> {
   const { rights, folders } = scope
-  return [...(services.definitions?.values() ?? [])].filter(({ name, description }) => {
+  const definitions = (await services.definitions?.()) ?? new Map()
+  return [...definitions.values()].filter(({ name, description }) => {
     if (description === undefined) return false
     const call = { kind: 'tool', tool: 'task', input: null, subject: { kind: 'name', name } } as const
     return toolVerdict(rights.rules, call, folders.workspace).kind !== 'deny'
