@@ -1,7 +1,7 @@
 import { isBatonError, isSuspension, rewordError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
-import { parseDuration } from '../config/settings.ts'
+import { parseDuration } from '../config/duration.ts'
 import type {
   AgentExecutor,
   AgentResult,

@@ -1,8 +1,8 @@
 import type { DataPath } from '../base/data-text.ts'
 import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { tomlLines } from '../base/toml-line.ts'
-import { commandKeys, definitionKeys, isCommand } from './agent-tables.ts'
-import { parseDuration } from './settings.ts'
+import { commandKeys, definitionKeys, isCommand, usualStdinOver } from './agent-tables.ts'
+import { parseDuration } from './duration.ts'
 
 /** Where a definition, or a part of it, is written. Plain JSON. */
 export type DefinitionSource = {
@@ -179,9 +179,6 @@ function promptText(values: JsonObject): string {
   const { instructions, ...frontMatter } = values
   return `+++\n${tomlLines(frontMatter)}+++\n\n${textOf(instructions) ?? ''}`
 }
-
-/** More than this is given to standard input, where nobody says otherwise: what is on a command line others can read. */
-const usualStdinOver = 1024
 
 function lineOf(values: JsonObject): DefinedCommandLine {
   const { command, preset, args, env, stdin_over, model } = values as {

@@ -1,6 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { parseDuration } from './settings.ts'
+import { parseDuration } from './duration.ts'
 import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
 /** Options of script agents. Not zod schemas: a run of a script should not load them for a few keys. */

@@ -37,6 +37,9 @@ export const settingKeys = [
 /** Keys that make a definition a command line, and say which. */
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
 
+/** More than this is given to standard input, where nobody says otherwise: what is on a command line others can read. */
+export const usualStdinOver = 1024
+
 /** The keys that a command line takes besides its own. */
 const keptByCommands: ReadonlySet<string> = new Set([
   ...commandKeys,

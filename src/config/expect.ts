@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseSize } from '../base/size.ts'
-import { parseDuration } from './settings.ts'
+import { parseDuration } from './duration.ts'
 
 // The text of each schema's error completes the sentence `"key" must be …`.
 

@@ -4,6 +4,7 @@ import { editDistance, foldKey } from '../base/suggest.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
+import { checkEnsemble } from './ensemble-check.ts'
 import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './issue.ts'
 import { isReserved, reserved } from './keys.ts'
@@ -56,7 +57,7 @@ export async function checkFrontMatter(
   // the options of a mode
   const unread = paths.filter(([key]) => key !== data['mode'])
   const hasReader =
-    agents.length > 0 || ['agent', 'template', 'input', 'workflow'].some((key) => data[key] !== undefined)
+    agents.length > 0 || ['agent', 'template', 'input', 'workflow', 'ensemble'].some((key) => data[key] !== undefined)
   return {
     values: withoutKeys(known.values),
     params,
@@ -86,6 +87,7 @@ function readReserved(data: JsonObject, trust: TrustState) {
 function checkInside(key: string, value: Json): readonly Finding[] {
   if (!isJsonObject(value)) return []
   if (key === 'input') return checkVariables(value)
+  if (key === 'ensemble') return checkEnsemble(value)
   return key === 'workflow' ? [...checkWorkflow(value), ...checkStepOptions(value)] : []
 }
 

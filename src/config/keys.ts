@@ -92,6 +92,7 @@ const entries = {
     ...promptOnly,
     text: 'The chain: agents that work on the request before or after the model. baton list names them.',
   },
+  ensemble: { ...promptOnly, text: 'Several agents answer each task, and their answers become one.' },
   workflow: { ...promptOnly, text: 'Steps that need each other, each done by an agent or by the main agent.' },
   test: { ...promptOnly, text: 'Tests of the prompt file: baton test runs them.' },
 
@@ -198,7 +199,6 @@ const entries = {
     text: 'Work on the prompt again and again: by count, by time, or until a command succeeds.',
   },
   collab: { ...notYet, text: 'Agents that start and ask other agents.' },
-  ensemble: { ...notYet, text: 'Several agents answer, and their answers become one.' },
   delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
   code: {
     ...frameTable,

@@ -4,7 +4,7 @@ import { parseSize } from '../base/size.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { isBuiltInName } from './builtin-names.ts'
 import type { Origin } from './layers.ts'
-import { parseDuration } from './settings.ts'
+import { parseDuration } from './duration.ts'
 
 /**
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.

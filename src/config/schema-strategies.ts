@@ -28,7 +28,6 @@ const hostEntry = z
 const seconds = number(0.1, 1_000_000)
 const anything = z.unknown()
 
-const commandAgent = { command: name, args: texts, env: tableOf(text), stdin_over: integer(0) } as const
 const role = table({ instructions: name, model: name, tools: toolNames })
 
 /** `[sandbox]`. */
@@ -105,10 +104,27 @@ export const strategySchemas = {
   }),
   ensemble: table({
     quorum: integer(1),
-    timeout: duration,
+    timeout: timeLimit,
+    deadline: timeLimit,
+    retries: integer(0, 10),
+    aggregate: oneOf('synthesis', 'vote', 'first'),
     aggregator: name,
+    check: name,
     isolation: oneOf('none', 'worktree'),
-    agents: listOf(table({ ...commandAgent, name, model: name })),
+    model: name,
+    agents: listOf(
+      table({
+        name,
+        model: name,
+        agent: name,
+        command: name,
+        args: texts,
+        env: tableOf(text),
+        stdin_over: integer(0),
+        preset: oneOf('claude', 'codex', 'gemini', 'opencode'),
+      }),
+      'a list of tables, written [[ensemble.agents]]',
+    ),
   }),
   delegate: table({
     team: name,

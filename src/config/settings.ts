@@ -2,6 +2,8 @@ import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
+import { parseDuration } from './duration.ts'
+import { type Ensemble, readEnsemble, type WrittenEnsemble } from './ensemble.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
 import { type Defaults, defaults } from './keys.ts'
 import type { Layer } from './layers.ts'
@@ -107,6 +109,8 @@ export interface Settings extends Pick<
   readonly mode_options?: JsonObject
   /** Steps in place of tasks. */
   readonly workflow?: Workflow
+  /** Several agents answer each task, and their answers become one. */
+  readonly ensemble?: Ensemble
   /** Options of the mode `code`. */
   readonly code: Values['code']
   /** What programs that a model chooses may touch. */
@@ -147,7 +151,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
-  const { workflow } = merged
+  const { workflow, ensemble } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
@@ -200,6 +204,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     code: values.code,
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
     ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
+    ...(isJsonObject(ensemble) ? { ensemble: readEnsemble(ensemble as WrittenEnsemble) } : {}),
     sandbox: values.sandbox,
   }
 }
@@ -222,15 +227,6 @@ type GlobKey = 'context_globs' | 'knowledge_globs' | 'structure_globs' | 'workin
 function globsOf<Key extends GlobKey>(values: Values, key: Key): NonNullable<Values[Key]> {
   const lists = [values[`${key}_pre`], values[key], values[`${key}_post`]]
   return lists.flatMap((list) => list ?? []) as unknown as NonNullable<Values[Key]>
-}
-
-const unitMs: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** A duration such as `250ms`, `30s`, `1.5m`, `2h`, `30d` in milliseconds; undefined for anything else. */
-export function parseDuration(text: string): number | undefined {
-  const match = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(text.trim())
-  const factor = unitMs[match?.[2] ?? '']
-  return factor === undefined ? undefined : Math.round(Number(match?.[1]) * factor)
 }
 
 /** Of a text that was checked. */

@@ -16,9 +16,10 @@ export function checkStrategies(data: JsonObject): readonly Finding[] {
     const hint = 'Keep one of them, and let a step or an agent be a prompt file that has the other.'
     return wrongKey([other], { message, hint })
   })
-  if (first !== 'workflow' || data['agent'] === undefined) return findings
-  const message = '"agent" and [workflow] do not go together: the steps name their agents'
-  return [...findings, wrongKey(['agent'], { message, hint: 'Name it as the agent of a step.' })]
+  if (data['agent'] === undefined || (first !== 'workflow' && first !== 'ensemble')) return findings
+  const [who, one] = first === 'workflow' ? ['steps', 'a step'] : ['members', 'a member']
+  const message = `"agent" and [${first}] do not go together: the ${who} name their agents`
+  return [...findings, wrongKey(['agent'], { message, hint: `Name it as the agent of ${one}.` })]
 }
 
 /** What is wrong with the settings that steps of a checked workflow give the main agent: those of a request only. */

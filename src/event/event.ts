@@ -145,6 +145,31 @@ const events = {
   'step.suspended': { id: text, error },
   /** One item of a step has ended; the place is that of the step. */
   'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
+  /** Several agents are asked the same at once. `id`: `FILE-ensemble-NAME`. `quorum`: how many have to answer. */
+  'ensemble.started': {
+    members: list(object({ id: text, name: text, kind: oneOf('model', 'agent', 'command') })),
+    quorum: count,
+  },
+  /** The place is that of the member. */
+  'member.started': { id: text, name: text },
+  'member.completed': { id: text, name: text, output: anything },
+  'member.failed': { id: text, name: text, error },
+  /** It had not answered within its time, or that of all, and was stopped. */
+  'member.timed_out': { id: text, name: text, error },
+  /** The answer of another member was taken before it had answered. */
+  'member.stopped': { id: text, name: text },
+  'member.suspended': { id: text, name: text, error },
+  /**
+   * The answers have become one. `answered`, `missing`: names of members. `degraded`: one is missing (R316, R318). `winner`: whose
+   * answer was taken as it is. `votes`: each different answer, with those who gave it.
+   */
+  'ensemble.completed': {
+    answered: list(text),
+    missing: list(text),
+    degraded: truth,
+    winner: optional(text),
+    votes: optional(list(object({ value: anything, members: list(text) }))),
+  },
   /** `id`, `description`, `background`: of one that a model has given work to, by the tool `task`. */
   'agent.started': {
     name: text,

@@ -15,6 +15,8 @@ export type Segment =
   /** A step of a workflow, and one of its items. */
   | { readonly kind: 'workflow_step'; readonly id: string }
   | { readonly kind: 'workflow_item'; readonly index: number }
+  /** A member of an ensemble. */
+  | { readonly kind: 'member'; readonly name: string }
   | { readonly kind: 'section'; readonly name: SectionName }
   /** The n-th call of a section that observes or acts, or the n-th model that a turn asks. */
   | { readonly kind: 'call'; readonly number: number }
@@ -37,6 +39,7 @@ export type Place = readonly Segment[]
 
 const partNames = [
   'after',
+  'aggregate',
   'apply',
   'approval',
   'ask',
@@ -44,10 +47,13 @@ const partNames = [
   'before',
   'best',
   'changes',
+  'check',
   'commit',
   'context',
+  'ends',
   'fallback',
   'files',
+  'first',
   'gate',
   'inbox',
   'inputs',
@@ -59,6 +65,7 @@ const partNames = [
   'plan',
   'read',
   'repair',
+  'retry',
   'run',
   'sampling',
   'score',
@@ -110,6 +117,10 @@ export function workflowItem(index: number): Segment {
   return { kind: 'workflow_item', index }
 }
 
+export function member(name: string): Segment {
+  return { kind: 'member', name }
+}
+
 /** The place of the n-th call of a section or turn, counted from 0. */
 export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
@@ -120,11 +131,18 @@ export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
 }
 
-const holders: ReadonlySet<Segment['kind']> = new Set(['task', 'iteration', 'redo', 'workflow_step', 'workflow_item'])
+const holders: ReadonlySet<Segment['kind']> = new Set([
+  'task',
+  'iteration',
+  'redo',
+  'workflow_step',
+  'workflow_item',
+  'member',
+])
 
 /**
- * Where a conversation is kept that is opened at a place: below the nearest task, workflow step, iteration or round, which is not over before its
- * conversations are closed. What is opened within another conversation counts as opened where that one was.
+ * Where a conversation is kept that is opened at a place: below the nearest task, workflow step, member of an ensemble, iteration
+ * or round, which is not over before its conversations are closed. What is opened within another conversation counts as opened where that one was.
  */
 export function conversationPlace(opener: Place): Place {
   const path = originOf(opener)
@@ -196,8 +214,9 @@ function segmentText(segment: Exclude<Segment, { kind: 'call' }>, { token }: Joi
     case 'section':
     case 'part':
       return segment.name
+    case 'member':
     case 'agent':
-      return `agent${token}${encoded(segment.name)}`
+      return `${segment.kind}${token}${encoded(segment.name)}`
     case 'conversation':
       return `agent${token}${conversationName(segment.opened)}`
     case 'tool':
@@ -252,6 +271,7 @@ const takesArgument: ReadonlySet<string> = new Set([
   'tool',
   'step',
   'item',
+  'member',
 ])
 
 function withArgument(word: string, argument: string, previous: Segment | undefined): Segment {
@@ -266,6 +286,8 @@ function withArgument(word: string, argument: string, previous: Segment | undefi
       return { kind: 'workflow_step', id: decoded(argument) }
     case 'item':
       return { kind: 'workflow_item', index: Number(argument) }
+    case 'member':
+      return { kind: 'member', name: decoded(argument) }
     case 'tool':
       return { kind: 'tool', ...numbered(argument) }
     default:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseToml } from '../../src/base/toml.ts'
-import { parseDuration } from '../../src/config/settings.ts'
+import { parseDuration } from '../../src/config/duration.ts'
 import { isReserved, reserved } from '../../src/config/keys.ts'
 import { checkValue } from '../../src/config/check-settings.ts'
 import { schemas } from '../../src/config/schema.ts'

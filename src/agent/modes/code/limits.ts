@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts'
-import { parseDuration } from '../../../config/settings.ts'
+import { parseDuration } from '../../../config/duration.ts'
 import { type Program, type ProgramLimits, usualLimits } from '../../../script/javascript/program.ts'
 
 /** The limits of programs that `[code]` names. */
