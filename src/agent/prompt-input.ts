@@ -43,15 +43,20 @@ function withoutLabels(value: JsonObject): JsonObject {
  * variables are filled by those of the same name of the file that names it, else by its params.
  */
 export function questionPromptInput(question: JsonObject): PromptInput {
-  const { instruction, params, vars, stdin } = question
+  const { instruction, params, vars, stdin, members } = question
   return {
     value: question,
     text: partsText(textOf(instruction), [
       stdin === undefined ? '' : quote('stdin', '', textOf(stdin)),
       taskPart(question),
+      ...memberParts(members),
     ]),
     variables: {
-      values: { ...ownParams(params), ...(isJsonObject(vars) ? vars : {}) },
+      values: {
+        ...ownParams(params),
+        ...(isJsonObject(vars) ? vars : {}),
+        ...(members === undefined ? {} : { members }),
+      },
       others: 'ignored',
     },
   }
@@ -103,6 +108,16 @@ function responseParts(responses: Json | undefined): readonly string[] {
     if (response['error'] !== undefined) return quote('error', label, textOf(response['error']))
     if (response['skipped'] !== undefined) return quote('skipped', label, textOf(response['skipped']))
     return quote('answer', label, textOf(response['content']))
+  })
+}
+
+/** The answers of the members of an ensemble, and the errors of those that gave none. */
+function memberParts(members: Json | undefined): readonly string[] {
+  const list = Array.isArray(members) ? (members as readonly Json[]) : []
+  return list.filter(isJsonObject).map(({ name, status, content, error }) => {
+    const who = `member="${attribute(textOf(name))}" `
+    if (status === 'answered') return quote('answer', who, textOf(content))
+    return quote('error', who, isJsonObject(error ?? null) ? textOf((error as JsonObject)['message']) : textOf(status))
   })
 }
 

@@ -12,6 +12,8 @@ export interface ProcessOptions extends Program {
   readonly onStart?: (pid: number) => void
   /** Bytes kept of each of the two streams; the rest is read and dropped. */
   readonly maxOutputBytes: number
+  /** What it reads; left out: there is nothing to read. */
+  readonly input?: string
 }
 
 /** How a process ended. `not_started`: the program does not exist, or cannot be executed. */
@@ -41,7 +43,7 @@ export interface ProcessResult {
 }
 
 /**
- * Runs a program without input to its end, in its own process group. When it ends, at the time limit, and when `signal`
+ * Runs a program to its end, in its own process group. When it ends, at the time limit, and when `signal`
  * is aborted, everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is
  * not waited for. Rejects with the signal's reason and for nothing else.
  */
@@ -51,11 +53,16 @@ export async function runProcess(
   begin: (options: StartOptions) => Promise<StartedProcess | NotStarted> = startProcess,
 ): Promise<ProcessResult> {
   signal.throwIfAborted()
-  const { maxOutputBytes, ...start } = options
+  const { maxOutputBytes, input, ...start } = options
   const stdout = createCollector(maxOutputBytes)
   const stderr = createCollector(maxOutputBytes)
-  const started = await begin({ ...start, onOutput: { stdout: stdout.add, stderr: stderr.add } })
+  const onOutput = { stdout: stdout.add, stderr: stderr.add }
+  const started = await begin({ ...start, onOutput, ...(input === undefined ? {} : { readsInput: true }) })
   if (started.kind === 'not_started') return { end: started, stdout: stdout.take(), stderr: stderr.take() }
+  if (input !== undefined) {
+    started.write(input)
+    started.endInput()
+  }
   const { end } = await untilEnded(started, signal)
   return { end, stdout: stdout.take(), stderr: stderr.take() }
 }
@@ -77,7 +84,7 @@ export async function untilEnded<Ended extends EndedProcess>(
   }
 }
 
-export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxOutputBytes'> {
+export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxOutputBytes' | 'input'> {
   /** Left out: it may run for ever. */
   readonly timeLimitMs?: number
   readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }

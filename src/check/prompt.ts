@@ -9,6 +9,7 @@ import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
+import { checkEnsembleFits } from '../run/ensemble/load.ts'
 import { resourceIssues } from '../run/named-resources.ts'
 import { toolIssues } from '../run/named-tools.ts'
 import { otherToolsOf } from '../run/other-tools.ts'
@@ -88,7 +89,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...(await checkSummarizer(spec, around)),
     ...(await checkSteps(spec, around)),
     ...(await definitionProblems(spec, around)),
-    ...(await caught(file, () => loadOutput(spec, {}))),
+    ...(await caught(file, async () => checkEnsembleFits(spec, await loadOutput(spec, {})))),
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
   ]
@@ -125,16 +126,17 @@ async function checkSummarizer(spec: RunSpec, around: PromptSurroundings): Promi
   return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['iterate', 'summarizer'] }, spec, around)
 }
 
-/** The agents of the steps of a workflow, and their templates and expressions. */
+/** The agents of the steps of a workflow, and their templates and expressions; the agents of an ensemble. */
 async function checkSteps(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { document, settings } = spec
-  if (settings.workflow === undefined) return []
+  if (settings.workflow === undefined && settings.ensemble === undefined) return []
   const { agent: _, ...others } = settings
   const alone = { ...spec, agents: [], settings: others }
   const agents: (readonly Problem[])[] = []
   for (const step of stepAgents(spec)) {
     agents.push(await checkNamed({ alone, name: step.name, path: step.path, steps: [step] }, spec, around))
   }
+  if (settings.workflow === undefined) return agents.flat()
   const compiler = (): ReturnType<typeof around.parts.compiler> => around.parts.compiler(settings.lua)
   const texts = await workflowProblems(settings.workflow, { document, compiler })
   return [...agents.flat(), ...texts.flatMap((error) => problemsOfError(error, { file: document.file, trail: [] }))]
@@ -199,7 +201,12 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   const steps = (spec.settings.workflow?.steps ?? []).flatMap(({ index, options: { model } }) =>
     typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],
   )
-  const named = [...namedModels(spec.settings).filter(({ name }) => name !== ''), ...entries, ...steps]
+  const named = [
+    ...namedModels(spec.settings).filter(({ name }) => name !== ''),
+    ...entries,
+    ...steps,
+    ...ensembleModels(spec.settings),
+  ]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
   const others = await otherToolsOf(spec)
   const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
@@ -211,11 +218,21 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }
 
+/** The models of members without an agent of their own, and that of the synthesis. */
+function ensembleModels({ ensemble }: RunSpec['settings']) {
+  const members = (ensemble?.members ?? []).flatMap(({ index, model, agent, line }) =>
+    model === undefined || agent !== undefined || line !== undefined
+      ? []
+      : [{ name: model, path: ['ensemble', 'agents', index, 'model'] }],
+  )
+  return ensemble?.model === undefined ? members : [...members, { name: ensemble.model, path: ['ensemble', 'model'] }]
+}
+
 /** In the file that names it; one from the environment or a flag is the file's, whose run it would be. */
 async function placeOfModel(path: readonly (string | number)[], spec: RunSpec): Promise<SourcePlace> {
   const finding: Finding = { code: 'CONFIG_INVALID', message: '', hint: '', path, part: 'value' }
   const { file, text, meta } = spec.document
-  if (path[0] === 'sub_agents' || path[0] === 'workflow') {
+  if (path[0] === 'sub_agents' || path[0] === 'workflow' || path[0] === 'ensemble') {
     const [issue] = await placeFindings([finding], { file, text, locate: meta.locate })
     return issue?.place ?? { file }
   }

@@ -39,6 +39,10 @@ interface Asked {
   readonly files: FileSet
   /** What a caller gives a file that is run as an agent: a message before the instruction. */
   readonly inputText: string
+  /** Settings of the agent that answers; left out: what the file says about its model. */
+  readonly options?: JsonObject
+  /** Answers of others, of which this one is made. */
+  readonly members?: readonly JsonObject[]
 }
 
 /**
@@ -135,7 +139,7 @@ export async function askAgent(question: AgentQuestion, context: RunContext): Pr
   const { agent } = question
   const { scope, services } = context
   const input = questionInput(question)
-  const request = requestFor({ agent, inputs: [input], options: questionOptions(question) }, () =>
+  const request = requestFor({ agent, inputs: [input], options: question.options ?? questionOptions(question) }, () =>
     questionPromptInput(input),
   )
   const { value, spent } = await services.meter.measure(scope.at, () => runNamed(request, question, context))
@@ -197,7 +201,7 @@ function describeAnswer(value: Json): string {
   return value === null ? 'nothing' : describeValue(value)
 }
 
-export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files'> {
+export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files' | 'options' | 'members'> {
   /** What `agent` of the front matter names. */
   readonly agent: ScriptAgent | TextAgent
   readonly spec: RunSpec
@@ -206,7 +210,7 @@ export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files'> {
   readonly stdin?: string | undefined
 }
 
-function questionInput({ spec, vars, stdin, plan, state, files }: AgentQuestion): JsonObject {
+function questionInput({ spec, vars, stdin, plan, state, files, members }: AgentQuestion): JsonObject {
   const { sub_agents: _, ...params } = state.params
   const { index, count, label, input, working } = plan
   return {
@@ -219,7 +223,7 @@ function questionInput({ spec, vars, stdin, plan, state, files }: AgentQuestion)
     input,
     task: { index, count, label },
     files: { context: files.context, knowledge: files.knowledge, structure: files.structure, working },
-    ...defined({ stdin }),
+    ...defined({ stdin, members }),
   }
 }
 

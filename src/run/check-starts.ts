@@ -54,7 +54,7 @@ interface Checking {
 
 async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { spec, starts, agentSettings, configSettings } = target
-  const models = [...(await mainModels(target, checking))]
+  const models = [...(await mainModels(target, checking)), ...(await ensembleModels(target, checking))]
   const inherited = inheritedOptions(agentSettings, configSettings)
   for (const start of starts) {
     try {
@@ -86,6 +86,15 @@ async function mainModels(target: PromptTarget, checking: Checking): Promise<rea
   const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]
   if (usesTools) await checkTools(settings, spec.file)
   return [...unnamed, ...checked.usable, ...ofSteps]
+}
+
+/** The models that an ensemble names. */
+async function ensembleModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
+  const { settings, spec } = target
+  if (settings.ensemble === undefined) return []
+  const { modelsOfEnsemble } = await import('./ensemble/check-models.ts')
+  const usesTools = await givesTools(settings, otherToolsIn(spec.file, checking))
+  return modelsOfEnsemble(settings.ensemble, target, { usesTools, chooseModel: checking.parts.chooseModel })
 }
 
 /** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
@@ -143,7 +152,7 @@ async function modelsOfAgent(
   const given = givenOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
   // what fails before anything is paid says so itself
-  const isLate = path[0] === 'workflow' || stages.some((stage) => stage.startsWith('post'))
+  const isLate = path[0] === 'workflow' || path[1] === 'aggregator' || stages.some((stage) => stage.startsWith('post'))
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)

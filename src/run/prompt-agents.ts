@@ -2,7 +2,7 @@ import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
@@ -18,7 +18,7 @@ export type FoundAgent = NamedFile & ChainAgent
 
 /** The agents of a prompt file, all of them found and read. */
 export interface PromptAgents {
-  /** Those of the enabled entries of `sub_agents`, and of the steps of a workflow. */
+  /** Those of the enabled entries of `sub_agents`, of the steps of a workflow, and of an ensemble. */
   readonly byName: ReadonlyMap<string, FoundAgent>
   /** What `agent` names: it answers in place of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
@@ -59,7 +59,7 @@ interface EntryValues {
 /**
  * Finds every agent that a prompt file names, and loads the prompt files among them and theirs, so that all that is
  * wrong with them is said before anything runs.
- * `ofSteps`: the agents of steps that are meant.
+ * `ofSteps`: the agents of steps, or of an ensemble, that are meant.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE where files name each other in a circle, CONFIG_INVALID
  * for an entry that does not fit its agent, and what is wrong with a prompt file it names
  */
@@ -108,13 +108,21 @@ export interface StepAgent {
   readonly path: DataPath
 }
 
-/** The agents that the steps of a workflow name, with their fallbacks. */
-export function stepAgents({ settings: { workflow } }: RunSpec): readonly StepAgent[] {
-  return (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
+/** The agents that the steps of a workflow name, with their fallbacks, and those that an ensemble names. */
+export function stepAgents({ settings: { workflow, ensemble } }: RunSpec): readonly StepAgent[] {
+  const steps = (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
     const path = ['workflow', 'step', index]
     const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
     return [...own, ...fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))]
   })
+  const members = (ensemble?.members ?? []).flatMap(({ index, agent, model }) =>
+    agent === undefined
+      ? []
+      : [{ name: agent, options: defined({ model }), path: ['ensemble', 'agents', index, 'agent'] }],
+  )
+  const { aggregator } = ensemble ?? {}
+  const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
+  return [...steps, ...members, ...last]
 }
 
 /**

@@ -86,7 +86,8 @@ export function isSet(target: Target, key: string, inner: string): boolean {
 }
 
 /** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */
-export function mayAskModel({ answerAgent, spec, settings: { workflow } }: PromptTarget): boolean {
+export function mayAskModel({ answerAgent, spec, settings: { workflow, ensemble } }: PromptTarget): boolean {
+  if (ensemble !== undefined) return ensemble.aggregate === 'synthesis' && ensemble.model === undefined
   if (workflow !== undefined) return workflow.steps.some(({ agent }) => agent === undefined)
   return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
 }

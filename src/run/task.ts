@@ -9,6 +9,7 @@ import type { Spent } from '../event/meter.ts'
 import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
 import { tellLeftOut } from './apply-answer.ts'
 import { ask } from './ask.ts'
+import type { EnsembleCall } from './ensemble/run.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
 import { fitting } from './structured-answer.ts'
@@ -80,11 +81,13 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
   const inputText = template ? '' : (round.given?.text ?? '')
-  const { workflow } = settings
+  const { workflow, ensemble } = settings
   const answer =
-    workflow === undefined
-      ? await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
-      : await runSteps({ workflow, plan, settings, state, inputText }, round, context)
+    workflow !== undefined
+      ? await runSteps({ workflow, plan, settings, state, inputText }, round, context)
+      : ensemble !== undefined
+        ? await runMembers({ ensemble, target, plan, state, files, inputText }, context)
+        : await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
   if (workflow === undefined) tellLeftOut(answer, settings, context)
   const done = { status: 'done', index, label, spent: answer.spent } as const
   if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
@@ -134,6 +137,12 @@ async function runSteps(
     stdin: target.stdin,
   }
   return runWorkflow({ workflow, target, settings, request, filesOf, filesIn }, context)
+}
+
+/** Several agents answer in place of one. Files without an ensemble do not load it. */
+async function runMembers(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
+  const { runEnsemble } = await import('./ensemble/run.ts')
+  return runEnsemble(call, context)
 }
 
 /** Whether there is nothing to do (R255, TV31): a workflow has its instructions in its steps. */

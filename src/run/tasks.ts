@@ -186,7 +186,7 @@ async function runOne(
       return { ...value, work }
     },
     inputs: taskInputs(plan, shared),
-    partInputs: ['workflow'],
+    partInputs: ['workflow', 'ensemble'],
     isFinal: ({ status }) => status !== 'failed',
     failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
   }
@@ -208,10 +208,11 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   // a run that was stopped by a rule is resumed with another one; what the front matter says is among the params
   const { permission: _, ...others } = settings
   return {
-    params: Object.freeze(withoutWorkflow(withoutLimits(state.params))),
+    params: Object.freeze(withoutParts(withoutLimits(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutWorkflow(withoutLimits(others as unknown as JsonObject))),
+    settings: Object.freeze(withoutParts(withoutLimits(others as unknown as JsonObject))),
     workflow: settings.workflow && Object.freeze(settings.workflow),
+    ensemble: settings.ensemble && Object.freeze(settings.ensemble),
     agents: Object.freeze([...spec.agents]),
     given,
     vars,
@@ -220,9 +221,9 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   }
 }
 
-/** Its steps decide only themselves. */
-function withoutWorkflow(values: JsonObject): JsonObject {
-  const { workflow: _, ...others } = values
+/** The steps of a workflow and the members of an ensemble decide only themselves. */
+function withoutParts(values: JsonObject): JsonObject {
+  const { workflow: _, ensemble: _members, ...others } = values
   return others
 }
 

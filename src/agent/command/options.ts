@@ -1,7 +1,7 @@
 import { BatonError } from '../../base/error.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { meantHint } from '../../config/issue.ts'
-import { parseDuration } from '../../config/settings.ts'
+import { parseDuration } from '../../config/duration.ts'
 import type { CommandAgent, CommandPreset } from '../../event/agent.ts'
 import { askedModel } from '../../model/alias.ts'
 

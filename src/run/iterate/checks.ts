@@ -13,6 +13,8 @@ export interface ShellCommand {
   readonly key: string
   /** Throws for an end that fails the run: a resumed one runs the command again. */
   readonly refuse?: (end: CommandEnd) => void
+  /** Its standard input; left out: there is nothing to read. */
+  readonly input?: string
 }
 
 /** How a command ended. Plain JSON, because it is recorded. */
@@ -29,22 +31,22 @@ const keptOutput = 1024 * 1024
 const shownOutput = 4_000
 
 /**
- * Runs a command of the prompt file's author in the workspace, as the user, without input and without keys. It may be run
+ * Runs a command of the prompt file's author in the workspace, as the user, and without keys. It may be run
  * again when a run is resumed: its end decides, and not what it does.
  * @throws BatonError SCRIPT_FAILED when no shell can be started
  */
 export async function runCheck(
-  name: Extract<PartName, 'until' | 'score' | 'gate'>,
+  name: Extract<PartName, 'until' | 'score' | 'gate' | 'check'>,
   command: ShellCommand,
   context: RunContext,
 ): Promise<CommandEnd> {
   const { scope, services } = below(context, part(name))
-  const { line, timeLimitMs } = command
+  const { line, timeLimitMs, input } = command
   return services.effects.perform(
     scope.at,
     {
       kind: 'command',
-      request: { command: 'sh', args: ['-c', line] },
+      request: { command: 'sh', args: ['-c', line], ...(input === undefined ? {} : { input }) },
       action: { kind: 'command', program: 'sh', caller: command.key },
       repeat: 'safe',
     },
@@ -61,6 +63,7 @@ export async function runCheck(
         timeLimitMs,
         maxOutputBytes: keptOutput,
         onStart: process,
+        ...(input === undefined ? {} : { input }),
       }
       const end = endOf(
         scope.rights.sandbox?.scripts === true

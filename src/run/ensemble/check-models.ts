@@ -1,0 +1,43 @@
+import { checkModelNames, fatalProblem } from '../../agent/check-models.ts'
+import type { AgentParts, ChosenModel } from '../../agent/parts.ts'
+import type { DataPath } from '../../base/data-text.ts'
+import { type BatonError, rewordError } from '../../base/error.ts'
+import type { Ensemble } from '../../config/ensemble.ts'
+import type { PromptTarget } from '../prompt-target.ts'
+
+interface Choosing extends Pick<AgentParts, 'chooseModel'> {
+  /** Whether models of the file may be given tools. */
+  readonly usesTools: boolean
+}
+
+/**
+ * The models of the members of an ensemble, and that of its synthesis. A member without a key is one that gives no answer, as
+ * long as there are enough others.
+ * @throws BatonError for a name that nobody takes, and for missing keys where too few members are left
+ */
+export async function modelsOfEnsemble(
+  { members, quorum, model: own }: Ensemble,
+  { settings, placeOf }: PromptTarget,
+  { usesTools, chooseModel }: Choosing,
+): Promise<readonly ChosenModel[]> {
+  const models: ChosenModel[] = []
+  async function look(model: string, path: DataPath): Promise<BatonError | undefined> {
+    const checked = await checkModelNames({ ...settings, model, usesTools }, { chooseModel })
+    models.push(...checked.usable)
+    const problem = fatalProblem(checked)
+    return problem && rewordError(problem.error, { from: await placeOf(path, 'value') })
+  }
+
+  const withoutKey: BatonError[] = []
+  for (const { index, model, agent, line } of members) {
+    if (model === undefined || agent !== undefined || line !== undefined) continue
+    const problem = await look(model, ['ensemble', 'agents', index, 'model'])
+    if (problem !== undefined && problem.code !== 'KEY_MISSING') throw problem
+    if (problem !== undefined) withoutKey.push(problem)
+  }
+  const [first] = withoutKey
+  if (first !== undefined && members.length - withoutKey.length < quorum) throw first
+  const problem = own === undefined ? undefined : await look(own, ['ensemble', 'model'])
+  if (problem !== undefined) throw problem
+  return models
+}

@@ -1,0 +1,36 @@
+import { BatonError } from '../../base/error.ts'
+import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
+import type { OutputSchema } from '../output-schema.ts'
+
+/**
+ * Refuses an ensemble that does not fit what else holds for the file.
+ * @throws BatonError CONFIG_INVALID, NOT_AVAILABLE at its key
+ */
+export async function checkEnsembleFits(spec: RunSpec, output: OutputSchema | undefined): Promise<void> {
+  const { ensemble, write_mode: writes } = spec.settings
+  if (ensemble === undefined) return
+  const { aggregate, isolation, check } = ensemble
+  if (aggregate === 'vote' && output === undefined) {
+    throw new BatonError(
+      'CONFIG_INVALID',
+      'aggregate = "vote" needs [output]: only values of one form can be counted',
+      {
+        place: await placeInPrompt(spec, ['ensemble', 'aggregate'], 'value'),
+        hint: 'Describe the answer in [output] schema, or leave aggregate out.',
+      },
+    )
+  }
+  if (isolation === 'worktree') {
+    throw new BatonError('NOT_AVAILABLE', 'isolation = "worktree" is not in this version', {
+      place: await placeInPrompt(spec, ['ensemble', 'isolation'], 'value'),
+      hint: 'Remove it: members read only.',
+    })
+  }
+  if (aggregate === 'first' && writes !== false) {
+    const key = check === undefined ? 'aggregate' : 'check'
+    throw new BatonError('CONFIG_INVALID', 'write_mode does nothing where the answer of one member is taken as it is', {
+      place: await placeInPrompt(spec, ['ensemble', key], 'value'),
+      hint: 'Members only read. Remove write_mode, or let a synthesis or an aggregator make the changes.',
+    })
+  }
+}

@@ -1,0 +1,244 @@
+import { durationText } from '../../base/clock.ts'
+import { manyListeners } from '../../base/concurrency.ts'
+import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
+import { startPausableLimit } from '../../base/pausable-limit.ts'
+import type { Ensemble } from '../../config/ensemble.ts'
+import type { Settings } from '../../config/settings.ts'
+import { below, emit, narrow, type RunContext, withLease, withServices } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
+import type { ErrorInfo } from '../../event/event.ts'
+import { withoutLimits } from '../../event/limits.ts'
+import type { Spent } from '../../event/meter.ts'
+import { item, member as memberPlace, part, type Place } from '../../event/place.ts'
+import type { ChainState } from '../../stage/state.ts'
+import { failureOf, type TaskAnswer } from '../answer.ts'
+import { ask } from '../ask.ts'
+import { isBudget } from '../ending.ts'
+import type { FileSet } from '../files.ts'
+import type { TaskPlan } from '../plan.ts'
+import type { PromptTarget } from '../prompt-target.ts'
+import type { PreparedMember } from './members.ts'
+
+/** How a member ended. Plain JSON, because it is recorded. */
+export type MemberEnd =
+  | {
+      readonly status: 'answered'
+      readonly content: string
+      /** Of a file with `[output]`, where members answer in that form. */
+      readonly value?: Json
+      readonly response: JsonObject
+      readonly spent: Spent
+      readonly seconds: number
+    }
+  | { readonly status: 'failed' | 'timed_out'; readonly error: ErrorInfo; readonly seconds: number }
+  /** Another answer was taken first. */
+  | { readonly status: 'stopped' }
+
+/** One ensemble at work on one task: what all its members share. */
+export interface EnsembleRun {
+  readonly ensemble: Ensemble
+  readonly members: readonly PreparedMember[]
+  /** Of the file. */
+  readonly target: PromptTarget
+  readonly plan: TaskPlan
+  /** Without the ensemble. */
+  readonly state: ChainState
+  readonly files: FileSet
+  readonly inputText: string
+}
+
+/** What ends the work of a member from outside. */
+export interface MemberStop {
+  readonly signal: AbortSignal
+  readonly overdue: () => void
+  readonly beaten: () => void
+  /** Another member cannot go on, and neither can the run. */
+  readonly giveUp: () => void
+  readonly reason: () => 'overdue' | 'beaten' | 'given up' | undefined
+}
+
+const stopTexts = {
+  overdue: 'it took longer than it may',
+  beaten: 'the answer of another member was taken',
+  'given up': 'stopped because another one failed',
+} as const
+
+export function createMemberStop(): MemberStop {
+  const stop = new AbortController()
+  let why: ReturnType<MemberStop['reason']>
+  const end = (kind: NonNullable<typeof why>) => (): void => {
+    if (why !== undefined) return
+    why = kind
+    stop.abort(new DOMException(stopTexts[kind], 'AbortError'))
+  }
+  return {
+    signal: stop.signal,
+    overdue: end('overdue'),
+    beaten: end('beaten'),
+    giveUp: end('given up'),
+    reason: () => why,
+  }
+}
+
+/**
+ * Asks one member, which may only read. It is one boundary: however it ends, a resumed run does not ask it again. What goes wrong
+ * with it is a value.
+ * @throws what ends the run, and a suspension
+ */
+export async function runMember(
+  prepared: PreparedMember,
+  run: EnsembleRun,
+  stop: MemberStop,
+  around: RunContext,
+): Promise<MemberEnd> {
+  const { id, name } = prepared
+  const at = narrow(below(around, memberPlace(name)), { write: false, sandbox: { mode: 'read-only' } })
+  const { effects } = at.services
+  emit(at, { type: 'member.started', id, name })
+  try {
+    const end = await effects.boundary(at.scope.at, () => settle(prepared, run, stop, at), {
+      inputs: inputsOf(prepared, run),
+      label: prepared.kind === 'model' ? labelOf(prepared, run) : prepared.kind,
+    })
+    const ended = end.status === 'stopped' ? end : recordedEnd(end, name, around)
+    announce(prepared, ended, at)
+    return ended
+  } catch (error) {
+    if (isSuspension(error)) emit(at, { type: 'member.suspended', id, name, error: errorInfo(error) })
+    throw error
+  }
+}
+
+/** A replay does the work of a member again: that takes another time, and what stopped it then does not stop it now. */
+function recordedEnd(end: Exclude<MemberEnd, { status: 'stopped' }>, name: string, around: RunContext): MemberEnd {
+  const { status, seconds } = end
+  const facts = status === 'answered' ? { status, seconds } : end
+  const call = { name: 'ensemble.member', args: name }
+  const known = around.services.effects.observe(endPlace(name, around), call, () => facts)
+  if (known.status !== 'answered') return known
+  return end.status === 'answered' ? { ...end, seconds: known.seconds } : end
+}
+
+/** Where it is recorded how a member has ended. */
+export function endPlace(name: string, { scope }: RunContext): Place {
+  return [...scope.at, part('ends'), item(name)]
+}
+
+function labelOf({ target }: PreparedMember, { state }: EnsembleRun): string {
+  return target.settingsFor(state.params).model ?? 'model'
+}
+
+export function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunContext): void {
+  switch (end.status) {
+    case 'answered':
+      return emit(at, { type: 'member.completed', id, name, output: end.value ?? end.content })
+    case 'failed':
+      return emit(at, { type: 'member.failed', id, name, error: end.error })
+    case 'timed_out':
+      return emit(at, { type: 'member.timed_out', id, name, error: end.error })
+    case 'stopped':
+      return emit(at, { type: 'member.stopped', id, name })
+  }
+}
+
+/** What decides the work of a member: limits do not, nor do the other members. */
+function inputsOf({ name, options, target, kind }: PreparedMember, { state, inputText }: EnsembleRun) {
+  const { answerAgent: agent, output } = target
+  return {
+    member: { name, kind, options, agent: agent === undefined ? null : { name: agent.name, text: agent.text } },
+    settings: withoutLimits(target.settingsFor(state.params) as unknown as JsonObject),
+    prompts: state.prompts,
+    inputText,
+    output: output?.schema ?? null,
+  }
+}
+
+async function settle(
+  prepared: PreparedMember,
+  run: EnsembleRun,
+  stop: MemberStop,
+  at: RunContext,
+): Promise<MemberEnd> {
+  const { timeout_ms: limitMs } = run.ensemble
+  const { signal, asking: outer } = at.services
+  const begun = performance.now()
+  const seconds = (): number => Math.round(performance.now() - begun) / 1000
+  const time = limitMs === undefined ? undefined : startPausableLimit(limitMs, stop.overdue)
+  const asking = <T>(work: () => Promise<T>): Promise<T> => {
+    const further = (): Promise<T> => (outer === undefined ? work() : outer(work))
+    return time === undefined ? further() : time.without(further)
+  }
+  const both = manyListeners(AbortSignal.any([signal, stop.signal]))
+  try {
+    const work = withServices(at, { signal: both, asking })
+    const { text, value, response, spent } = await attempts(prepared, run, work)
+    return { status: 'answered', content: text, ...defined({ value }), response, spent, seconds: seconds() }
+  } catch (caught) {
+    const { error } = failureOf(caught)
+    signal.throwIfAborted()
+    const why = stop.reason()
+    if (stopsRun(error) || why === 'given up') throw error
+    if (why === 'beaten') return { status: 'stopped' }
+    if (why === 'overdue') return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
+    if (!isBatonError(error)) throw error
+    const from = await run.target.placeOf(['ensemble', 'agents', prepared.index], 'key')
+    return { status: 'failed', error: errorInfo(rewordError(error, { from })), seconds: seconds() }
+  } finally {
+    time?.end()
+  }
+}
+
+function overdue({ ensemble }: EnsembleRun): BatonError {
+  const { timeout_ms: own, deadline_ms: all } = ensemble
+  // the shorter one has ended it
+  const isOwn = own !== undefined && (all === undefined || own <= all)
+  const limit = isOwn ? `its timeout, ${durationText(own)}` : `the deadline of the ensemble, ${durationText(all ?? 0)}`
+  return new BatonError('LIMIT', `it took longer than ${limit}`, {
+    hint: `Raise ${isOwn ? 'timeout' : 'deadline'} of [ensemble] if that is needed.`,
+  })
+}
+
+/** One that failed tries again, as often as the ensemble says. */
+async function attempts(prepared: PreparedMember, run: EnsembleRun, at: RunContext): Promise<TaskAnswer> {
+  const { retries, members } = run.ensemble
+  // whoever makes one answer of theirs gets its share, too
+  const among = members.length - prepared.index + 1
+  return withLease(at, { whom: `member "${prepared.name}"`, among }, async () => {
+    for (let tries = 0; ; tries += 1) {
+      const place = tries === 0 ? at : below(at, part('retry'), item(tries - 1))
+      try {
+        return await askMember(prepared, run, place)
+      } catch (caught) {
+        const { error } = failureOf(caught)
+        at.services.signal.throwIfAborted()
+        if (tries >= retries || !mayPassAgain(error)) throw error
+        const message = `"${prepared.name}" tries again: ${error.message}`
+        emit(at, { type: 'warning', message })
+      }
+    }
+  })
+}
+
+const lasting: ReadonlySet<string> = new Set([
+  'KEY_MISSING',
+  'KEY_REFUSED',
+  'UNTRUSTED',
+  'SANDBOX',
+  'NOT_AVAILABLE',
+  'CONFIG_INVALID',
+])
+
+/** Whether another try may end otherwise. */
+function mayPassAgain(error: unknown): error is BatonError {
+  return isBatonError(error) && !stopsRun(error) && !isBudget(error) && !lasting.has(error.code)
+}
+
+function askMember(
+  { target, options }: PreparedMember,
+  { plan, state, files, inputText }: EnsembleRun,
+  at: RunContext,
+): Promise<TaskAnswer> {
+  const settings: Settings = { ...target.settingsFor(state.params), write_mode: false }
+  return ask({ plan, settings, state, files, inputText, options }, target, at)
+}

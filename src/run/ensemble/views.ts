@@ -1,0 +1,62 @@
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { MemberEnd } from './member.ts'
+import type { PreparedMember } from './members.ts'
+
+/** A member as `post_task` agents and aggregators see it: an entry of `ai_response.members`. */
+export interface MemberView extends JsonObject {
+  readonly name: string
+  /** `{file}-ensemble-{name}` (R267). */
+  readonly id: string
+  readonly status: 'answered' | 'failed' | 'timed_out' | 'stopped'
+  /** Empty without an answer. */
+  readonly content: string
+  readonly error: { readonly code: string; readonly message: string } | null
+  /** Who answered, for people; null where no model did. */
+  readonly model: string | null
+  readonly usage: Json
+  /** Null where the price is not known, and where it has not answered. */
+  readonly cost_usd: number | null
+  readonly seconds: number | null
+}
+
+/** All members, in the order in which they are written. */
+export function viewsOf(
+  members: readonly PreparedMember[],
+  ends: ReadonlyMap<string, MemberEnd>,
+): readonly MemberView[] {
+  return members.map(({ name, id }) => viewOf({ name, id }, ends.get(name) ?? { status: 'stopped' }))
+}
+
+function viewOf(who: Pick<PreparedMember, 'name' | 'id'>, end: MemberEnd): MemberView {
+  const { status } = end
+  const nothing = { content: '', error: null, model: null, usage: null, cost_usd: null, seconds: null }
+  if (status === 'stopped') return { ...who, status, ...nothing }
+  const { seconds } = end
+  if (status !== 'answered') {
+    const { code, message } = end.error
+    return { ...who, status, ...nothing, error: { code, message }, seconds }
+  }
+  const { content, value, response, spent } = end
+  const model = response['model_name'] ?? null
+  return {
+    ...who,
+    status,
+    ...nothing,
+    content,
+    ...(value === undefined ? {} : { value }),
+    model: typeof model === 'string' ? model : null,
+    usage: response['usage'] ?? null,
+    cost_usd: spent.costUsd,
+    seconds,
+  }
+}
+
+/** Why there is no answer, in a sentence. */
+export function errorText({ error, status }: Pick<MemberView, 'error' | 'status'>): string {
+  return error?.message ?? (status === 'stopped' ? 'another answer was taken first' : 'it gave no answer')
+}
+
+/** Whether an answer was expected and did not come. Who was stopped was not waited for. */
+export function isMissing({ status }: Pick<MemberView, 'status'>): boolean {
+  return status === 'failed' || status === 'timed_out'
+}

@@ -1,0 +1,23 @@
+import { canonicalJson, type Json } from '../../base/json.ts'
+
+/** An answer, with the names of those who gave it. Plain JSON. */
+export type Vote = {
+  readonly value: Json
+  readonly members: readonly string[]
+}
+
+/**
+ * What the members have voted for: each different value once, the most frequent first; of equally frequent ones that whose first
+ * voter is written first. Values are equal when their canonical JSON is.
+ */
+export function countVotes(ballots: readonly { readonly name: string; readonly value: Json }[]): readonly Vote[] {
+  const byValue = new Map<string, { readonly value: Json; readonly members: string[] }>()
+  for (const { name, value } of ballots) {
+    const key = canonicalJson(value)
+    const known = byValue.get(key) ?? { value, members: [] }
+    known.members.push(name)
+    byValue.set(key, known)
+  }
+  // sorting is stable
+  return [...byValue.values()].toSorted((one, other) => other.members.length - one.members.length)
+}
