@@ -7,6 +7,7 @@ import type {
   FileCount,
   Limits,
   PromptPlan,
+  SingleAnswerPlan,
   StepPlan,
   TaskPlanned,
   ToolPlan,
@@ -86,15 +87,40 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
 }
 
 function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOptions): readonly string[] {
-  if (answer.by === 'agent') return [options.paint('bold', 'ask'), ...stepLines(answer.step, options).map(indented)]
+  const isRepeated = tasks.list.length > 1 || iterations !== undefined
   if (answer.by === 'workflow') return workflowLines(answer, options)
+  if (answer.by === 'ensemble') return ensembleLines(answer, { ...options, isRepeated })
+  return singleLines(answer, 'ask', { ...options, isRepeated })
+}
+
+interface AnswerOptions extends TreeOptions {
+  /** It is given more than once. */
+  readonly isRepeated: boolean
+}
+
+function singleLines(answer: SingleAnswerPlan, name: string, options: AnswerOptions): readonly string[] {
+  const { isRepeated } = options
+  if (answer.by === 'agent') return [options.paint('bold', name), ...stepLines(answer.step, options).map(indented)]
   const [main, ...others] = answer.asks
-  if (main === undefined) return [`${options.paint('bold', 'ask')}  no model`]
-  const limit = `${formatCount(answer.output_limit)} out${tasks.list.length > 1 || iterations !== undefined ? ' each' : ''}`
+  if (main === undefined) return [`${options.paint('bold', name)}  no model`]
+  const limit = `${formatCount(answer.output_limit)} out${isRepeated ? ' each' : ''}`
   const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
   return [
-    `${options.paint('bold', 'ask')}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
+    `${options.paint('bold', name)}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
     ...toolLines(answer.tools, options.paint).map(indented),
+  ]
+}
+
+function ensembleLines(
+  { members, aggregate, quorum, joined_by: last }: PromptPlan['answer'] & { readonly by: 'ensemble' },
+  options: AnswerOptions,
+): readonly string[] {
+  const { length } = members
+  const facts = aggregate === 'first' ? 'the first answer is taken' : `${quorum} of ${length} have to answer`
+  return [
+    `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
+    ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
+    ...(last === null ? [] : singleLines(last, aggregate, options)),
   ]
 }
 

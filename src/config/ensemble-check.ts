@@ -31,7 +31,7 @@ function checkMember(member: WrittenMember, index: number): readonly Finding[] {
     return [wrongKey(at(index, key), { message: `${shown} has both agent and ${key}`, hint: 'Keep one of them.' })]
   }
   if (isProgram) return []
-  return (['args', 'env', 'stdin_over'] as const)
+  return (['args', 'env', 'stdin_over', 'sandbox'] as const)
     .filter((key) => member[key] !== undefined)
     .map((key) => {
       const message = `"${key}" of ${shown} is for a command line, and none is named`

@@ -53,6 +53,7 @@ export interface WrittenMember {
   readonly env?: { readonly [name: string]: string }
   readonly stdin_over?: number
   readonly preset?: NonNullable<DefinedCommandLine['preset']>
+  readonly sandbox?: { readonly mode?: NonNullable<DefinedCommandLine['mode']> }
 }
 
 /** `[ensemble]` as it is written, once its types were checked. */
@@ -93,10 +94,10 @@ export function readEnsemble(value: WrittenEnsemble): Ensemble {
 }
 
 function readMember(member: WrittenMember, own: Pick<EnsembleMember, 'name' | 'index'>): EnsembleMember {
-  const { model, agent, command, preset, args, env, stdin_over } = member
+  const { model, agent, command, preset, args, env, stdin_over, sandbox } = member
   if (command === undefined && preset === undefined) return { ...own, ...defined({ model, agent }) }
   const line: DefinedCommandLine = {
-    ...defined({ preset, model }),
+    ...defined({ preset, model, mode: sandbox?.mode }),
     command: command ?? preset ?? '',
     args: args ?? [],
     env: env ?? {},

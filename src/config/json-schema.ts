@@ -180,6 +180,8 @@ const texts: { readonly [path: string]: string } = {
     'What it is given: {prompt} and {model} are replaced. Without {prompt} the prompt goes to standard input.',
   'ensemble.agents.env': 'Variables of the program; ${NAME} is one of the environment.',
   'ensemble.agents.stdin_over': 'A prompt of more bytes goes to standard input in place of {prompt}. Default: 1024.',
+  'ensemble.agents.sandbox': 'What its program may do: one that is not known needs danger-full-access.',
+  'ensemble.agents.sandbox.mode': 'A program that is not known may do what you may, or is not started.',
   'workflow.concurrency': 'Steps at the same time. Default: input_concurrency.',
   'workflow.on_error': 'What becomes of the run when a step fails that does not say.',
   'workflow.step': 'The steps. Each begins when those that it needs have ended.',

@@ -122,6 +122,7 @@ export const strategySchemas = {
         env: tableOf(text),
         stdin_over: integer(0),
         preset: oneOf('claude', 'codex', 'gemini', 'opencode'),
+        sandbox: table({ mode: sandboxMode }),
       }),
       'a list of tables, written [[ensemble.agents]]',
     ),

@@ -117,6 +117,7 @@ function kindOf(part: Part, source: RecordSource): string {
   if (isTask(place)) return 'task'
   if (isIteration(place)) return 'iteration'
   if (isStep(place)) return 'step'
+  if (isMember(place)) return 'member'
   return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
 }
 
@@ -126,7 +127,7 @@ function textOf(part: Part, source: RecordSource): string {
   if (started !== undefined) return describeEffect(started.kind, valueOf(started.request, source))
   const iteration = iterationFacts(part, source)
   if (iteration !== undefined) return iterationText(iteration)
-  if (!isTask(place) && !isStep(place) && !isGivenWork(place)) return ''
+  if (!hasLabel(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
   // older versions wrote it only at the end
   const label =
@@ -150,12 +151,31 @@ function isGivenWork(place: string): boolean {
   return /\/tool\/\d+:task\/agent\/[^/]+$/.test(place)
 }
 
+/** A member of an ensemble. */
+function isMember(place: string): boolean {
+  return /(?:^|\/)member\/[^/]+$/.test(place)
+}
+
+/** What makes one answer of those of the members. */
+function isAggregate(place: string): boolean {
+  return /(?:^|\/)aggregate$/.test(place)
+}
+
+/** Parts whose value says how they ended. */
+function hasStatus(place: string): boolean {
+  return isTask(place) || isStep(place) || isMember(place) || isGivenWork(place)
+}
+
+function hasLabel(place: string): boolean {
+  return hasStatus(place) || isAggregate(place)
+}
+
 function taskValue(
   place: string,
   done: Location | undefined,
   source: RecordSource,
 ): { readonly [key: string]: unknown } | undefined {
-  if (done === undefined || (!isTask(place) && !isStep(place) && !isGivenWork(place))) return undefined
+  if (done === undefined || !hasStatus(place)) return undefined
   const record = source.at(done)
   const value = record.k === 'done' ? valueOf(record.value, source) : undefined
   return isObject(value) ? value : undefined
@@ -169,13 +189,17 @@ function statusOfPart(part: Part, source: RecordSource): PartStatus {
     return status === 'unfinished' && isSuspended ? 'suspended' : status
   }
   if (iterationFacts(part, source)?.success === false) return 'failed'
-  if (done !== undefined) {
-    const status = taskValue(place, done, source)?.['status']
-    return status === 'skipped' ? 'skipped' : isGivenWork(place) && status !== 'done' ? 'failed' : 'done'
-  }
+  if (done !== undefined) return statusOfDone(place, taskValue(place, done, source)?.['status'])
   if (begin === undefined) return 'done'
   if (isSuspended) return 'suspended'
   return hasFailed(part) || hasFailedBelow(part) ? 'failed' : 'unfinished'
+}
+
+/** A member that gave no answer is done with, and has failed; one that was stopped is left out. */
+function statusOfDone(place: string, status: unknown): PartStatus {
+  if (status === 'skipped' || (isMember(place) && status === 'stopped')) return 'skipped'
+  if (isMember(place)) return status === 'answered' ? 'done' : 'failed'
+  return isGivenWork(place) && status !== 'done' ? 'failed' : 'done'
 }
 
 function statusOfEffect({ ended, isOk, choice }: Part): PartStatus {
@@ -212,16 +236,22 @@ function between(from: Location, to: Location, source: RecordSource): number {
  * below is told there.
  */
 function failureIn(part: Part, source: RecordSource): RecordedFailure | undefined {
-  const { done, started, ended, failed, failure } = part
+  const { place, done, started, ended, failed, failure } = part
   if (started !== undefined) {
     if (statusOfEffect(part) !== 'failed') return undefined
     if (part.choice === 'fail') return { message: 'it counts as failed: --uncertain said so' }
     return ended === undefined ? undefined : failureOf(source.at(ended), source)
   }
-  if (done !== undefined) return undefined
+  if (done !== undefined) return isMember(place) ? memberFailure(taskValue(place, done, source)) : undefined
   if (failure === undefined) return failed === undefined ? undefined : failureOf(source.at(failed), source)
   const own = failureOf(source.at(failure.location), source)
   return own !== undefined && isToldBelow(part, own.message, source) ? undefined : own
+}
+
+/** How a member ended is a value, whatever went wrong. */
+function memberFailure(value: { readonly [key: string]: unknown } | undefined): RecordedFailure | undefined {
+  const error = value?.['error']
+  return isObject(error) && typeof error['message'] === 'string' ? { message: error['message'] } : undefined
 }
 
 /** Whoever passes an error on may say more, never less. */

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts'
 import type { RunIndex } from './run-index.ts'
 import type { Location } from './tree.ts'
 
@@ -9,7 +10,8 @@ export function unasked(
   const found: { readonly place: string; readonly started: Location }[] = []
   /** Where models were asked for servers: what a server made of it is in the end of its call. */
   const sampled: string[] = []
-  tree.visit(({ started, ended }, place) => {
+  tree.visit(({ started, ended, begin, done }, place) => {
+    if (begin !== undefined && isMember(place) && wasStopped(done, source)) return 'skip'
     const end = ended === undefined ? undefined : source.at(ended)
     const isEnded = end?.k === 'ended' && end.status !== 'cancelled'
     if (started === undefined || !isEnded || isTranscript(place)) return undefined
@@ -18,6 +20,18 @@ export function unasked(
     return undefined
   })
   return found.filter(({ place }) => !sampled.some((below) => place.startsWith(below)))
+}
+
+/** A member of an ensemble. */
+function isMember(place: string): boolean {
+  return /(?:^|\/)member\/[^/]+$/.test(place)
+}
+
+/** Members are not asked in a replay whose answers did not count: another one was taken before they had ended. */
+function wasStopped(done: Location | undefined, source: RunIndex['source']): boolean {
+  const record = done === undefined ? undefined : source.at(done)
+  const value = record?.k === 'done' ? source.value(record.value) : undefined
+  return record === undefined || (isObject(value) && value['status'] === 'stopped')
 }
 
 /** What a person reads below the `====` line is written by runs, not by replays. */

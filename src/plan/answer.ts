@@ -11,7 +11,8 @@ import { type Round, runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
-import type { AnswerPlan } from './plan.ts'
+import { type PlannedAlone, planEnsemble } from './ensemble.ts'
+import type { AnswerPlan, SingleAnswerPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
@@ -69,17 +70,25 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
 }
 
 interface PlannedQuestion {
-  readonly asked: PlannedAnswer
+  readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
   readonly inputTokens: number | null
   readonly problem: string | null
 }
 
 async function planQuestion(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion> {
-  const { target, drift } = call
-  const { workflow } = target.settings
+  const { workflow, ensemble } = call.target.settings
   if (workflow !== undefined) {
     return { asked: await planWorkflow({ ...call, workflow }, planner, context), inputTokens: null, problem: null }
   }
+  if (ensemble !== undefined) {
+    return planEnsemble({ ...call, ensemble, alone: planAlone }, planner, context)
+  }
+  return planAlone(call, planner, context)
+}
+
+/** The answer of one agent or model. */
+async function planAlone(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedAlone> {
+  const { drift } = call
   const { request, problem } = await requestOf(call, planner, context)
   const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
   const asked = await planAnswer(answering, planner, below(context, part('ask')))
@@ -121,12 +130,7 @@ interface Answering extends TaskCall {
 
 const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
-interface PlannedAnswer {
-  readonly answer: AnswerPlan
-  readonly tokens: number | null
-}
-
-async function planAnswer(call: Answering, planner: Planner, context: RunContext): Promise<PlannedAnswer> {
+async function planAnswer(call: Answering, planner: Planner, context: RunContext): Promise<PlannedAlone['asked']> {
   const { request, target, drift } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {
@@ -164,10 +168,30 @@ export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
   const { answer } = first
   // there is one task
   if (answer.by === 'workflow') return answer
-  const asks = joinAsks(tasks.flatMap((task) => asksOf(task.answer)))
+  const answers = tasks.map((task) => task.answer)
+  return answer.by === 'ensemble' ? joinEnsembles(answer, answers) : joinSingle(answer, answers)
+}
+
+type EnsemblePlan = AnswerPlan & { readonly by: 'ensemble' }
+
+function joinEnsembles(first: EnsemblePlan, answers: readonly AnswerPlan[]): EnsemblePlan {
+  const all = answers.flatMap((answer) => (answer.by === 'ensemble' ? [answer] : []))
+  const members = first.members.map((member, index) => ({
+    ...member,
+    answer: joinSingle(
+      member.answer,
+      all.flatMap((one) => one.members[index]?.answer ?? []),
+    ),
+  }))
+  const last = all.flatMap((one) => one.joined_by ?? [])
+  return { ...first, members, joined_by: first.joined_by && joinSingle(first.joined_by, last) }
+}
+
+function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): SingleAnswerPlan {
+  const asks = joinAsks(answers.flatMap(asksOf))
   return answer.by === 'model'
     ? { ...answer, asks }
-    : { by: 'agent', step: { ...answer.step, runs: tasks.length, asks } }
+    : { by: 'agent', step: { ...answer.step, runs: answers.length, asks } }
 }
 
 /** All that is asked for an answer. */
@@ -179,5 +203,9 @@ export function asksOf(answer: AnswerPlan): readonly Ask[] {
       return answer.step.asks
     case 'workflow':
       return answer.steps.flatMap(({ asks }) => asks)
+    case 'ensemble': {
+      const { members, joined_by: last } = answer
+      return [...members.map((member) => member.answer), ...(last === null ? [] : [last])].flatMap(asksOf)
+    }
   }
 }

@@ -162,8 +162,18 @@ function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decis
 }
 
 function answerSteps(answer: PromptPlan['answer']): readonly DecidingStep[] {
-  if (answer.by === 'model') return []
-  return answer.by === 'agent' ? [answer.step] : answer.steps
+  switch (answer.by) {
+    case 'model':
+      return []
+    case 'agent':
+      return [answer.step]
+    case 'workflow':
+      return answer.steps
+    case 'ensemble':
+      return [...answer.members.map((member) => member.answer), answer.joined_by].flatMap((one) =>
+        one === null ? [] : answerSteps(one),
+      )
+  }
 }
 
 type DecidingStep = Pick<StepPlan, 'at' | 'decides' | 'agent'>

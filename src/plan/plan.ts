@@ -114,6 +114,27 @@ export interface ToolPlan {
 }
 
 export type AnswerPlan =
+  | SingleAnswerPlan
+  /** Each step after those it needs. */
+  | { readonly by: 'workflow'; readonly concurrency: number; readonly steps: readonly WorkflowStepPlan[] }
+  | {
+      readonly by: 'ensemble'
+      readonly aggregate: 'synthesis' | 'vote' | 'first' | 'aggregator'
+      readonly quorum: number
+      readonly members: readonly MemberPlan[]
+      /** Who makes one answer of theirs; null: nobody is asked. */
+      readonly joined_by: SingleAnswerPlan | null
+    }
+
+/** A member of an ensemble. */
+export interface MemberPlan {
+  readonly name: string
+  readonly kind: 'model' | 'agent' | 'command'
+  readonly answer: SingleAnswerPlan
+}
+
+/** One answer of one agent or model. */
+export type SingleAnswerPlan =
   | {
       readonly by: 'model'
       readonly asks: readonly Ask[]
@@ -123,8 +144,6 @@ export type AnswerPlan =
       readonly decided_by: readonly string[]
     }
   | { readonly by: 'agent'; readonly step: StepPlan }
-  /** Each step after those it needs. */
-  | { readonly by: 'workflow'; readonly concurrency: number; readonly steps: readonly WorkflowStepPlan[] }
 
 /** A step of a workflow. */
 export interface WorkflowStepPlan {

@@ -123,7 +123,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   }
 }
 
-/** A workflow is not iterated. */
+/** Workflows and ensembles are not iterated. */
 function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
   switch (answer.by) {
     case 'model':
@@ -131,6 +131,7 @@ function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
     case 'agent':
       return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
     case 'workflow':
+    case 'ensemble':
       return answer
   }
 }

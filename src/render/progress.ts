@@ -102,7 +102,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
 
   /** Stages of the run and inputs of an agent end with the last thing in them; tasks have events of their own. */
   function closeIfDone(lane: Lane): void {
-    const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)(?:task\/\d+|step\/[^/]+)$/.test(lane.key)
+    const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)(?:task\/\d+|(?:step|member)\/[^/]+)$/.test(lane.key)
     if (!hasEndEvent && lane.stage === '' && lane.agents.size === 0) lanes.delete(lane.key)
   }
 
@@ -193,6 +193,16 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'step.failed':
       case 'step.suspended':
         return addStep(event)
+      case 'member.started':
+        if (laneOf(place) === place) open(place, `  ${shortLabel(event.name)}`)
+        return
+      case 'member.completed':
+      case 'member.failed':
+      case 'member.timed_out':
+      case 'member.stopped':
+      case 'member.suspended':
+        if (laneOf(place) === place) lanes.delete(place)
+        return
       case 'stage.started':
         if (isOwnStage(place)) open(place).stage = event.stage
         return

@@ -39,8 +39,6 @@ interface Asked {
   readonly files: FileSet
   /** What a caller gives a file that is run as an agent: a message before the instruction. */
   readonly inputText: string
-  /** Settings of the agent that answers; left out: what the file says about its model. */
-  readonly options?: JsonObject
   /** Answers of others, of which this one is made. */
   readonly members?: readonly JsonObject[]
 }
@@ -66,7 +64,7 @@ function isForgotten({ scope, services: { effects } }: RunContext): boolean {
 }
 
 async function askOnce(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
-  const { answerAgent: agent, output, spec, vars, stdin } = target
+  const { answerAgent: agent, answerOptions: options, output, spec, vars, stdin } = target
   if (agent === undefined) {
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
@@ -76,7 +74,7 @@ async function askOnce(asked: Asked, target: PromptTarget, context: RunContext):
   }
 
   const inner = narrow(below(context, part('ask')), limitsOfWriting(asked.settings))
-  const answer = await askAgent({ ...asked, agent, spec, vars, stdin }, inner)
+  const answer = await askAgent({ ...asked, agent, spec, vars, stdin, ...defined({ options }) }, inner)
   return keepAnswer(
     () => answer,
     () => useAgentAnswer(answer, { ...asked, output, name: agent.name }, context),
@@ -201,10 +199,12 @@ function describeAnswer(value: Json): string {
   return value === null ? 'nothing' : describeValue(value)
 }
 
-export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files' | 'options' | 'members'> {
+export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files' | 'members'> {
   /** What `agent` of the front matter names. */
   readonly agent: ScriptAgent | TextAgent
   readonly spec: RunSpec
+  /** Its settings; left out: what the file says about its model. */
+  readonly options?: JsonObject
   /** The values of its `[input]` variables. */
   readonly vars?: JsonObject | undefined
   readonly stdin?: string | undefined

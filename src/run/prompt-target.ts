@@ -45,6 +45,8 @@ export interface PromptTarget {
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (named: Pick<AgentConfig, 'name'>) => ChainAgent | Promise<ChainAgent>
   readonly answerAgent: FoundAgent | undefined
+  /** Settings of the agent that answers; left out: what the file says about its model. */
+  readonly answerOptions?: JsonObject
   /** How the prompt is iterated; undefined: it is worked on once. */
   readonly iteration: Iteration | undefined
   /** What `[output]` says the answer must be. */

@@ -4,9 +4,8 @@ import { withoutLimits } from '../../event/limits.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { failureOf, type TaskAnswer } from '../answer.ts'
 import { ask } from '../ask.ts'
-import type { FoundAgent } from '../prompt-agents.ts'
 import type { EnsembleRun } from './member.ts'
-import { alone } from './members.ts'
+import { aggregateTarget } from './members.ts'
 import { synthesisQuestion } from './synthesis.ts'
 import type { MemberView } from './views.ts'
 
@@ -20,10 +19,9 @@ export async function aggregate(
   views: readonly MemberView[],
   around: RunContext,
 ): Promise<TaskAnswer> {
-  const { ensemble, target: whole, plan, state, files, inputText } = run
-  const { aggregator: name, model } = ensemble
-  const agent = name === undefined ? undefined : ((await whole.findAgent({ name })) as FoundAgent)
-  const target = { ...alone(whole, model), answerAgent: agent }
+  const { ensemble, plan, state, files, inputText } = run
+  const target = await aggregateTarget(ensemble, run.target)
+  const { answerAgent: agent } = target
   const question = synthesisQuestion({ views, isText: target.output === undefined })
   const asked = {
     plan,
@@ -31,7 +29,6 @@ export async function aggregate(
     inputText,
     settings: target.settingsFor(state.params),
     state: agent === undefined ? { ...state, prompts: [...state.prompts, question] } : state,
-    options: {},
     members: views,
   }
   const context = below(around, part('aggregate'))

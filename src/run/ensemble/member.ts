@@ -5,7 +5,7 @@ import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { startPausableLimit } from '../../base/pausable-limit.ts'
 import type { Ensemble } from '../../config/ensemble.ts'
 import type { Settings } from '../../config/settings.ts'
-import { below, emit, narrow, type RunContext, withLease, withServices } from '../../event/context.ts'
+import { below, emit, type Limits, narrow, type RunContext, withLease, withServices } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { withoutLimits } from '../../event/limits.ts'
@@ -93,7 +93,7 @@ export async function runMember(
   around: RunContext,
 ): Promise<MemberEnd> {
   const { id, name } = prepared
-  const at = narrow(below(around, memberPlace(name)), { write: false, sandbox: { mode: 'read-only' } })
+  const at = narrow(below(around, memberPlace(name)), readingOnly(prepared))
   const { effects } = at.services
   emit(at, { type: 'member.started', id, name })
   try {
@@ -108,6 +108,11 @@ export async function runMember(
     if (isSuspension(error)) emit(at, { type: 'member.suspended', id, name, error: errorInfo(error) })
     throw error
   }
+}
+
+/** Members only read. Whether a program without a flag for that may run is the word of whoever wrote its line. */
+function readingOnly({ target: { answerAgent } }: PreparedMember): Limits {
+  return answerAgent?.kind === 'command' ? { write: false } : { write: false, sandbox: { mode: 'read-only' } }
 }
 
 /** A replay does the work of a member again: that takes another time, and what stopped it then does not stop it now. */
@@ -143,8 +148,8 @@ export function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunCo
 }
 
 /** What decides the work of a member: limits do not, nor do the other members. */
-function inputsOf({ name, options, target, kind }: PreparedMember, { state, inputText }: EnsembleRun) {
-  const { answerAgent: agent, output } = target
+function inputsOf({ name, target, kind }: PreparedMember, { state, inputText }: EnsembleRun) {
+  const { answerAgent: agent, answerOptions: options = {}, output } = target
   return {
     member: { name, kind, options, agent: agent === undefined ? null : { name: agent.name, text: agent.text } },
     settings: withoutLimits(target.settingsFor(state.params) as unknown as JsonObject),
@@ -235,10 +240,10 @@ function mayPassAgain(error: unknown): error is BatonError {
 }
 
 function askMember(
-  { target, options }: PreparedMember,
+  { target }: PreparedMember,
   { plan, state, files, inputText }: EnsembleRun,
   at: RunContext,
 ): Promise<TaskAnswer> {
   const settings: Settings = { ...target.settingsFor(state.params), write_mode: false }
-  return ask({ plan, settings, state, files, inputText, options }, target, at)
+  return ask({ plan, settings, state, files, inputText }, target, at)
 }

@@ -15,12 +15,10 @@ export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
   readonly id: string
   readonly kind: MemberKind
   readonly target: PromptTarget
-  /** Settings that its own agent is given. */
-  readonly options: JsonObject
 }
 
 /** Whether members answer what `[output]` describes; else that is for who makes one answer of theirs. */
-export function answersInForm({ aggregate }: Ensemble): boolean {
+function answersInForm({ aggregate }: Ensemble): boolean {
   return aggregate === 'vote' || aggregate === 'first'
 }
 
@@ -43,15 +41,24 @@ export function prepareMembers(ensemble: Ensemble, target: PromptTarget): Promis
         target: {
           ...alone(target, agent === undefined ? model : undefined),
           answerAgent: agent,
+          answerOptions: model === undefined ? {} : { model },
           output: answersInForm(ensemble) ? target.output : undefined,
         },
-        options: model === undefined ? {} : { model },
       }
     }),
   )
 }
 
-export function kindOf({ agent, line }: EnsembleMember): MemberKind {
+/** Who makes one answer of all, as if the file had no ensemble: the aggregator, or the model of the synthesis. */
+export async function aggregateTarget(
+  { aggregator: name, model }: Ensemble,
+  target: PromptTarget,
+): Promise<PromptTarget> {
+  const answerAgent = name === undefined ? undefined : ((await target.findAgent({ name })) as FoundAgent)
+  return { ...alone(target, model), answerAgent, answerOptions: {} }
+}
+
+function kindOf({ agent, line }: EnsembleMember): MemberKind {
   if (line !== undefined) return 'command'
   return agent === undefined ? 'model' : 'agent'
 }
@@ -70,7 +77,7 @@ async function agentOf(
  * The file as if it had no ensemble. `model`: wins over that of the file and over flags, which say who answers where nobody is
  * named; left out: they say it.
  */
-export function alone(target: PromptTarget, model: string | undefined): PromptTarget {
+function alone(target: PromptTarget, model: string | undefined): PromptTarget {
   const { spec } = target
   const named = { origin: spec.layers.own.origin, values: model === undefined ? {} : { model } }
   const layers = { ...spec.layers, above: [...spec.layers.above, named] }

@@ -1,0 +1,101 @@
+import type { Ensemble } from '../config/ensemble.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { member as memberPlace, part, placeText } from '../event/place.ts'
+import { aggregateTarget, prepareMembers, withoutEnsemble } from '../run/ensemble/members.ts'
+import { synthesisQuestion } from '../run/ensemble/synthesis.ts'
+import { viewsOf } from '../run/ensemble/views.ts'
+import { nothingSpent } from '../event/meter.ts'
+import type { TaskCall } from './answer.ts'
+import { type Ask, decidedBy, type Drift, grown, type Range } from './ask.ts'
+import type { AnswerPlan, MemberPlan, SingleAnswerPlan } from './plan.ts'
+import type { Planner } from './planner.ts'
+
+/** The answer of one agent or model. */
+export interface PlannedAlone {
+  readonly asked: {
+    readonly answer: SingleAnswerPlan
+    /** What it has at most; null: no limit is known. */
+    readonly tokens: number | null
+  }
+  readonly inputTokens: number | null
+  readonly problem: string | null
+}
+
+interface EnsembleCall extends TaskCall {
+  readonly ensemble: Ensemble
+  /** Plans one answer, as if the file had no ensemble: the call that goes back up. */
+  readonly alone: (call: TaskCall, planner: Planner, context: RunContext) => Promise<PlannedAlone>
+}
+
+interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> {
+  readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
+}
+
+/** The answers of all members, and who makes one of them. */
+export async function planEnsemble(
+  { ensemble, alone, ...call }: EnsembleCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedEnsemble> {
+  const { aggregate, quorum, retries } = ensemble
+  const prepared = await prepareMembers(ensemble, call.target)
+  const state = withoutEnsemble(call.state)
+  const members: MemberPlan[] = []
+  const planned: PlannedAlone[] = []
+  for (const { name, kind, target } of prepared) {
+    const one = await alone({ ...call, target, state }, planner, below(context, memberPlace(name)))
+    planned.push(one)
+    members.push({ name, kind, answer: tried(one.asked.answer, retries + 1) })
+  }
+  const tokens = planned.map((one) => one.asked.tokens)
+  const [{ inputTokens = null, problem = null } = {}] = planned
+  const plan = { by: 'ensemble', aggregate, quorum, members } as const
+  if (aggregate === 'vote' || aggregate === 'first') {
+    const most = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
+    return { asked: { answer: { ...plan, joined_by: null }, tokens: most }, inputTokens, problem }
+  }
+  const target = await aggregateTarget(ensemble, call.target)
+  const ends = new Map(prepared.map(({ name }) => [name, nothingAnswered]))
+  const views = viewsOf(prepared, ends)
+  const question = synthesisQuestion({ views, isText: target.output === undefined })
+  const asked = target.answerAgent === undefined ? { ...state, prompts: [...state.prompts, question] } : state
+  const at = below(context, part('aggregate'))
+  const last = await alone({ ...call, target, state: asked, drift: driftAfter(call.drift, tokens, at) }, planner, at)
+  return {
+    asked: { answer: { ...plan, joined_by: last.asked.answer }, tokens: last.asked.tokens },
+    inputTokens,
+    problem,
+  }
+}
+
+const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
+
+/** What is asked last holds all answers. */
+function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
+  const known = tokens.flatMap((each) => each ?? [])
+  const more = grown(
+    drift,
+    known.reduce((sum, each) => sum + each, 0),
+  )
+  return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
+}
+
+/** The same answer where a member that fails tries again. */
+function tried(answer: SingleAnswerPlan, times: number): SingleAnswerPlan {
+  if (times === 1) return answer
+  const most = (asks: readonly Ask[]): readonly Ask[] =>
+    asks.map((ask) => ({
+      ...ask,
+      requests: raised(ask.requests, times),
+      input_tokens: raised(ask.input_tokens, times),
+      output_tokens: raised(ask.output_tokens, times),
+      usd: ask.usd && raised(ask.usd, times),
+    }))
+  return answer.by === 'model'
+    ? { ...answer, asks: most(answer.asks) }
+    : { ...answer, step: { ...answer.step, asks: most(answer.step.asks) } }
+}
+
+function raised(range: Range, times: number): Range {
+  return { ...range, at_most: range.at_most === null ? null : range.at_most * times }
+}

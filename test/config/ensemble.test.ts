@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { memberNames, readEnsemble, type WrittenEnsemble } from '../../src/config/ensemble.ts'
+import { checkEnsemble } from '../../src/config/ensemble-check.ts'
+import { parseToml } from '../../src/base/toml.ts'
+import type { JsonObject } from '../../src/base/json.ts'
+
+const two = '[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"\n'
+
+async function findings(text: string): Promise<readonly string[]> {
+  const { data } = await parseToml({ file: 'x', text, block: text, firstLine: 1, what: 'x', code: 'CONFIG_INVALID' })
+  return checkEnsemble(data['ensemble'] as JsonObject).map(({ path, message }) => `${path.join('.')}: ${message}`)
+}
+
+describe('what does not fit together in [ensemble]', () => {
+  it.each([
+    ['[ensemble]\nquorum = 2', 'ensemble: "ensemble" has no agent'],
+    ['[[ensemble.agents]]\nname = "x"', 'ensemble.agents.0: ensemble member "x" does not say who answers'],
+    [
+      '[[ensemble.agents]]\nname = "x"\nagent = "a"\ncommand = "c"',
+      'ensemble.agents.0.command: ensemble member "x" has both agent and command',
+    ],
+    [
+      '[[ensemble.agents]]\nmodel = "m"\nargs = ["-p"]',
+      'ensemble.agents.0.args: "args" of member 1 of the ensemble is for a command line, and none is named',
+    ],
+    [
+      '[[ensemble.agents]]\nname = "x"\nmodel = "a"\n[[ensemble.agents]]\nname = "x"\nmodel = "b"',
+      'ensemble.agents.1.name: two ensemble members are named "x"',
+    ],
+    [`[ensemble]\nquorum = 3\n${two}`, 'ensemble.quorum: "ensemble.quorum" is 3, and there are only 2 members'],
+    [
+      `[ensemble]\nquorum = 1\naggregate = "first"\n${two}`,
+      'ensemble.quorum: "ensemble.quorum" has no meaning where the first answer is taken',
+    ],
+    [
+      `[ensemble]\naggregate = "vote"\naggregator = "a"\n${two}`,
+      'ensemble.aggregator: "ensemble.aggregate" and "ensemble.aggregator" do not go together',
+    ],
+    [
+      `[ensemble]\naggregate = "synthesis"\ncheck = "true"\n${two}`,
+      'ensemble.check: "ensemble.check" does nothing beside aggregate = "synthesis"',
+    ],
+    [
+      `[ensemble]\naggregate = "vote"\nmodel = "m"\n${two}`,
+      'ensemble.model: "ensemble.model" does nothing beside aggregate = "vote"',
+    ],
+  ])('%j', async (text, finding) => {
+    expect(await findings(text)).toEqual([finding])
+  })
+
+  it('finds nothing in one that fits', async () => {
+    expect(await findings(`[ensemble]\nquorum = 2\ntimeout = "5m"\n${two}`)).toEqual([])
+    expect(await findings(`[ensemble]\ncheck = "npm test"\n${two}`)).toEqual([])
+  })
+})
+
+describe('an ensemble with its defaults', () => {
+  it('a member without a name gets one of what it runs, with a number where that is taken', () => {
+    const names = memberNames([
+      { model: 'openai::gpt-5' },
+      { agent: 'agents/review.md' },
+      { command: './bin/ask.sh' },
+      { preset: 'claude' },
+      { model: 'gpt-5' },
+      { name: 'review-2', model: 'x' },
+      { agent: 'review' },
+    ])
+    expect(names).toEqual(['gpt-5', 'review', 'ask', 'claude', 'gpt-5-2', 'review-2', 'review-3'])
+  })
+
+  it.each([
+    [{}, { quorum: 2, aggregate: 'synthesis' }],
+    [
+      { aggregate: 'vote', quorum: 3 },
+      { quorum: 3, aggregate: 'vote' },
+    ],
+    [{ check: 'true' }, { quorum: 1, aggregate: 'first', check: 'true' }],
+    [{ aggregator: 'a.lua' }, { quorum: 2, aggregate: 'aggregator', aggregator: 'a.lua' }],
+    [
+      { timeout: '5m', deadline: '1h', retries: 1 },
+      { timeout_ms: 300_000, deadline_ms: 3_600_000, retries: 1 },
+    ],
+  ] as const)('%j', (written, expected) => {
+    const value: WrittenEnsemble = { ...written, agents: [{ model: 'a' }, { model: 'b' }, { model: 'c' }] }
+    expect(readEnsemble(value)).toMatchObject({ retries: 0, isolation: 'none', ...expected })
+  })
+
+  it('the quorum of one member is one', () => {
+    expect(readEnsemble({ agents: [{ model: 'a' }] }).quorum).toBe(1)
+  })
+})
