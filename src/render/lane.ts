@@ -6,8 +6,8 @@ export interface Counted {
 }
 
 /**
- * One thing that is in progress: a task, a step of a workflow, a member of an ensemble, an input of an agent, an agent that a model has given
- * work to, or a stage of the whole run.
+ * One thing that is in progress: a task, a step of a workflow, a member of an ensemble, an input of an agent, an agent that a
+ * model has given work to, or a stage of the whole run.
  */
 export interface Lane {
   readonly key: string
@@ -70,8 +70,9 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
 
 /**
  * The part of the run that a place belongs to: the agent that a model has given work to (`task/0/ask/turn/0/tool/1:task/agent/Explore`), else
- * its task (`task/3`, `redo/1/task/3`, `main/task/3`) or the step of its workflow (`task/0/step/draft`), the
- * member of its ensemble (`task/0/member/a`), a stage of the whole run (`pre`, `post`), the agent that is the target (`main`), or the run itself (the place as it is).
+ * its task (`task/3`, `redo/1/task/3`, `main/task/3`), the step of its workflow (`task/0/step/draft`) or the member of its
+ * ensemble (`task/0/member/a`), a stage of the whole run (`pre`, `post`), the agent that is the target (`main`), or the run
+ * itself (the place as it is).
  */
 export function laneOf(place: string): string {
   const given = place.includes(':task/agent/') ? /^.*?\/tool\/\d+:task\/agent\/[^/]+/.exec(place) : null

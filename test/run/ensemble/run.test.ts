@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { BatonError } from '../../../src/base/error.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { RunEvent } from '../../../src/event/event.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
@@ -21,7 +22,7 @@ interface Given {
 
 const says: Answer = (model) => ({ text: [`${model} says so`] })
 const never = (): FakeTurn => ({ text: [], gate: new Promise<void>(() => {}) })
-const failing = (message: string): FakeTurn => ({ text: [], failure: new Error(message) })
+const failing = (message: string): FakeTurn => ({ text: [], failure: new BatonError('MODEL_FAILED', message) })
 
 /** Runs a file with this front matter; models answer by their names. */
 async function run(frontMatter: string, { files = {}, answer = says }: Given = {}) {
@@ -97,7 +98,7 @@ describe('an ensemble of models', () => {
     const { members, degraded, content } = seenIn(folder)
     expect({ content, degraded }).toEqual({ content: 'main says so', degraded: true })
     expect(members).toMatchObject([
-      { name: 'a', id: 'SPEC-1-ensemble-a', status: 'answered', content: 'a says so', model: 'fake::a' },
+      { name: 'a', id: 'SPEC-1-ensemble-a', status: 'answered', content: 'a says so', model: 'a' },
       { name: 'b', id: 'SPEC-1-ensemble-b', status: 'failed', error: { message: 'no such luck' } },
       { name: 'c', status: 'answered', content: 'c says so' },
     ])
@@ -253,7 +254,7 @@ describe('members that are programs (TV40)', () => {
   const program = (name: string, script: string): string =>
     `[[ensemble.agents]]\nname = "${name}"\ncommand = "sh"\nargs = ["-c", ${JSON.stringify(script)}]\nsandbox.mode = "danger-full-access"\n`
   const merged = { 'merge.lua': 'return "merged"\n' }
-  const head = `${seen}[ensemble]\naggregator = "merge.lua"\ntimeout = "2s"\n`
+  const head = `${seen}[ensemble]\naggregator = "merge.lua"\ntimeout = "4s"\n`
 
   it('one crashes and one cannot be started: only they are missing', async () => {
     const missing =
@@ -273,7 +274,9 @@ describe('members that are programs (TV40)', () => {
 
   it('two that hang are killed with all that they started, and one answer is too few', async () => {
     const hang = (name: string): string => program(name, `(sleep 60; touch ${name}.late) & echo $! > ${name}.pid; wait`)
-    const { folder, thrown } = await run(`${head}${program('a', 'echo a')}${hang('b')}${hang('c')}`, { files: merged })
+    const { folder, thrown } = await run(`${head}${program('a', 'echo a')}${hang('b')}${hang('c')}`, {
+      files: { ...merged, ...seenFile },
+    })
     expect(thrown).toMatchObject({
       code: 'LIMIT',
       message: expect.stringContaining('only 1 of 3 members of the ensemble answered, and 2 are needed'),
