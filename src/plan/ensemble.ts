@@ -48,7 +48,8 @@ export async function planEnsemble(
     members.push({ name, kind, answer: tried(one.asked.answer, retries + 1) })
   }
   const tokens = planned.map((one) => one.asked.tokens)
-  const [{ inputTokens = null, problem = null } = {}] = planned
+  const [first] = planned
+  const { inputTokens, problem } = first ?? { inputTokens: null, problem: null }
   const plan = { by: 'ensemble', aggregate, quorum, members } as const
   if (aggregate === 'vote' || aggregate === 'first') {
     const most = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
