@@ -20,7 +20,7 @@ export function targetHere(target: PromptTarget, context: RunContext): PromptTar
 
 /** A prompt file that works in the workspace, whatever it says itself: nobody else uses that workspace. */
 export function targetInPlace(target: PromptTarget): PromptTarget {
-  const inPlace = ({ isolation: _, gate: _gate, workflow, ...settings }: Settings): Settings => ({
+  const inPlace = ({ isolation: _isolation, gate: _gate, workflow, ...settings }: Settings): Settings => ({
     ...settings,
     ...(workflow === undefined
       ? {}
