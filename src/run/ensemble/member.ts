@@ -185,7 +185,10 @@ async function settle(
     const why = stop.reason()
     if (stopsRun(error) || why === 'given up') throw error
     if (why === 'beaten') return { status: 'stopped' }
-    if (why === 'overdue') return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
+    // a replay recalls what stopped a call
+    const wasOverdue = why === undefined && error instanceof Error && error.message === stopTexts.overdue
+    if (why === 'overdue' || wasOverdue)
+      return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
     if (!isBatonError(error)) throw error
     const from = await run.target.placeOf(['ensemble', 'agents', prepared.index], 'key')
     return { status: 'failed', error: errorInfo(rewordError(error, { from })), seconds: seconds() }
