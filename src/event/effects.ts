@@ -16,6 +16,13 @@ export type EffectKind =
   | 'message'
   | 'approval'
 
+/**
+ * When an effect that has not succeeded may be done again. `safe`: also when a crash leaves its end unknown. `ended`: when it is known
+ * that it has ended; a person decides about one that was in progress. `unsafe`: never without a person's choice, because one
+ * that failed may have happened.
+ */
+export type EffectRepeat = 'safe' | 'ended' | 'unsafe'
+
 /** What a budget counts. `usd` is left out for unpriced models, never 0. */
 export interface Cost {
   readonly calls?: number
@@ -79,8 +86,7 @@ export interface EffectRequest<T> {
   readonly request: Json
   /** What the permission judges. */
   readonly action: Action
-  /** `safe`: may be done again when a crash leaves its end unknown; `unsafe`: never without a person's choice. */
-  readonly repeat: 'safe' | 'unsafe'
+  readonly repeat: EffectRepeat
   readonly estimate?: Estimate
   /** What a finished effect used; left out: nothing that is counted. */
   readonly costOf?: (value: T) => Spent

@@ -5,7 +5,7 @@ import { noMask } from '../journal/secrets.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
 import type { Location } from '../journal/tree.ts'
-import { begunEffects } from '../journal/uncertain.ts'
+import { begunEffects, needsChoice } from '../journal/uncertain.ts'
 import { isIteration, iterationFacts, iterationText } from './iteration.ts'
 import { errorOf, failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
 import type { Break, Part } from './run-tree.ts'
@@ -317,9 +317,9 @@ export async function pendingEffects(folder: string): Promise<readonly PendingVi
   try {
     const index = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
     return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
-      const { e, n, kind, repeat, request } = started
+      const { e, n, kind, request } = started
       const ended = node.ended === undefined ? undefined : source.at(node.ended)
-      const open = kind === 'file' ? 'files' : repeat === 'safe' ? 'again' : 'choice'
+      const open = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'
       const resume = node.waits === true ? 'waits' : open
       // what is known to have failed is made again as what never began is
       if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []

@@ -86,7 +86,7 @@ export function createEffects(options: EffectsOptions): Effects {
     const p = placeText(at)
     const fp = fingerprint(request, journal.mask)
     const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }), ...times }
-    const s = repeat === 'unsafe' ? await journal.append(started) : journal.note(started)
+    const s = repeat !== 'safe' ? await journal.append(started) : journal.note(started)
     journal.push()
     isBegun?.()
     onEffect?.(at, { kind, phase: 'started' })
@@ -108,7 +108,7 @@ export function createEffects(options: EffectsOptions): Effects {
       const ended: Entry = { k: 'ended', p, s, kind, ...outcome, ...counted }
       if (durableKinds.has(kind)) await journal.append(ended)
       else journal.note(ended)
-      if (repeat === 'unsafe') journal.syncSoon()
+      if (repeat !== 'safe') journal.syncSoon()
       onEffect?.(at, { kind, phase: outcome.status })
     }
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import type { Cost, EffectKind, Estimate } from '../event/effects.ts'
+import type { Cost, EffectKind, EffectRepeat, Estimate } from '../event/effects.ts'
 import type { Owner } from './owner.ts'
 
 /** Version of the line and record format. Additive changes keep it: readers ignore what they do not know. */
@@ -78,7 +78,7 @@ type RecordBody<Value> =
       readonly k: 'started'
       readonly p: string
       readonly kind: EffectKind
-      readonly repeat: 'safe' | 'unsafe'
+      readonly repeat: EffectRepeat
       /** SHA-256 of the canonical request without secrets. */
       readonly fp: string
       readonly request: Value
@@ -109,7 +109,7 @@ type RecordBody<Value> =
       readonly p: string
       readonly s: number
       readonly kind: EffectKind
-      /** Of a model call: what each of its tries used, for the total of the run (`Spent`). */
+      /** Of a model call, or a program that is an agent: what each of its tries used, for the total of the run (`Spent`). */
       readonly spent?: Value
     } & Outcome<Value>)
   /**

@@ -2,10 +2,11 @@ import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
-import { part, type Place, placeText } from '../event/place.ts'
+import { parsePlace, part, type Place, placeText } from '../event/place.ts'
 import { passOn } from './attempt.ts'
 import { callText } from './difference.ts'
 import { permitOf } from './allowed.ts'
+import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
@@ -21,6 +22,12 @@ export interface Repeated {
   readonly id: string
   readonly place: string
   readonly kind: string
+}
+
+/** An effect that ended with an error, nobody knows after what, and that is done again. */
+export interface Retried {
+  readonly at: Place
+  readonly error: string
 }
 
 /** A file that was answered from a record and has changed since. */
@@ -39,6 +46,8 @@ export interface ResumeOptions {
   readonly live: Effects
   /** Called for what is done again. */
   readonly onRepeat: (repeated: Repeated) => void
+  /** Called for what failed and may have done something by then (`ended`). */
+  readonly onRetry?: (retried: Retried) => void
   /** Called for what was shown in a boundary that is reused. */
   readonly onShow: OnShow
   /** Called with what a model call used that is answered from the record. */
@@ -59,7 +68,7 @@ type Answer<T> = { readonly value: T } | undefined
  * @throws BatonError DIVERGED, UNCERTAIN from any of its methods, and from all of them once one was thrown
  */
 export function createResumedEffects(options: ResumeOptions): Effects {
-  const { index, journal, onRepeat, onShow, onRecall, onStale, usesCurrent } = options
+  const { index, journal, onRepeat, onRetry, onShow, onRecall, onStale, usesCurrent } = options
   const { tree, source } = index
   const matcher = createMatcher(index, maskedComparison(index, journal.mask))
   const shown = createShownAgain(index, onShow)
@@ -166,7 +175,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       if (answer !== undefined) return answer
       if (started.repeat === 'unsafe') return uncertain(p, started)
       // a call that was stopped half-way may have been paid for
-      return match.outcome.status === 'cancelled' ? repeat(p, started) : undefined
+      if (match.outcome.status === 'cancelled') return repeat(p, started)
+      if (started.repeat === 'ended' && match.outcome.status !== 'ok') {
+        onRetry?.({ at: parsePlace(p), error: openError(source, match.outcome.error).message })
+      }
+      return undefined
     }
     if (choice === 'missing') return repeat(p, started)
     if (choice === 'fail') {
@@ -174,7 +187,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     }
     if (choice !== undefined) return assumed ?? uncertain(p, started)
     if (match.kind === 'open' && match.waits) return undefined
-    return started.repeat === 'unsafe' ? uncertain(p, started) : repeat(p, started)
+    return started.repeat === 'safe' ? repeat(p, started) : uncertain(p, started)
   }
 
   function around(live: Effects): Effects {

@@ -46,6 +46,11 @@ export function begunEffects({ tree, source }: RunIndex): readonly Begun[] {
   return ordered.map(({ node, place, started }) => ({ node, place, started: source.at(started) as StartedRecord }))
 }
 
+/** Whether only a person can say if an effect without a good end may be done again. */
+export function needsChoice({ repeat }: Pick<StartedRecord, 'repeat'>, { ended }: Pick<PlaceNode, 'ended'>): boolean {
+  return repeat === 'unsafe' || (repeat === 'ended' && ended === undefined)
+}
+
 function isGood(record: JournalRecord): boolean {
   return record.k === 'call' && record.status === 'ok'
 }
@@ -81,7 +86,7 @@ export function unendedEffects(index: RunIndex, { stateOf, presentText, contentO
   const uncertain: Uncertain[] = []
   for (const { node, place, started } of begunEffects(index)) {
     if (node.waits === true) continue
-    const { e, n, kind, repeat, request, kept } = started
+    const { e, n, kind, request, kept } = started
     const id = `${e}.${n}`
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     if (kind === 'file') {
@@ -97,7 +102,7 @@ export function unendedEffects(index: RunIndex, { stateOf, presentText, contentO
         uncertain.push({ id, place, kind, what, present: presentText(change) })
       } else found.push({ id, place, kind, choice: state === 'after' ? 'found' : 'missing' })
       continue
-    } else if (repeat === 'safe') continue
+    } else if (!needsChoice(started, node)) continue
     const error =
       ended?.k === 'ended' && ended.status !== 'ok' ? openError(index.source, ended.error).message : undefined
     uncertain.push({ id, place, kind, what: effectText(kind, request), ...(error !== undefined && { error }) })

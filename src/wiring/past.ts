@@ -40,6 +40,10 @@ export function pastOf(
         journal,
         live,
         onRepeat,
+        onRetry: ({ at, error }) => {
+          const hint = 'What it had done by then is still done.'
+          events(at, { type: 'warning', message: `this is tried again: ${error}`, hint })
+        },
         onRecall,
         onShow: ({ p, event }) => events(parsePlace(p), index.source.value(event) as EventBody),
         onStale: tellStale(index, { events, workspace }),

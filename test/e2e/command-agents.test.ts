@@ -112,3 +112,24 @@ else {
   const done = await baton(['resume', '--last', '--uncertain', choice], { cwd, env })
   expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'finished\n' })
 })
+
+it('a program that crashed is run again by resume, which says how it ended', async () => {
+  const script = `import { existsSync, writeFileSync } from 'node:fs'
+if (existsSync('tried')) console.log('better now')
+else {
+  writeFileSync('tried', '')
+  console.error('no memory left')
+  process.exitCode = 7
+}
+`
+  const cwd = tempTree({
+    'ask.md': `+++\nagent = "frail"\n${definition('frail', 'frail.mjs')}+++\nTry.\n`,
+    'frail.mjs': script,
+  })
+  const env = { BATON_HOME: join(cwd, 'home') }
+  const crashed = await baton(['ask.md'], { cwd, env })
+  expect(crashed, crashed.stderr).toMatchObject({ code: 1 })
+  const again = await baton(['resume', '--last'], { cwd, env })
+  expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'better now\n' })
+  expect(again.stderr).toContain('this is tried again: agent "frail" exited with code 7: no memory left')
+})

@@ -23,6 +23,7 @@ it('lists what was under way, and what failed where only a person knows what it 
   run.journal.note({ k: 'begin', p: 'task/0', key: {} })
   await fail(run, 'ask#0', model)
   await fail(run, 'exec', command)
+  await fail(run, 'program', { ...command, repeat: 'ended' })
   begin(run, 'ask#1', model)
   begin(run, 'other', command)
   await run.end('error', 1)
@@ -37,10 +38,10 @@ it('lists what was under way, and what failed where only a person knows what it 
   expect(uncertainLines(pending, { paint })).toEqual([
     '',
     'in progress when the run stopped',
-    '1.7  model test::small  task/0/ask#1',
+    '1.9  model test::small  task/0/ask#1',
     '  outcome unknown; resume repeats it',
-    '1.8  command make  task/0/other',
-    '  outcome unknown; resume needs your decision: --uncertain 1.8=redo, =done or =fail',
+    '1.10  command make  task/0/other',
+    '  outcome unknown; resume needs your decision: --uncertain 1.10=redo, =done or =fail',
     '',
     'failed with an unknown effect',
     '1.5  command make  task/0/exec',

@@ -6,6 +6,7 @@ import { boundaryKey, fingerprint } from '../../src/journal/matching.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
 import type { Entry, JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type ResumeOptions } from '../../src/journal/resumed-effects.ts'
+import { placeText } from '../../src/event/place.ts'
 import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
 import type { ChangeState } from '../../src/journal/tree.ts'
 import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
@@ -18,6 +19,8 @@ interface Resumed {
   readonly records: readonly JournalRecord[]
   /** Effects that are done again. */
   readonly repeated: readonly string[]
+  /** What failed and is done again. */
+  readonly retried: readonly string[]
   readonly shown: readonly unknown[]
   /** Files that were answered and are others now, and what reads them again. */
   readonly stale: readonly string[]
@@ -38,6 +41,7 @@ async function resume(
   const index = await indexOf(epochs, { mask, keeps: usesCurrent ? 'everything' : 'unfinished' })
   const records: JournalRecord[] = []
   const repeated: string[] = []
+  const retried: string[] = []
   const shown: unknown[] = []
   const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
@@ -50,11 +54,12 @@ async function resume(
     live,
     usesCurrent,
     onRepeat: ({ id, place, kind }) => repeated.push(`${id} ${kind} ${place}`),
+    onRetry: ({ at, error }) => retried.push(`${placeText(at)}: ${error}`),
     onRecall: () => {},
     onShow: ({ event }) => shown.push(event),
     onStale: ({ path, boundary }) => stale.push(`${path}: ${boundary}`),
   })
-  return { effects, records, repeated, shown, stale, acts: [] }
+  return { effects, records, repeated, retried, shown, stale, acts: [] }
 }
 
 const at = placeAt('s#0')
@@ -155,6 +160,37 @@ table('a command', performing(command), [
   ['counts as failed by choice', [[commandStart], [choice('fail')]], 'SCRIPT_FAILED', []],
   ['needs another choice when it was begun again', [[commandStart], [choice('redo'), commandStart]], 'UNCERTAIN', []],
 ])
+
+const agentCommand = effectOf<unknown>({ kind: 'command', request: 'rm', repeat: 'ended', assumed: 'assumed' })
+const agentStart = started('s#0', { kind: 'command', repeat: 'ended', ...print('rm') })
+const stopped: Entry = { k: 'ended', p: 's#0', s: 1, kind: 'command', status: 'cancelled', error: failure }
+
+table('a program of an agent', performing(agentCommand), [
+  ['is the recorded one', [[agentStart, ended('s#0', 1)]], 's#0', []],
+  ['needs a choice when its end is not known', [[agentStart]], 'UNCERTAIN', []],
+  ['is run again when it failed', [[agentStart, failed('s#0', 1)]], 'live', ['acted']],
+  ['is run again when it was stopped', [[agentStart, stopped]], 'live', ['acted']],
+  ['fails as recorded where the script went on', [[agentStart, failed('s#0', 1), later]], 'no', []],
+  ['needs a choice when it was begun again', [[agentStart, failed('s#0', 1)], [agentStart]], 'UNCERTAIN', []],
+  ['is run again by choice', [[agentStart], [choice('redo')]], 'live', ['acted']],
+  ['counts as done by choice', [[agentStart], [choice('done')]], 'assumed', []],
+])
+
+it('says of a program of an agent what it ended with before it is run again', async () => {
+  const crashed = await resume([[agentStart, failed('s#0', 1)]])
+  await performing(agentCommand)(crashed)
+  expect([crashed.retried, crashed.repeated]).toEqual([['s#0: no'], []])
+  const interrupted = await resume([[agentStart, stopped]])
+  await performing(agentCommand)(interrupted)
+  expect([interrupted.retried, interrupted.repeated]).toEqual([[], ['1.1 command s#0']])
+})
+
+it('asks before the run goes on about programs of agents that were in progress, and not about those that failed', async () => {
+  const other = { ...agentStart, p: 's#1' }
+  const index = await indexOf([[begin('s'), agentStart, failed('s#0', 2), other]])
+  const { uncertain } = unendedEffects(index, { stateOf: () => 'before', presentText: () => '' })
+  expect(uncertain.map(({ place }) => place)).toEqual(['s#1'])
+})
 
 table('a command that cannot be assumed', performing(effectOf({ kind: 'command', request: 'rm', repeat: 'unsafe' })), [
   ['needs another choice than done', [[commandStart], [choice('done')]], 'UNCERTAIN', []],

@@ -46,7 +46,8 @@ export type CommandAnswer = {
 
 /**
  * Runs the program of a command agent once, as one effect at the place of the context: permission (`commands` of packs), budget and
- * record around it; never done twice without a person's choice, because nobody knows what it has done. It begins in the
+ * record around it. One that has failed is run again by a resume; one that ran when Baton was killed only by a person's choice,
+ * because nobody knows what it has done. It begins in the
  * workspace of the context, outside of our sandbox, and what it says is told as events. What it changes there is its own doing: no file
  * change is recorded.
  * @throws BatonError AGENT_FAILED, LIMIT, KEY_MISSING (`commandProblem`), SANDBOX, CONFIG_INVALID, UNTRUSTED, BUDGET
@@ -76,7 +77,8 @@ export async function askCommand(
         ...(session === undefined ? {} : { session: session.id }),
       },
       action: { kind: 'command', program: line.command, caller: `agent "${name}"` },
-      repeat: 'unsafe',
+      // nobody knows what it has done, but once it has ended it does nothing more
+      repeat: 'ended',
       estimate: await estimateOf(line, model, parts),
       costOf: ({ spent }) => spent,
       assumed: {

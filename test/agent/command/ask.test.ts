@@ -228,11 +228,11 @@ interface Scope {
   readonly dry?: 'changes'
 }
 
-it('a program is one effect that is not repeated, with its process group in the record', async () => {
+it('a program is one effect that is repeated only once it has ended, with its process group in the record', async () => {
   const { ask, context } = commandWorld()
   await ask({ agent: commandAgent(['given']), prompt: 'Look.' })
   expect(context.records.filter(({ k }) => ['started', 'process', 'ended'].includes(k))).toMatchObject([
-    { k: 'started', p: 'task/0/ask#0', kind: 'command', repeat: 'unsafe', request: { prompt: 'Look.' } },
+    { k: 'started', p: 'task/0/ask#0', kind: 'command', repeat: 'ended', request: { prompt: 'Look.' } },
     { k: 'process', p: 'task/0/ask#0' },
     { k: 'ended', status: 'ok', spent: [{ model: 'helper', costUsd: null }] },
   ])
