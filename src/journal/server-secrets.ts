@@ -1,7 +1,7 @@
 import { referencesIn } from '../base/references.ts'
 import type { Environment, MaskOptions } from './secret-values.ts'
 
-/** A table of `[mcp_servers]`, as far as it may hold secrets. */
+/** A table of `[mcp_servers]` or `[agents]`, as far as it may hold secrets. */
 interface ServerTable {
   readonly command?: string | undefined
   readonly args?: readonly string[] | undefined
@@ -24,12 +24,14 @@ const plainHeader =
   /^(?:accept(?:-\w+)?|content-type|user-agent|cache-control|origin|referer|x-mcp-(?:readonly|toolsets?|host))$/i
 
 /**
- * What of MCP servers is to be masked: the variables that their settings refer to, unless they are paths, bearer keys, values of
+ * What of MCP servers, or of programs that are agents, is to be masked: the variables that their settings refer to, unless they are paths, bearer keys, values of
  * `env` and headers that are no ordinary words, and the values in the queries of their addresses.
+ * `of`: the table that holds them.
  */
 export function serverSecrets(
   servers: Readonly<Record<string, ServerTable>>,
   env: Environment,
+  of: 'mcp_servers' | 'agents' = 'mcp_servers',
 ): Required<Pick<MaskOptions, 'keys' | 'values'>> {
   const tables = Object.entries(servers)
   const keys = tables.flatMap(
@@ -46,12 +48,12 @@ export function serverSecrets(
     },
   )
   const values = tables.flatMap(([name, { env: given = {}, headers = {}, url = '' }]) => [
-    ...written(`mcp_servers.${name}.env`, Object.entries(given)),
+    ...written(`${of}.${name}.env`, Object.entries(given)),
     ...written(
-      `mcp_servers.${name}.headers`,
+      `${of}.${name}.headers`,
       Object.entries(headers).filter(([header]) => !plainHeader.test(header)),
     ),
-    ...inQuery(`mcp_servers.${name}.url`, url),
+    ...inQuery(`${of}.${name}.url`, url),
   ])
   return { keys: [...new Set(keys)], values: Object.fromEntries(values) }
 }

@@ -189,14 +189,16 @@ interface SecretSettings {
   readonly providers: { readonly [name: string]: Host }
   readonly gateway?: Host | undefined
   readonly mcp_servers?: Parameters<typeof serverSecrets>[0] | undefined
+  /** Programs that are agents, by their names. */
+  readonly programs?: Readonly<Record<string, { readonly env: Readonly<Record<string, string>> }>> | undefined
 }
 
 /**
  * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, the secrets
- * in the queries of their addresses, wherever those come from, and those of MCP servers.
+ * in the queries of their addresses, wherever those come from, and those of MCP servers and of programs that are agents.
  */
 export async function secretsOf(
-  { secrets, providers, gateway, mcp_servers: servers }: SecretSettings,
+  { secrets, providers, gateway, mcp_servers: servers, programs }: SecretSettings,
   env: Environment,
 ): Promise<MaskOptions> {
   const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
@@ -206,19 +208,25 @@ export async function secretsOf(
     ...Object.entries(providers).map(([name, { base_url: url }]) => [`providers.${name}.base_url`, url] as const),
     ['gateway.base_url', gateway?.base_url ?? ''],
   ]
-  // runs without servers do not load it
-  const ofServers =
-    servers === undefined
-      ? { keys: [], values: {} }
-      : (await import('../journal/server-secrets.ts')).serverSecrets(servers, env)
+  const started = await secretsOfStarted({ servers, programs }, env)
   return {
     names: secrets,
-    keys: [...hosts.flatMap(({ api_key_env: name }) => name ?? []), ...ofServers.keys],
+    keys: [...hosts.flatMap(({ api_key_env: name }) => name ?? []), ...started.flatMap(({ keys }) => keys)],
     values: {
       ...Object.fromEntries(addresses.flatMap(([name, url]) => querySecrets(name, url))),
-      ...ofServers.values,
+      ...Object.assign({}, ...started.map(({ values }) => values)),
     },
   }
+}
+
+/** What is started with secrets of its own; runs that start nothing do not load it. */
+async function secretsOfStarted(
+  { servers, programs }: { readonly [name in 'servers' | 'programs']: Parameters<typeof serverSecrets>[0] | undefined },
+  env: Environment,
+): Promise<readonly ReturnType<typeof serverSecrets>[]> {
+  if (servers === undefined && programs === undefined) return []
+  const { serverSecrets: secrets } = await import('../journal/server-secrets.ts')
+  return [secrets(servers ?? {}, env), secrets(programs ?? {}, env, 'agents')]
 }
 
 /** Query parameters that every address of a kind has: their values are ordinary text. */

@@ -38,7 +38,8 @@ import { resolveNamed } from '../run/definitions.ts'
 import { pluginsOf } from '../run/check-mode.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { isSet, type Target } from '../run/target.ts'
+import { isSet, originsOf, type Target } from '../run/target.ts'
+import { programsOf } from './program-secrets.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
@@ -86,13 +87,15 @@ export interface WiredRun {
 
 /** Hides the secrets of the environment and of the settings; `ofPacks`: of MCP servers of packs, by their full names. */
 export async function maskFor(
-  { settings }: Pick<Target, 'settings'>,
+  target: Pick<Target, 'settings'> | Target,
   env: RunParts['env'],
   ofPacks: NonNullable<Settings['mcp_servers']> = {},
 ): Promise<LiveMask> {
+  const { settings } = target
   const { mcp_servers: ofRun } = settings
+  const programs = 'kind' in target ? programsOf(originsOf(target)) : undefined
   const all = ofRun === undefined && Object.keys(ofPacks).length === 0 ? undefined : { ...ofRun, ...ofPacks }
-  return createMask(env, await secretsOf({ ...settings, mcp_servers: all }, env))
+  return createMask(env, await secretsOf({ ...settings, mcp_servers: all, programs }, env))
 }
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -132,4 +132,20 @@ else {
   const again = await baton(['resume', '--last'], { cwd, env })
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'better now\n' })
   expect(again.stderr).toContain('this is tried again: agent "frail" exited with code 7: no memory left')
+})
+
+it('a secret that is written into the variables of a program is neither in the record nor in errors', async () => {
+  const script = `console.error(\`the key \${process.env.LAB_KEY} is refused\`)\nprocess.exitCode = 1\n`
+  const env = `env = { LAB_KEY = "lab-4711-key" }\n`
+  const cwd = tempTree({
+    'ask.md': `+++\nagent = "lab"\n${definition('lab', 'lab.mjs')}${env}+++\nTry.\n`,
+    'lab.mjs': script,
+  })
+  const { code, stderr } = await baton(['ask.md'], { cwd, env: { BATON_HOME: join(cwd, 'home') } })
+  expect(code).toBe(1)
+  expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
+  const files = readdirSync(join(cwd, 'home'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+  const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+  expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
+  expect(texts.length).toBeGreaterThan(0)
 })
