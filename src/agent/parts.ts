@@ -10,6 +10,7 @@ import type { NamedFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
+import type { OwnPrices } from '../model/own-price.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
 import type { TakenFiles } from '../event/message.ts'
 import type { Plugins } from './plugins/plugin.ts'
@@ -62,6 +63,8 @@ export interface AgentParts {
   readonly coolDown: CoolDown
   /** Loads the prices at their first use. */
   readonly prices: () => Promise<PriceList>
+  /** What the user says models cost, for programs that tell their models; left out: nothing. */
+  readonly ownPrices?: OwnPrices
   /** Whether prices are needed before a call, because what it may cost is limited. */
   readonly limitsCost: () => boolean
   /** Loads the plug-ins at their first use; left out: there are none. */

@@ -138,7 +138,9 @@ function usageHint(args: readonly string[], message: string): string {
   const command = commandTable.find(({ name }) => name === first)
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
   const meant = meantWord(args, { command, message })
-  return meant === undefined ? help : `Did you mean ${meant}? ${help}`
+  if (meant !== undefined) return `Did you mean ${meant}? ${help}`
+  const isText = command === undefined && usageMessage(message, args).startsWith('unexpected argument')
+  return isText ? `A text for what is run goes behind -i, a prompt without a file behind -p. ${help}` : help
 }
 
 interface Mistake {

@@ -81,7 +81,6 @@ export async function planSummary(
     const { plan } = await planChild(child, planner, inner)
     return { at, agent: plan, decides: [], asks: plan.asks }
   }
-  if (summarizer.kind === 'command') throw new Error('command lines are not planned')
   const options = { inherited: context.scope.options, given: {} }
   const plan = await planLeaf({ agent: summarizer, inputs: [done], options, drift: more, at }, planner, inner)
   return { at, agent: plan, decides: plan.decides, asks: plan.asks }

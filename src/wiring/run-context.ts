@@ -307,6 +307,7 @@ function agentParts(
     coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost,
+    ownPrices: settings.prices,
     ...defined({ openedChanges: settings.changes.allow }),
     runPromptFile: async (request, context) => {
       promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) =>

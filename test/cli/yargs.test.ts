@@ -35,6 +35,11 @@ describe('a mistake in the command line', () => {
     // an action may be named like another command
     [['mcp', 'list', '--chek'], 'unknown flag --chek', 'Did you mean --check? See baton mcp --help.'],
     [['chek', 'a.md'], 'unexpected argument a.md', 'Did you mean baton check? See baton --help.'],
+    [
+      ['claude', 'hello'],
+      'unexpected argument hello',
+      'A text for what is run goes behind -i, a prompt without a file behind -p. See baton --help.',
+    ],
     [['help', 'chek'], 'there is no command chek', 'Did you mean baton help check? See baton --help.'],
     [['help', 'a.md'], 'there is no command a.md', 'See baton --help.'],
     [

@@ -149,3 +149,19 @@ it('a secret that is written into the variables of a program is neither in the r
   expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
   expect(texts.length).toBeGreaterThan(0)
 })
+
+it('what a program has cost counts against the budget of a resumed run, which does not run it again', async () => {
+  const agents = `[agents.one]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
+  const step = (id: string, more = ''): string =>
+    `[[workflow.step]]\nid = "${id}"\nagent = "one"\ninput = "x"\n${more}\n`
+  const text = `+++\nbudget = { usd = 0.002 }\n${step('a')}${step('b', 'needs = ["a"]')}${agents}+++\n`
+  const cwd = tempTree({ 'ask.md': text })
+  const env = { BATON_HOME: join(cwd, 'home') }
+  const first = await baton(['ask.md'], { cwd, env })
+  expect(first, first.stderr).toMatchObject({ code: 4 })
+  const again = await baton(['resume', '--last', '--json'], { cwd, env })
+  expect(again, again.stderr).toMatchObject({ code: 4 })
+  expect(again.stdout).toContain('"cost_usd":0.00248')
+  const raised = await baton(['resume', '--last', '-c', 'budget.usd=1'], { cwd, env })
+  expect(raised, raised.stderr).toMatchObject({ code: 0, stdout: 'The folder holds notes.txt.\n' })
+})

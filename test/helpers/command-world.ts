@@ -4,6 +4,7 @@ import { askCommand, type CommandAnswer, type CommandQuestion } from '../../src/
 import type { CommandAgent, CommandLine } from '../../src/event/agent.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { type SandboxMode, strictestSandbox } from '../../src/event/sandbox-rights.ts'
+import type { OwnPrices } from '../../src/model/own-price.ts'
 import { loadPrices } from '../../src/model/prices.ts'
 import { testContext, type TestContext, type TestContextOptions } from './context.ts'
 import { placeAt } from './effects.ts'
@@ -33,8 +34,13 @@ export interface CommandWorld {
 export function commandWorld({
   mode = 'danger-full-access',
   env = process.env,
+  ownPrices = {},
   ...options
-}: TestContextOptions & { readonly mode?: SandboxMode; readonly env?: NodeJS.ProcessEnv } = {}): CommandWorld {
+}: TestContextOptions & {
+  readonly mode?: SandboxMode
+  readonly env?: NodeJS.ProcessEnv
+  readonly ownPrices?: OwnPrices
+} = {}): CommandWorld {
   const folder = tempTree({})
   const rights = { ...allRights, sandbox: { ...strictestSandbox, mode } }
   const context = testContext({
@@ -43,7 +49,7 @@ export function commandWorld({
     scope: { at: placeAt('task/0/ask'), rights, ...options.scope },
     services: { env, ...options.services },
   })
-  const parts = { prices: () => loadPrices(), limitsCost: () => false }
+  const parts = { prices: () => loadPrices(), limitsCost: () => false, ownPrices }
   return { folder, context, ask: (question) => askCommand({ prompt: 'What is here?', ...question }, context, parts) }
 }
 

@@ -114,7 +114,7 @@ interface Performance {
 async function perform(
   { question, start, model, mayWrite, signal, granted }: Performance,
   context: RunContext,
-  { prices }: Pricing,
+  { prices, ownPrices }: Pricing,
 ): Promise<CommandAnswer> {
   const { agent, session, timeoutMs = agent.line.timeoutMs, onText = () => {} } = question
   const { line, name } = agent
@@ -144,7 +144,7 @@ async function perform(
   listener.end()
   const heard = listener.heard()
   const answered = { ...heard, model: heard.model ?? model }
-  const spent = await spentOf(agent, answered, { before: session?.used, loadPrices: prices })
+  const spent = await spentOf(agent, answered, { before: session?.used, loadPrices: prices, ownPrices })
   const limit = ms === undefined ? undefined : { ms, isUsual: timeoutMs === undefined }
   const problem = commandProblem({ agent, end, heard, limit })
   if (problem !== undefined) {

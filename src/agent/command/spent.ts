@@ -2,12 +2,13 @@ import type { CommandLine } from '../../event/agent.ts'
 import type { Estimate } from '../../event/effects.ts'
 import { noUsage, type Usage } from '../../event/message.ts'
 import type { Spent } from '../../event/meter.ts'
+import { ownPrice, type OwnPrices } from '../../model/own-price.ts'
 import type { PricedModel, PriceList } from '../../model/prices.ts'
 import type { AgentParts } from '../parts.ts'
 import type { Heard } from './listen.ts'
 import { presets } from './presets/preset.ts'
 
-export type Pricing = Pick<AgentParts, 'prices' | 'limitsCost'>
+export type Pricing = Pick<AgentParts, 'prices' | 'ownPrices' | 'limitsCost'>
 
 /**
  * What a call reserves in a budget. Nobody knows what it will cost: the least of each measure, so that it is refused once nothing is
@@ -19,27 +20,40 @@ export async function estimateOf(line: CommandLine, model: string | undefined, p
   return (await willBePriced(line, model, parts)) ? { ...least, usd: 1e-9 } : least
 }
 
-async function willBePriced({ preset }: CommandLine, model: string | undefined, { prices }: Pricing): Promise<boolean> {
+async function willBePriced(
+  { preset }: CommandLine,
+  model: string | undefined,
+  { prices, ownPrices }: Pricing,
+): Promise<boolean> {
   if (preset === undefined) return false
   if (presets[preset].tellsCost) return true
-  return model !== undefined && (await prices()).perToken(pricedAs(preset, model)) !== undefined
+  return model !== undefined && (await prices()).perToken(pricedAs(preset, model, ownPrices)) !== undefined
 }
 
 /**
- * What a run used and cost: what the program says itself, else what its tokens cost at the prices of its provider, else
- * nobody knows (null). `before`: what its session had used before.
+ * What a run used and cost: what the program says itself, else what its tokens cost at the user's prices or those of its
+ * provider, else nobody knows (null). `before`: what its session had used before.
  */
 export async function spentOf(
   { name, line }: { readonly name: string; readonly line: CommandLine },
   { usage, costUsd, model }: Pick<Heard, 'usage' | 'costUsd' | 'model'>,
-  { before, loadPrices }: { readonly before: Usage | undefined; readonly loadPrices: () => Promise<PriceList> },
+  {
+    before,
+    loadPrices,
+    ownPrices,
+  }: {
+    readonly before: Usage | undefined
+    readonly loadPrices: () => Promise<PriceList>
+    readonly ownPrices?: OwnPrices | undefined
+  },
 ): Promise<Spent> {
   const { preset } = line
   if (preset === undefined || usage === undefined) {
     return { model: label(preset ?? name, model), usage: { ...noUsage, calls: 1 }, costUsd: costUsd ?? null }
   }
   const used = before === undefined ? usage : minus(usage, before)
-  const cost = costUsd ?? (model === undefined ? undefined : (await loadPrices()).costOf(pricedAs(preset, model), used))
+  const cost =
+    costUsd ?? (model === undefined ? undefined : (await loadPrices()).costOf(pricedAs(preset, model, ownPrices), used))
   return { model: label(preset, model), usage: used, costUsd: cost ?? null }
 }
 
@@ -47,17 +61,28 @@ function label(name: string, model: string | undefined): string {
   return model === undefined ? name : `${name}::${model}`
 }
 
+/** What the user says of it goes by the name of the program (`codex::gpt-5`), or that of its provider (`openai::gpt-5`). */
+function pricedAs(
+  preset: NonNullable<CommandLine['preset']>,
+  model: string,
+  ownPrices: OwnPrices | undefined = {},
+): PricedModel {
+  const { provider, model: name } = providerOf(preset, model)
+  const labels = [label(preset, model), `${provider}::${name}`]
+  const own = labels.flatMap((text) => ownPrice(ownPrices, { model: name, label: text }) ?? []).at(0)
+  const priced = { provider, baseUrl: undefined, model: name, isFree: false }
+  return own === undefined ? priced : { ...priced, own }
+}
+
 /** What OpenCode asks is named `provider/model`. */
-function pricedAs(preset: NonNullable<CommandLine['preset']>, model: string): PricedModel {
+function providerOf(
+  preset: NonNullable<CommandLine['preset']>,
+  model: string,
+): { readonly provider: string; readonly model: string } {
   const { provider } = presets[preset]
-  if (provider !== undefined) return { provider, baseUrl: undefined, model, isFree: false }
+  if (provider !== undefined) return { provider, model }
   const slash = model.indexOf('/')
-  return {
-    provider: model.slice(0, Math.max(0, slash)),
-    baseUrl: undefined,
-    model: model.slice(slash + 1),
-    isFree: false,
-  }
+  return { provider: model.slice(0, Math.max(0, slash)), model: model.slice(slash + 1) }
 }
 
 function minus(usage: Usage, before: Usage): Usage {

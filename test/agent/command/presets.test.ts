@@ -131,6 +131,14 @@ describe('a stream that was recorded from', () => {
     expect(spent.costUsd).toBeGreaterThan(0)
   })
 
+  it.each(['codex::lab-*', 'openai::lab-1', 'lab-1'])('codex costs what the user says of %s', async (name) => {
+    const { ask } = commandWorld({ ownPrices: { [name]: { input: 10, output: 100, cached: 1 } } })
+    const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex')) })
+    const { spent } = await ask({ agent, model: 'lab-1' })
+    // 80 new tokens, 160 that the host still had, 48 of the answer
+    expect(spent.costUsd).toBeCloseTo((80 * 10 + 160 * 1 + 48 * 100) / 1e6, 10)
+  })
+
   it.each([
     ['claude', 'claude-login', 1, /wants somebody to log in: Not logged in/, /type \/login/],
     ['claude', 'claude-401', 1, /wants somebody to log in: Invalid API key/, /ANTHROPIC_API_KEY/],
