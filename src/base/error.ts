@@ -62,6 +62,10 @@ export interface ErrorDetails {
   readonly trail?: readonly SourcePlace[]
   /** The difference from the expected text, as a unified diff. */
   readonly diff?: string | undefined
+  /** The setting that limits the whole run and is used up, such as `budget.calls`; not one of a part of it. */
+  readonly limit?: string | undefined
+  /** Nobody handles it, whatever its code is, because only a resumed run can get further. */
+  readonly endsRun?: boolean
   readonly cause?: unknown
 }
 
@@ -76,14 +80,19 @@ export class BatonError extends Error {
   readonly place: SourcePlace | undefined
   readonly trail: readonly SourcePlace[]
   readonly diff: string | undefined
+  readonly limit: string | undefined
+  readonly endsRun: boolean
 
-  constructor(code: ErrorCode, message: string, { hint, place, trail = [], diff, cause }: ErrorDetails = {}) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    const { hint, place, trail = [], diff, limit, endsRun = false, cause } = details
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.hint = hint
     this.place = place
     this.trail = trail
     this.diff = diff
+    this.limit = limit
+    this.endsRun = endsRun
   }
 }
 
@@ -96,7 +105,9 @@ export function isBatonError(value: unknown): value is BatonError {
 export function stopsRun(error: unknown): boolean {
   return (
     isBatonError(error) &&
-    (isSuspension(error) || ['JOURNAL_FAILED', 'RUN_TOO_LARGE', 'DIVERGED', 'UNCERTAIN'].includes(error.code))
+    (isSuspension(error) ||
+      error.endsRun ||
+      ['JOURNAL_FAILED', 'RUN_TOO_LARGE', 'DIVERGED', 'UNCERTAIN'].includes(error.code))
   )
 }
 
@@ -106,6 +117,11 @@ export function stopsRun(error: unknown): boolean {
  */
 export function isRunTooLarge(error: unknown): boolean {
   return isBatonError(error) && error.code === 'RUN_TOO_LARGE'
+}
+
+/** The setting that limits the whole run and is used up, also where another error tells of it. Undefined: it is something else. */
+export function limitOfRun(error: unknown): string | undefined {
+  return isBatonError(error) ? (error.limit ?? limitOfRun(error.cause)) : undefined
 }
 
 /** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */
@@ -124,7 +140,14 @@ export function isWaitingForApproval(error: unknown): boolean {
  */
 export function rewordError(
   error: BatonError,
-  { code = error.code, message = error.message, hint = error.hint, place = error.place, from }: ReworkedError,
+  {
+    code = error.code,
+    message = error.message,
+    hint = error.hint,
+    place = error.place,
+    endsRun = error.endsRun,
+    from,
+  }: ReworkedError,
 ): BatonError {
   const shown = place ?? from
   return new BatonError(code, message, {
@@ -132,6 +155,8 @@ export function rewordError(
     trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
     hint,
     diff: error.diff,
+    limit: error.limit,
+    endsRun,
     place: shown,
   })
 }
@@ -141,6 +166,7 @@ interface ReworkedError {
   readonly message?: string
   readonly hint?: string | undefined
   readonly place?: SourcePlace | undefined
+  readonly endsRun?: boolean
   readonly from?: SourcePlace | undefined
 }
 

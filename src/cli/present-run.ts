@@ -1,5 +1,13 @@
 import { shellWord } from '../base/command.ts'
-import { closedPipe, isSuspension, isWaitingForApproval, messageOf, OutputLost, StopSignal } from '../base/error.ts'
+import {
+  closedPipe,
+  isSuspension,
+  isWaitingForApproval,
+  limitOfRun,
+  messageOf,
+  OutputLost,
+  StopSignal,
+} from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import type { Listener } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
@@ -111,10 +119,13 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   // the answer is paid for, and is not used again
   const anew = isUnusable(error) ? '  # asks for a new answer' : ''
   const once = faulty === undefined ? anew : ` --use-current  # once ${harmless(displayPath(io.cwd, faulty))} is fixed`
+  // what the file says now is not read by a resume
+  const limit = limitOfRun(error)
+  const raised = limit === undefined ? '' : ` -c ${limit}=N`
   // a resume keeps them by itself
   const files = Object.entries({ output: flags.output, record: flags.record })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
-  io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${once}\n`)
+  io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${raised}${once}\n`)
 }
 
 /** Files that a run writes besides; as they were given. */

@@ -65,7 +65,8 @@ export interface RunBudget extends Budget {
  * `reserve` rejects with BatonError BUDGET, or with the signal's reason.
  */
 export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: Required<Cost>): RunBudget {
-  const own: Account = { ledger: openLedger(limits, before), allowsUnpriced: limits.unpriced === 'allow' }
+  const isOfRun = parent === undefined
+  const own: Account = { ledger: openLedger(limits, before), allowsUnpriced: limits.unpriced === 'allow', isOfRun }
   return budgetOf(own, [own, ...(parent?.shared.accounts ?? [])], parent?.shared.line ?? createLine())
 }
 
@@ -147,6 +148,8 @@ export interface Account {
   ledger: Ledger
   /** Calls without a known price are let through a limit in US dollars, uncounted. */
   readonly allowsUnpriced: boolean
+  /** It limits all that the run does. */
+  readonly isOfRun?: boolean
   /** Whose part of another budget it is, for messages; left out: it is no part. */
   readonly lentTo?: string
   /** Told what a call did cost. */
@@ -212,7 +215,7 @@ export type Line = ReturnType<typeof createLine>
 /** The call is refused: what is left of the limit is less than the least it can cost. */
 function budgetSpent(
   effect: Costly,
-  { ledger: { limits, spent }, lentTo }: Account,
+  { ledger: { limits, spent }, lentTo, isOfRun = false }: Account,
   { measure, wanted }: { readonly measure: Measure; readonly wanted: Wanted },
 ): BatonError {
   const show = shows[measure]
@@ -221,7 +224,7 @@ function budgetSpent(
   return new BatonError(
     'BUDGET',
     `${nameOf(limit, lentTo)} does not allow a call of ${modelOf(effect.request)}: ${show(spent[measure])} spent so far, and it needs at least ${show(needed)}`,
-    { hint: lentTo === undefined ? hints[measure] : leaseHint },
+    { hint: lentTo === undefined ? hints[measure] : leaseHint, limit: isOfRun ? settingOf[measure] : undefined },
   )
 }
 
@@ -239,6 +242,12 @@ function budgetUnpriced(effect: Costly, { ledger: { limits }, lentTo }: Account)
 
 function nameOf(limit: string, lentTo: string | undefined): string {
   return lentTo === undefined ? `the budget of ${limit}` : `the part of the budget lent to ${lentTo}, ${limit},`
+}
+
+const settingOf: { readonly [K in Measure]: string } = {
+  calls: 'budget.calls',
+  tokens: 'budget.tokens',
+  nanos: 'budget.usd',
 }
 
 const leaseHint = 'Raise [budget], or give the agent a budget of its own.'

@@ -63,6 +63,12 @@ const find = (animal: string): readonly [string, object] => [
   },
 ]
 
+/** The same, and the caller waits for it. */
+function waitFor(animal: string): readonly [string, object] {
+  const [name, input] = find(animal)
+  return [name, { ...input, run_in_background: false }]
+}
+
 const todo = callsTools(['todo', { todos: [] }])
 
 function leadSays({ turn, told }: Asked): ModelReply {
@@ -140,4 +146,21 @@ it('an agent that waits for an approval makes the run wait when the others have 
   const done = await one.run('approve')
   expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'Both are at home.\n' })
   expect(one.asked.slice(before.length).filter((name) => before.includes(name))).toEqual([])
+})
+
+it('an agent that the budget of the run stops has not ended: with a higher one a resumed run lets it work on', async () => {
+  const one = await world(({ animal, turn }) => {
+    if (animal !== undefined) return turn < 2 ? todo : { text: `the ${animal} is at home` }
+    return turn === 0 ? callsTools(waitFor('cat') as never, waitFor('dog') as never) : { text: 'done' }
+  })
+  const stopped = await one.run('lead.md', '-c', 'budget.calls=5')
+  expect([stopped.code, one.asked.length]).toEqual([4, 5])
+  expect(stopped.stderr).toMatch(/^resume: baton resume \S+ -c budget\.calls=N$/m)
+  expect(stopped.stderr).not.toContain('failed task')
+
+  const resumed = await one.run('resume', '--last', '-c', 'budget.calls=30', '--json')
+  expect(jsonLines(resumed.stdout).at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result: 'done' })
+  expect(new Set(one.asked).size).toBe(8)
+  expect(one.asked.filter((name) => name === 'cat/2' || name === 'dog/2')).toHaveLength(2)
+  expect(JSON.stringify(one.server.requests.at(-1)?.body?.messages)).toContain('the dog is at home')
 })

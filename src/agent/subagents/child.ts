@@ -1,4 +1,4 @@
-import { isSuspension, stopsRun } from '../../base/error.ts'
+import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
 import { emit, type RunContext, withScope, withServices } from '../../event/context.ts'
@@ -169,6 +169,10 @@ async function work(
       signal.throwIfAborted()
       const isStopped = stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && turns >= stopsAfter)
       if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
+      // it has not failed: with a higher limit it gets further
+      if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
+        throw rewordError(error, { endsRun: true })
+      }
       const said = { text: saidSoFar(), ...messagesOf(session), changes: [], planned: [] }
       return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
     }
