@@ -165,3 +165,12 @@ it('what a program has cost counts against the budget of a resumed run, which do
   const raised = await baton(['resume', '--last', '-c', 'budget.usd=1'], { cwd, env })
   expect(raised, raised.stderr).toMatchObject({ code: 0, stdout: 'The folder holds notes.txt.\n' })
 })
+
+it('a script runs a program by its name', async () => {
+  const lua = 'print(aip.agent.run("shout", { input = "hello" }))\n'
+  const text = `+++\nsub_agents = ["./call.lua"]\n${definition('shout', 'shout.mjs')}+++\nx\n`
+  const cwd = tempTree({ 'ask.md': text, 'call.lua': lua, 'shout.mjs': shout })
+  const { code, stdout, stderr } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd })
+  expect(code, stderr).toBe(0)
+  expect(`${stdout}${stderr}`).toContain('HELLO')
+})

@@ -1,7 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { processStatus } from '../../../src/base/process-group.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { BatonError } from '../../../src/base/error.ts'
 import { textOf } from '../../../src/event/message.ts'
+import { commandAgent } from '../../helpers/command-world.ts'
+import { tempTree } from '../../helpers/temp.ts'
 import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
 
 const find = (what: string, more: object = {}): Call => [
@@ -372,4 +377,41 @@ it('a caller with two agents in the background that is killed at any record pays
     again += life.repeated.length
   }
   expect(again).toBeGreaterThan(3)
+})
+
+describe('a program that a model gives work to', () => {
+  const open = { mode: 'danger-full-access' } as const
+
+  it('answers the call, or the notice of its end', async () => {
+    for (const more of [{}, inBackground]) {
+      const world = taskWorld({
+        offered: { agent: commandAgent(['said'], open) },
+        script: ({ turn, told }) =>
+          turn === 0 ? [find('cat', more)] : told.join(' ').includes('CAT') ? 'Good.' : 'I wait.',
+      })
+      const { result } = await only(world)
+      expect(result.text).toBe('Good.')
+    }
+  })
+
+  it('is stopped with all that it has started by task_stop', async () => {
+    const file = join(tempTree({}), 'pids')
+    const world = taskWorld({
+      offered: { agent: commandAgent(['wait', file], open) },
+      script({ turn, told }) {
+        if (turn === 0) return [find('cat', inBackground)]
+        const id = /agent (a[0-9a-f]{8})/.exec(told.join(' '))?.[1]
+        if (turn === 1)
+          return [
+            ['task_output', { id, wait_seconds: 1 }],
+            ['task_stop', { id }],
+          ]
+        return 'Good.'
+      },
+    })
+    const life = await only(world)
+    expect(resultsIn(life).at(-1)).toContain('stopped')
+    const pids = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly number[]) : []
+    expect(pids.filter((pid) => ![undefined, 'Z'].includes(processStatus(pid)?.state))).toEqual([])
+  })
 })
