@@ -1,8 +1,7 @@
-import { constants, platform } from 'node:os'
 import { atMost } from '../base/concurrency.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
-import { canBeStarted } from '../base/process-gate.ts'
-import { type StartOptions, startProcess } from '../base/process.ts'
+import { signalOf, underWatch } from '../base/process-watch.ts'
+import { startProcess } from '../base/process.ts'
 import { ConnectionFailure, type ServerEnd } from './connection.ts'
 import { createLineReader } from './line-reader.ts'
 
@@ -110,43 +109,6 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
     words: words.text,
     close: () => (closing ??= leave()),
   }
-}
-
-/**
- * The server below a shell that leads its group and stays as long as the server does. When this process was killed, the server finds
- * the end of its input and leaves, and nobody could tell any more whose the rest of its group is: the shell ends it then. A server that
- * stays is ended by a second shell, which reads from a pipe that only this process could write to: its end says that nobody is there.
- * While this process is there, it does all that itself.
- */
-function underWatch({
-  command,
-  args,
-  cwd,
-  environment,
-}: StdioOptions): Pick<StdioOptions, 'command' | 'args'> & Watched {
-  // what cannot be started is started as it is, so that the system says why
-  if (platform() === 'win32' || !canBeStarted({ command, cwd, environment })) return { command, args }
-  const endAll = ["trap '' TERM", 'kill -TERM 0', 'sleep 5', 'kill -KILL 0']
-  const script = [
-    `{ read -r _ <&3; sleep ${graceSeconds}; ${endAll.join('; ')}; } >/dev/null 2>&1 &`,
-    'watch=$!',
-    '"$@" 3<&-',
-    'code=$?',
-    // what is not waited for stays in the group until the system has noticed
-    'if kill -0 "$PPID" 2>/dev/null; then kill -KILL $watch; wait $watch 2>/dev/null; exit $code; fi',
-    ...endAll,
-  ]
-  return { command: '/bin/sh', args: ['-c', script.join('\n'), 'sh', command, ...args], onMessage() {} }
-}
-
-type Watched = Pick<StartOptions, 'onMessage'>
-
-/** How long a server has that is left behind: it may be at work on a call, and a resumed run that comes sooner ends it. */
-const graceSeconds = 5
-
-/** A shell says of a program that was killed 128 and the number of the signal. */
-function signalOf(code: number): string | undefined {
-  return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
 }
 
 /** None: the line is something else. An older protocol puts several into a list. */

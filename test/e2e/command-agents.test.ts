@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { processStatus } from '../../src/base/process-group.ts'
 import { baton, root } from '../helpers/baton.ts'
 import { playing, stream } from '../helpers/command-world.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -86,11 +87,26 @@ it('a known command line that is not installed is missed where it is started, wi
   expect(stderr).toContain('npm install -g @google/gemini-cli')
 })
 
-it('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
-  const script = `import { existsSync, writeFileSync } from 'node:fs'
-if (existsSync('pid')) console.log('finished')
+interface Killed {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Of the program, and of the group that it is in. */
+  readonly pid: number
+  readonly group: number
+}
+
+/** One that was killed may be there until somebody takes note. */
+function isAlive(pid: number): boolean {
+  return (processStatus(pid)?.state ?? 'Z') !== 'Z'
+}
+
+/** A run that was killed while its program worked. */
+async function killedRun(): Promise<Killed> {
+  const script = `import { existsSync, renameSync, writeFileSync } from 'node:fs'
+if (existsSync('pids')) console.log('finished')
 else {
-  writeFileSync('pid', \`\${process.pid}\\n\`)
+  writeFileSync('pids.new', JSON.stringify([process.pid, process.ppid]))
+  renameSync('pids.new', 'pids')
   setInterval(() => {}, 1000)
 }
 `
@@ -101,13 +117,23 @@ else {
   const env = { PATH: process.env['PATH'] ?? '', HOME: cwd, BATON_HOME: join(cwd, 'home'), CI: '1' }
   const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md'], { cwd, env, stdio: 'ignore' })
   const exited = new Promise((resolve) => child.once('exit', resolve))
-  while (!existsSync(join(cwd, 'pid'))) await sleep(20)
+  while (!existsSync(join(cwd, 'pids'))) await sleep(20)
   child.kill('SIGKILL')
   await exited
+  const [pid = 0, group = 0] = JSON.parse(readFileSync(join(cwd, 'pids'), 'utf8')) as readonly number[]
+  return { cwd, env, pid, group }
+}
+
+it('a program that ran when its run was killed is ended soon, without a resume', async () => {
+  const { pid, group } = await killedRun()
+  await vi.waitFor(() => expect([pid, group].filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 100 })
+})
+
+it('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
+  const { cwd, env, group } = await killedRun()
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
-  const pid = readFileSync(join(cwd, 'pid'), 'utf8').trim()
-  expect(asks.stderr).toContain(`which was ended: process ${pid} of task/0/ask#0`)
+  expect(asks.stderr).toContain(`which was ended: process ${group} of task/0/ask#0`)
   const choice = `${/--uncertain (\S+)=redo/.exec(asks.stderr)?.[1]}=redo`
   const done = await baton(['resume', '--last', '--uncertain', choice], { cwd, env })
   expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'finished\n' })

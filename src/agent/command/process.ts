@@ -1,3 +1,4 @@
+import { signalOf, underWatch } from '../../base/process-watch.ts'
 import { type NotStarted, startProcess, type StartedProcess, untilEnded } from '../../base/process.ts'
 
 /** Bytes that a program may print on both streams together. */
@@ -36,7 +37,7 @@ export type CommandEnd = (
  * Runs a program to its end in a process group of its own, outside of the sandbox. Both of its streams are read before it is
  * given anything, and its input is always closed, so that neither side waits for the other (R268). When it ends, at the
  * time limit, when it prints too much and when `signal` is aborted, all of its group is stopped: TERM, and KILL after 5 s
- * (R272, R273). Rejects with the signal's reason and for nothing else.
+ * (R272, R273). When this process was killed, it is ended 5 s later. Rejects with the signal's reason and for nothing else.
  */
 export async function runCommand(options: CommandProcess, signal: AbortSignal): Promise<CommandEnd> {
   signal.throwIfAborted()
@@ -55,6 +56,7 @@ export async function runCommand(options: CommandProcess, signal: AbortSignal): 
 
   const begun = await startProcess({
     ...program,
+    ...underWatch(program),
     ...(input === undefined ? {} : { readsInput: true as const }),
     onOutput: {
       stdout: counted(onOutput),
@@ -72,5 +74,7 @@ export async function runCommand(options: CommandProcess, signal: AbortSignal): 
     begun.endInput()
   }
   const { end } = await untilEnded(begun, signal)
-  return printed > mostPrinted ? { kind: 'flooded', words: text() } : { ...end, words: text() }
+  if (printed > mostPrinted) return { kind: 'flooded', words: text() }
+  const signalName = end.kind === 'exited' ? signalOf(end.code) : undefined
+  return signalName === undefined ? { ...end, words: text() } : { kind: 'killed', signal: signalName, words: text() }
 }
