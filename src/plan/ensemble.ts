@@ -2,6 +2,7 @@ import type { Ensemble } from '../config/ensemble.ts'
 import { below, type RunContext } from '../event/context.ts'
 import { member as memberPlace, part, placeText } from '../event/place.ts'
 import { aggregateTarget, prepareMembers, withoutEnsemble } from '../run/ensemble/members.ts'
+import { judgeQuestion } from '../run/ensemble/judge.ts'
 import { synthesisQuestion } from '../run/ensemble/synthesis.ts'
 import { viewsOf } from '../run/ensemble/views.ts'
 import { nothingSpent } from '../event/meter.ts'
@@ -58,7 +59,10 @@ export async function planEnsemble(
   const target = await aggregateTarget(ensemble, call.target)
   const ends = new Map(prepared.map(({ name }) => [name, nothingAnswered]))
   const views = viewsOf(prepared, ends)
-  const question = synthesisQuestion({ views, isText: target.output === undefined })
+  const question =
+    ensemble.isolation === 'worktree'
+      ? judgeQuestion(views, new Map())
+      : synthesisQuestion({ views, isText: target.output === undefined })
   const asked = target.answerAgent === undefined ? { ...state, prompts: [...state.prompts, question] } : state
   const at = below(context, part('aggregate'))
   const last = await alone({ ...call, target, state: asked, drift: driftAfter(call.drift, tokens, at) }, planner, at)

@@ -171,7 +171,8 @@ export async function loadOutput(
   if (schema === undefined) return undefined
   if (typeof schema === 'string') reads?.file(resolve(dir, schema))
   const flag = spec.layers.above.some(({ values }) => values['output'] !== undefined)
-  if (settings.write_mode) {
+  // members answer in the form, and change files by their tools
+  if (settings.write_mode && settings.ensemble?.isolation !== 'worktree') {
     const message = `${flag ? '--output-schema' : '"output"'} and write_mode = true do not go together`
     throw new BatonError('CONFIG_INVALID', message, {
       place: await placeOf([flag ? 'write_mode' : 'output']),

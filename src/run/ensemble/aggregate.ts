@@ -1,11 +1,14 @@
-import { below, type RunContext } from '../../event/context.ts'
+import { below, narrow, type RunContext } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
 import { withoutLimits } from '../../event/limits.ts'
 import type { JsonObject } from '../../base/json.ts'
+import type { Spent } from '../../event/meter.ts'
 import { failureOf, type TaskAnswer } from '../answer.ts'
 import { ask } from '../ask.ts'
+import type { PromptTarget } from '../prompt-target.ts'
 import type { EnsembleRun } from './member.ts'
 import { aggregateTarget } from './members.ts'
+import { judgementSchema, type Judgement, judgeQuestion } from './judge.ts'
 import { synthesisQuestion } from './synthesis.ts'
 import type { MemberView } from './views.ts'
 
@@ -19,10 +22,51 @@ export async function aggregate(
   views: readonly MemberView[],
   around: RunContext,
 ): Promise<TaskAnswer> {
-  const { ensemble, plan, state, files, inputText } = run
-  const target = await aggregateTarget(ensemble, run.target)
-  const { answerAgent: agent } = target
+  const target = await aggregateTarget(run.ensemble, run.target)
   const question = synthesisQuestion({ views, isText: target.output === undefined })
+  return askFor({ question, target, run, views }, around)
+}
+
+/** Who is the winner: the work of one member is taken as it is. */
+export interface Judged extends Judgement {
+  readonly response: JsonObject
+  readonly spent: Spent
+}
+
+/**
+ * Asks a model whose work is taken, which sees the answers and the changes of all. It changes nothing. It is a boundary.
+ * @throws BatonError as an answer of the main agent does
+ */
+export async function judge(
+  run: EnsembleRun,
+  views: readonly MemberView[],
+  diffs: ReadonlyMap<string, string>,
+  around: RunContext,
+): Promise<Judged> {
+  const alone = await aggregateTarget(run.ensemble, run.target)
+  const names = views.filter(({ status }) => status === 'answered').map(({ name }) => name)
+  const output = await judgementSchema(names, run.target)
+  const reading = (params: JsonObject) => ({ ...alone.settingsFor(params), write_mode: false as const })
+  const target = { ...alone, answerAgent: undefined, output, settingsFor: reading }
+  const context = narrow(around, { write: false, sandbox: { mode: 'read-only' } })
+  const { value, response, spent } = await askFor(
+    { question: judgeQuestion(views, diffs), target, run, views },
+    context,
+  )
+  return { ...(value as Judgement), response, spent }
+}
+
+interface Asking {
+  /** Behind the instruction of the file. */
+  readonly question: string
+  readonly target: PromptTarget
+  readonly run: EnsembleRun
+  readonly views: readonly MemberView[]
+}
+
+async function askFor({ question, target, run, views }: Asking, around: RunContext): Promise<TaskAnswer> {
+  const { plan, state, files, inputText } = run
+  const { answerAgent: agent } = target
   const asked = {
     plan,
     files,
@@ -50,7 +94,7 @@ export async function aggregate(
           throw failureOf(error).error
         }
       },
-      { inputs, label: agent?.name ?? 'synthesis' },
+      { inputs, label: agent?.name ?? (run.trees === undefined ? 'synthesis' : 'judge') },
     )
   } catch (error) {
     // with the answer that was given before it failed

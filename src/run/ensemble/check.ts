@@ -3,6 +3,7 @@ import type { Ensemble } from '../../config/ensemble.ts'
 import type { RunContext } from '../../event/context.ts'
 import { type CommandEnd, runCheck } from '../iterate/checks.ts'
 import type { EnsembleRun, MemberEnd } from './member.ts'
+import { inTreeOf, type Trees } from './trees.ts'
 import { errorText, type MemberView } from './views.ts'
 
 /** How the check of each answer has ended, by the name of the member. */
@@ -13,18 +14,25 @@ interface Checking {
   readonly end: MemberEnd
   readonly ensemble: Ensemble
   readonly checks: CheckEnds
+  readonly trees: Trees
 }
 
 /** How long the check of one answer may take where members have no limit of their own. */
 const usualMs = 10 * 60_000
 
-/** Whether a member has answered, and its answer passes the check, which reads it. Without a check every answer does. */
-export async function checkAnswer({ name, end, ensemble, checks }: Checking, context: RunContext): Promise<boolean> {
+/**
+ * Whether a member has answered, and its answer passes the check, which reads it. Without a check every answer does.
+ * It is run where the member has worked.
+ */
+export async function checkAnswer(
+  { name, end, ensemble, checks, trees }: Checking,
+  context: RunContext,
+): Promise<boolean> {
   const { check, timeout_ms: limit = usualMs } = ensemble
   if (end.status !== 'answered') return false
   if (check === undefined) return true
   const command = { line: check, timeLimitMs: limit, key: 'ensemble.check', input: end.content }
-  const ended = await runCheck('check', command, context)
+  const ended = await runCheck('check', command, inTreeOf(name, trees, context))
   checks.set(name, ended)
   return ended.code === 0
 }

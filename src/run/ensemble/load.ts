@@ -4,12 +4,12 @@ import type { OutputSchema } from '../output-schema.ts'
 
 /**
  * Refuses an ensemble that does not fit what else holds for the file.
- * @throws BatonError CONFIG_INVALID, NOT_AVAILABLE at its key
+ * @throws BatonError CONFIG_INVALID at its key
  */
 export async function checkEnsembleFits(spec: RunSpec, output: OutputSchema | undefined): Promise<void> {
   const { ensemble, write_mode: writes } = spec.settings
   if (ensemble === undefined) return
-  const { aggregate, isolation, check } = ensemble
+  const { aggregate, isolation, check, aggregator } = ensemble
   if (aggregate === 'vote' && output === undefined) {
     throw new BatonError(
       'CONFIG_INVALID',
@@ -20,17 +20,23 @@ export async function checkEnsembleFits(spec: RunSpec, output: OutputSchema | un
       },
     )
   }
-  if (isolation === 'worktree') {
-    throw new BatonError('NOT_AVAILABLE', 'isolation = "worktree" is not in this version', {
-      place: await placeInPrompt(spec, ['ensemble', 'isolation'], 'value'),
-      hint: 'Remove it: members read only.',
+  if (isolation === 'worktree' && aggregator !== undefined) {
+    throw new BatonError('CONFIG_INVALID', 'an aggregator and isolation = "worktree" do not go together', {
+      place: await placeInPrompt(spec, ['ensemble', 'aggregator'], 'value'),
+      hint: 'Remove it: the work of one member is taken as it is, and a model, a vote or check chooses which.',
     })
   }
-  if (aggregate === 'first' && writes !== false) {
+  if (isolation === 'worktree' && writes === false) {
+    throw new BatonError('CONFIG_INVALID', 'isolation = "worktree" of [ensemble] needs write_mode: members only read', {
+      place: await placeInPrompt(spec, ['ensemble', 'isolation'], 'value'),
+      hint: 'Add write_mode = true, or leave out isolation.',
+    })
+  }
+  if (isolation !== 'worktree' && aggregate === 'first' && writes !== false) {
     const key = check === undefined ? 'aggregate' : 'check'
     throw new BatonError('CONFIG_INVALID', 'write_mode does nothing where the answer of one member is taken as it is', {
       place: await placeInPrompt(spec, ['ensemble', key], 'value'),
-      hint: 'Members only read. Remove write_mode, or let a synthesis or an aggregator make the changes.',
+      hint: 'Members only read. Remove write_mode, add isolation = "worktree", or let a synthesis or an aggregator make the changes.',
     })
   }
 }

@@ -18,7 +18,9 @@ import { isBudget } from '../ending.ts'
 import type { FileSet } from '../files.ts'
 import type { TaskPlan } from '../plan.ts'
 import type { PromptTarget } from '../prompt-target.ts'
+import { settingsHere, targetHere } from '../isolation/placed-target.ts'
 import type { PreparedMember } from './members.ts'
+import { inTreeOf, type Trees } from './trees.ts'
 
 /** How a member ended. Plain JSON, because it is recorded. */
 export type MemberEnd =
@@ -29,6 +31,8 @@ export type MemberEnd =
       readonly value?: Json
       readonly response: JsonObject
       readonly spent: Spent
+      /** What it has changed in its work tree. */
+      readonly fileChanges?: readonly JsonObject[]
       readonly seconds: number
     }
   | { readonly status: 'failed' | 'timed_out'; readonly error: ErrorInfo; readonly seconds: number }
@@ -46,6 +50,8 @@ export interface EnsembleRun {
   readonly state: ChainState
   readonly files: FileSet
   readonly inputText: string
+  /** Where members work that change files. */
+  readonly trees: Trees
 }
 
 /** What ends the work of a member from outside. */
@@ -82,7 +88,7 @@ export function createMemberStop(): MemberStop {
 }
 
 /**
- * Asks one member, which may only read. It is one boundary: however it ends, a resumed run does not ask it again. What goes wrong
+ * Asks one member, which may only read where it has no work tree. It is one boundary: however it ends, a resumed run does not ask it again. What goes wrong
  * with it is a value.
  * @throws what ends the run, and a suspension
  */
@@ -93,7 +99,8 @@ export async function runMember(
   around: RunContext,
 ): Promise<MemberEnd> {
   const { id, name } = prepared
-  const at = narrow(below(around, memberPlace(name)), readingOnly(prepared))
+  const place = inTreeOf(name, run.trees, below(around, memberPlace(name)))
+  const at = run.trees === undefined ? narrow(place, readingOnly(prepared)) : place
   const { effects } = at.services
   emit(at, { type: 'member.started', id, name })
   try {
@@ -177,8 +184,10 @@ async function settle(
   const both = manyListeners(AbortSignal.any([signal, stop.signal]))
   try {
     const work = withServices(at, { signal: both, asking })
-    const { text, value, response, spent } = await attempts(prepared, run, work)
-    return { status: 'answered', content: text, ...defined({ value }), response, spent, seconds: seconds() }
+    const { text, value, response, spent, fileChanges } = await attempts(prepared, run, work)
+    const changed = fileChanges.length === 0 ? {} : { fileChanges }
+    const given = { content: text, ...defined({ value }), response, spent, ...changed }
+    return { status: 'answered', ...given, seconds: seconds() }
   } catch (caught) {
     const { error } = failureOf(caught)
     signal.throwIfAborted()
@@ -244,9 +253,11 @@ function mayPassAgain(error: unknown): error is BatonError {
 
 function askMember(
   { target }: PreparedMember,
-  { plan, state, files, inputText }: EnsembleRun,
+  { plan, state, files, inputText, trees }: EnsembleRun,
   at: RunContext,
 ): Promise<TaskAnswer> {
-  const settings: Settings = { ...target.settingsFor(state.params), write_mode: false }
-  return ask({ plan, settings, state, files, inputText }, target, at)
+  const own = target.settingsFor(state.params)
+  const settings: Settings = trees === undefined ? { ...own, write_mode: false } : settingsHere(own, at)
+  const here = trees === undefined ? target : targetHere(target, at)
+  return ask({ plan, settings, state, files, inputText }, here, at)
 }

@@ -18,8 +18,8 @@ export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
 }
 
 /** Whether members answer what `[output]` describes; else that is for who makes one answer of theirs. */
-function answersInForm({ aggregate }: Ensemble): boolean {
-  return aggregate === 'vote' || aggregate === 'first'
+function answersInForm({ aggregate, isolation }: Ensemble): boolean {
+  return aggregate === 'vote' || aggregate === 'first' || isolation === 'worktree'
 }
 
 /**

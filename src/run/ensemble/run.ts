@@ -11,11 +11,12 @@ import { responseOf, type TaskAnswer } from '../answer.ts'
 import type { FileSet } from '../files.ts'
 import type { TaskPlan } from '../plan.ts'
 import type { PromptTarget } from '../prompt-target.ts'
-import { aggregate } from './aggregate.ts'
+import { aggregate, judge } from './aggregate.ts'
 import { checkAnswer, type CheckEnds, noneHasPassed } from './check.ts'
-import { type Ends, gatherAll, gatherFirst, pickPlace } from './gather.ts'
-import { endPlace, type EnsembleRun } from './member.ts'
+import { type Ends, gatherAll, gatherFirst, type Passes, pickPlace } from './gather.ts'
+import { endPlace, type EnsembleRun, type MemberEnd } from './member.ts'
 import { prepareMembers, withoutEnsemble } from './members.ts'
+import { applyWinner, diffsOf, openTrees } from './trees.ts'
 import { errorText, isMissing, type MemberView, viewsOf } from './views.ts'
 import { countVotes, type Vote } from './vote.ts'
 
@@ -37,6 +38,8 @@ interface Outcome extends Pick<TaskAnswer, 'text' | 'value' | 'fileChanges'> {
   readonly ends: Ends
   readonly winner?: string
   readonly votes?: readonly Vote[]
+  /** Why the work of the winner was taken, where a judge has said it. */
+  readonly reason?: string
 }
 
 /**
@@ -47,11 +50,19 @@ interface Outcome extends Pick<TaskAnswer, 'text' | 'value' | 'fileChanges'> {
 export async function runEnsemble(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
   const { ensemble, target } = call
   const members = await prepareMembers(ensemble, target)
-  const run: EnsembleRun = { ...call, members, state: withoutEnsemble(call.state) }
+  const { dry } = context.scope
+  const isIsolated = ensemble.isolation === 'worktree' && dry === undefined
+  const trees = isIsolated
+    ? await openTrees(
+        members.map(({ name }) => name),
+        context,
+      )
+    : undefined
+  const run: EnsembleRun = { ...call, members, state: withoutEnsemble(call.state), trees }
   const shown = members.map(({ id, name, kind }) => ({ id, name, kind }))
   emit(context, { type: 'ensemble.started', members: shown, quorum: ensemble.quorum })
-  const { dry } = context.scope
   const outcome = await (dry === 'req' ? requestsOf(run, context) : outcomeOf(run, context))
+  if (trees !== undefined) await applyWinner(outcome.winner ?? '', trees, context)
   return answerOf(run, outcome, context)
 }
 
@@ -69,10 +80,11 @@ async function outcomeOf(run: EnsembleRun, context: RunContext): Promise<Outcome
 
 /** The first answer, or the first that passes the check. */
 async function firstAnswer(run: EnsembleRun, context: RunContext): Promise<Outcome> {
-  const { ensemble } = run
+  const { ensemble, trees } = run
   const attempt = async () => {
     const checks: CheckEnds = new Map()
-    const first = await gatherFirst(run, (name, end, at) => checkAnswer({ name, end, ensemble, checks }, at), context)
+    const passes: Passes = (name, end, at) => checkAnswer({ name, end, ensemble, checks, trees }, at)
+    const first = await gatherFirst(run, passes, context)
     return { ...first, checks }
   }
   const known = await attempt()
@@ -90,16 +102,26 @@ async function firstAnswer(run: EnsembleRun, context: RunContext): Promise<Outco
       ? await noneHasPassed(viewsOf(run.members, ends), checks, run)
       : await tooFew(run, ends)
   }
-  const { content: text, value, response } = end
-  return {
-    text,
-    fileChanges: [],
-    response,
-    spent: nothingSpent,
-    ends,
-    winner,
-    ...(value === undefined ? {} : { value }),
-  }
+  return { ...answerIn(end), spent: nothingSpent, ends, winner }
+}
+
+/** The answer of one member, as it is. */
+function answerIn({ content: text, value, response, fileChanges = [] }: Answered) {
+  return { text, fileChanges, response, ...(value === undefined ? {} : { value }) }
+}
+
+type Answered = Extract<MemberEnd, { readonly status: 'answered' }>
+
+/** Of the one whose work a judge has chosen. */
+async function judgedAnswer(run: EnsembleRun, ends: Ends, context: RunContext): Promise<Outcome> {
+  const { members, trees } = run
+  const views = viewsOf(members, ends)
+  const answered = views.flatMap(({ name, status }) => (status === 'answered' ? [name] : []))
+  const diffs = await diffsOf(answered, trees ?? new Map(), context)
+  const { winner, reason, spent } = await judge(run, views, diffs, context)
+  const end = ends.get(winner)
+  if (end?.status !== 'answered') throw await tooFew(run, ends)
+  return { ...answerIn(end), spent, ends, winner, reason }
 }
 
 /** Of all that have answered, once there are enough of them. */
@@ -107,6 +129,7 @@ async function joinedAnswer(run: EnsembleRun, context: RunContext): Promise<Outc
   const { ensemble, members } = run
   const ends = await enough(run, context)
   const views = viewsOf(members, ends)
+  if (ensemble.aggregate === 'synthesis' && run.trees !== undefined) return judgedAnswer(run, ends, context)
   if (ensemble.aggregate !== 'vote') return { ...(await aggregate(run, views, context)), ends }
   const ballots = views.flatMap((view) =>
     view.status === 'answered' ? [{ name: view.name, value: view['value'] ?? view.content }] : [],
@@ -119,11 +142,12 @@ async function joinedAnswer(run: EnsembleRun, context: RunContext): Promise<Outc
   const text = value === undefined ? content : indentJson(JSON.stringify(value))
   return {
     text,
-    fileChanges: [],
+    fileChanges: end.fileChanges ?? [],
     response,
     spent: nothingSpent,
     ends,
     votes,
+    ...(run.trees === undefined ? {} : { winner: won.members[0] ?? '' }),
     ...(value === undefined ? {} : { value }),
   }
 }
@@ -173,7 +197,7 @@ async function tooFew({ ensemble, members, target }: EnsembleRun, ends: Ends): P
 }
 
 function answerOf({ members }: EnsembleRun, outcome: Outcome, context: RunContext): TaskAnswer {
-  const { text, value, fileChanges, ends, winner, votes, spent: after } = outcome
+  const { text, value, fileChanges, ends, winner, votes, reason, spent: after } = outcome
   const views = viewsOf(members, ends)
   const missing = views.filter(isMissing)
   const answered = views.filter(({ status }) => status === 'answered')
@@ -201,6 +225,7 @@ function answerOf({ members }: EnsembleRun, outcome: Outcome, context: RunContex
       members: [...views],
       degraded,
       ...(winner === undefined ? {} : { winner }),
+      ...(reason === undefined ? {} : { reason }),
       ...(votes === undefined ? {} : { votes: votes as unknown as Json }),
     },
     fileChanges,

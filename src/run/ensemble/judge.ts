@@ -1,0 +1,40 @@
+import { attribute, framed } from '../../base/frame.ts'
+import { compileSchema } from '../../base/json-schema.ts'
+import type { OutputSchema } from '../output-schema.ts'
+import type { PromptTarget } from '../prompt-target.ts'
+import { quoted } from './synthesis.ts'
+import type { MemberView } from './views.ts'
+
+/** What a judge answers. */
+export type Judgement = { readonly winner: string; readonly reason: string }
+
+/** What a judge must answer: the name of one of these members, and why. */
+export async function judgementSchema(names: readonly string[], target: PromptTarget): Promise<OutputSchema> {
+  const schema = {
+    type: 'object',
+    properties: {
+      reason: { type: 'string', description: 'Why, in one to three sentences.' },
+      winner: { type: 'string', enum: [...names], description: 'The name of the member whose work is taken.' },
+    },
+    required: ['reason', 'winner'],
+    additionalProperties: false,
+  }
+  const compiled = await compileSchema(schema)
+  if (compiled.kind !== 'ok') throw new Error('the schema of a judgement is valid')
+  return { ...compiled.compiled, placeAt: () => target.placeOf(['ensemble'], 'key') }
+}
+
+/** What a judge is asked, behind the instruction that the members were given. */
+export function judgeQuestion(views: readonly MemberView[], diffs: ReadonlyMap<string, string>): string {
+  const shown = views.flatMap((view) => {
+    const diff = diffs.get(view.name) ?? ''
+    if (view.status !== 'answered') return [quoted(view)]
+    const name = `member="${attribute(view.name)}" `
+    return [quoted(view), diff === '' ? framed('no_changes', name.trim(), '') : framed('changes', name.trim(), diff)]
+  })
+  return [
+    'Others have done what stands above, each in a copy of the files, without the others. These are their answers, and what each has changed, as diffs:',
+    ...shown,
+    'Choose the one whose work is taken as it is; that of the others is thrown away. What counts, in this order: it does what was asked, all of it; it breaks nothing; it changes nothing else. Judge what was changed, and not what is said about it. Change no file.',
+  ].join('\n\n')
+}

@@ -1,0 +1,76 @@
+import { stopsRun } from '../../base/error.ts'
+import { below, emit, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { item, member, part, placeText } from '../../event/place.ts'
+import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
+
+/** The work trees of members, by their names; undefined where members only read. */
+export type Trees = ReadonlyMap<string, Worktree> | undefined
+
+/**
+ * Makes a git work tree for each member. They are at the place of the ensemble: a member that has ended leaves nothing of its own
+ * place behind, and its work is needed until one of them is taken.
+ * @throws BatonError USAGE where none can be made
+ */
+export async function openTrees(names: readonly string[], context: RunContext): Promise<Trees> {
+  const trees = new Map<string, Worktree>()
+  const cure = `Resume with --from ${placeText(context.scope.at)} to do that part again.`
+  for (const name of names) {
+    const tree = await openWorktree(context, { name, cure })
+    emit(below(context, member(name)), { type: 'isolation.started', folder: tree.context.scope.folders.workspace })
+    trees.set(name, tree)
+  }
+  return trees
+}
+
+/** The same context in the work tree of a member, where it has one. */
+export function inTreeOf(name: string, trees: Trees, context: RunContext): RunContext {
+  const tree = trees?.get(name)
+  if (tree === undefined) return context
+  const { asking } = context.services
+  const inside = withScope(tree.context, { at: context.scope.at })
+  return asking === undefined ? inside : withServices(inside, { asking })
+}
+
+const shownCharacters = 60_000
+
+/** What members have changed, as diffs for whoever judges them, by their names. It is recorded. */
+export async function diffsOf(
+  names: readonly string[],
+  trees: NonNullable<Trees>,
+  { scope, services }: RunContext,
+): Promise<ReadonlyMap<string, string>> {
+  const diffs = new Map<string, string>()
+  for (const name of names) {
+    const at = [...scope.at, part('worktree'), item(name), part('read')]
+    const diff = await services.effects.observeAsync(at, { name: 'ensemble.diff', args: [name] }, async () =>
+      shortened((await trees.get(name)?.look())?.diff ?? ''),
+    )
+    diffs.set(name, diff)
+  }
+  return diffs
+}
+
+function shortened(diff: string): string {
+  if (diff.length <= shownCharacters) return diff
+  return `${diff.slice(0, shownCharacters)}\n(${diff.length - shownCharacters} more characters are left out)\n`
+}
+
+/**
+ * Brings what the winner has changed into the workspace, all or nothing, and removes all work trees.
+ * @throws BatonError CHANGES_FAILED; the work trees stay then for a resumed run
+ */
+export async function applyWinner(winner: string, trees: NonNullable<Trees>, context: RunContext): Promise<void> {
+  const tree = trees.get(winner)
+  if (tree === undefined) throw new Error(`member "${winner}" has no work tree`)
+  try {
+    await tree.apply(await tree.changes())
+  } catch (error) {
+    if (!context.services.signal.aborted && !stopsRun(error)) {
+      const seen = await tree.look()
+      const reason = `the changes of "${winner}" do not fit`
+      if (seen !== undefined && seen.files.length > 0) emit(context, { type: 'isolation.left_out', reason, ...seen })
+    }
+    throw error
+  }
+  for (const one of trees.values()) one.close()
+}
