@@ -32,10 +32,10 @@ function at(sorted, part) {
   return below + (sorted[Math.ceil(position)] - below) * (position % 1)
 }
 
-/** `start   baton --version   1.42 x node -e 0   (1.38 to 1.51)   aim: at most 1.5, met`. */
+/** `start    baton --version   1.42 x node -e 0   (1.38 to 1.51)   aim: at most 1.5, met`. */
 export function formatFigure(benchmark, { name, of, ratio, low, high, aim }) {
   const spread = `(${low.toFixed(2)} to ${high.toFixed(2)})`
-  return `${benchmark.padEnd(8)}${name.padEnd(44)}${ratio.toFixed(2).padStart(7)} x ${of.padEnd(44)} ${spread.padEnd(18)} ${formatAim(aim, ratio)}`
+  return `${benchmark.padEnd(9)}${name.padEnd(44)}${ratio.toFixed(2).padStart(7)} x ${of.padEnd(44)} ${spread.padEnd(18)} ${formatAim(aim, ratio)}`
 }
 
 function formatAim(aim, ratio) {

@@ -11,6 +11,7 @@ import { code } from './code.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { edit } from './edit.mjs'
+import { ensemble } from './ensemble.mjs'
 import { bash } from './bash.mjs'
 import { grep } from './grep.mjs'
 import { inputs } from './inputs.mjs'
@@ -48,6 +49,7 @@ const benchmarks = {
   resume,
   runs,
   iterate,
+  ensemble,
   grep,
   edit,
   bash,

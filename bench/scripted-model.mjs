@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventOf, finishEvents } from './stream-events.mjs'
 
 /**
- * A model whose answers are scripted: `answerOf` is given the number of the request, from 1, and says the words that are
+ * A model whose answers are scripted: `answerOf` is given the number of the request, from 1, and its text, and says the words that are
  * streamed, the calls of tools behind them, and how long it thinks before.
  */
 export async function startModel(answerOf) {
@@ -11,9 +11,10 @@ export async function startModel(answerOf) {
   let first
   const answer = async (request, response) => {
     first ??= performance.timeOrigin + performance.now()
-    for await (const _ of request);
+    let text = ''
+    for await (const chunk of request.setEncoding('utf8')) text += chunk
     asked += 1
-    const { words = [], calls = [], thinksMs } = answerOf(asked)
+    const { words = [], calls = [], thinksMs } = answerOf(asked, text)
     if (thinksMs !== undefined) await sleep(thinksMs)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const content of words) response.write(eventOf({ content }))
