@@ -104,7 +104,7 @@ export async function runMember(
   const { effects } = at.services
   emit(at, { type: 'member.started', id, name })
   try {
-    const end = await effects.boundary(at.scope.at, () => settle(prepared, run, stop, at), {
+    const end = await effects.boundary(at.scope.at, () => settle({ prepared, run, stop, around }, at), {
       inputs: inputsOf(prepared, run),
       label: prepared.kind === 'model' ? labelOf(prepared, run) : prepared.kind,
     })
@@ -166,12 +166,15 @@ function inputsOf({ name, target, kind }: PreparedMember, { state, inputText }: 
   }
 }
 
-async function settle(
-  prepared: PreparedMember,
-  run: EnsembleRun,
-  stop: MemberStop,
-  at: RunContext,
-): Promise<MemberEnd> {
+interface MemberWork {
+  readonly prepared: PreparedMember
+  readonly run: EnsembleRun
+  readonly stop: MemberStop
+  /** The place of the ensemble. */
+  readonly around: RunContext
+}
+
+async function settle({ prepared, run, stop, around }: MemberWork, at: RunContext): Promise<MemberEnd> {
   const { timeout_ms: limitMs } = run.ensemble
   const { signal, asking: outer } = at.services
   const begun = performance.now()
@@ -194,9 +197,9 @@ async function settle(
     const why = stop.reason()
     if (stopsRun(error) || why === 'given up') throw error
     if (why === 'beaten') return { status: 'stopped' }
-    // a replay recalls what stopped a call
-    const wasOverdue = why === undefined && error instanceof Error && error.message === stopTexts.overdue
-    if (why === 'overdue' || wasOverdue)
+    // a replay recalls that a call was stopped; how its member has ended is in the record, and read there
+    const isRecalled = !isBatonError(error) && at.services.effects.answers(endPlace(prepared.name, around))
+    if (why === 'overdue' || isRecalled)
       return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
     if (!isBatonError(error)) throw error
     const from = await run.target.placeOf(['ensemble', 'agents', prepared.index], 'key')

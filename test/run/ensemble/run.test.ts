@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -18,6 +19,7 @@ type Answer = (model: string, text: string, request: ModelRequest) => FakeTurn
 interface Given {
   readonly files?: { readonly [path: string]: string }
   readonly answer?: Answer
+  readonly prompt?: string
 }
 
 const says: Answer = (model) => ({ text: [`${model} says so`] })
@@ -25,9 +27,9 @@ const never = (): FakeTurn => ({ text: [], gate: new Promise<void>(() => {}) })
 const failing = (message: string): FakeTurn => ({ text: [], failure: new BatonError('MODEL_FAILED', message) })
 
 /** Runs a file with this front matter; models answer by their names. */
-async function run(frontMatter: string, { files = {}, answer = says }: Given = {}) {
+async function run(frontMatter: string, { files = {}, answer = says, prompt = 'What is it?' }: Given = {}) {
   const provider = createFakeProvider((request) => answer(request.model, lastOf(request), request))
-  const text = `+++\nmodel = "main"\n${frontMatter}\n+++\nWhat is it?\n`
+  const text = `+++\nmodel = "main"\n${frontMatter}\n+++\n${prompt}\n`
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'SPEC-1.md': text, ...files }, { provider })
   const env = { BATON_HOME: join(folder, '.state') }
   const target = await loadTarget({
@@ -106,26 +108,26 @@ describe('an ensemble of models', () => {
 
   it('two of three are enough, and it is told that one is missing', async () => {
     const answer: Answer = (model) => (model === 'c' ? never() : says(model, '', undefined as never))
-    const { task, sent, asked } = await run(`[ensemble]\ntimeout = "300ms"\n${models('a', 'b', 'c')}`, { answer })
+    const { task, sent, asked } = await run(`[ensemble]\ntimeout = "1s"\n${models('a', 'b', 'c')}`, { answer })
     expect(contentOf(task)).toBe('main says so')
     expect(ofType(sent, 'ensemble.completed')[0]).toMatchObject({ missing: ['c'], degraded: true })
     expect(ofType(sent, 'member.timed_out')[0]).toMatchObject({
       name: 'c',
-      error: { code: 'LIMIT', message: 'it took longer than its timeout, 300 ms' },
+      error: { code: 'LIMIT', message: 'it took longer than its timeout, 1 s' },
     })
     expect(lastOf(asked.at(-1) as ModelRequest)).toContain('<no_answer member="c" status="timed_out">')
     expect(ofType(sent, 'warning')[0]?.message).toBe(
-      '1 of 3 members of the ensemble gave no answer: "c": it took longer than its timeout, 300 ms',
+      '1 of 3 members of the ensemble gave no answer: "c": it took longer than its timeout, 1 s',
     )
   })
 
   it('fewer are an error that names who is missing and why', async () => {
     const answer: Answer = (model) => (model === 'a' ? says(model, '', undefined as never) : never())
-    const { thrown, asked } = await run(`[ensemble]\ndeadline = "200ms"\n${models('a', 'b', 'c')}`, { answer })
+    const { thrown, asked } = await run(`[ensemble]\ndeadline = "1s"\n${models('a', 'b', 'c')}`, { answer })
     expect(thrown).toMatchObject({
       code: 'LIMIT',
       message:
-        'only 1 of 3 members of the ensemble answered, and 2 are needed: "b": it took longer than the deadline of the ensemble, 200 ms; "c": it took longer than the deadline of the ensemble, 200 ms',
+        'only 1 of 3 members of the ensemble answered, and 2 are needed: "b": it took longer than the deadline of the ensemble, 1 s; "c": it took longer than the deadline of the ensemble, 1 s',
     })
     expect(asked.map(({ model }) => model)).not.toContain('main')
   })
@@ -146,6 +148,30 @@ describe('an ensemble of models', () => {
 })
 
 const form = '[output.schema]\ntype = "object"\nproperties.n.type = "number"\nrequired = ["n"]\n'
+
+describe('the synthesis', () => {
+  it('is what must fit [output]: members answer freely', async () => {
+    const answer: Answer = (model) => ({ text: [model === 'main' ? '{"n": 5}' : `${model} says five`] })
+    const { task, asked } = await run(`${form}[ensemble]\n${models('a', 'b')}`, { answer })
+    expect(task).toMatchObject({ status: 'done', value: { n: 5 } })
+    expect(asked.map(({ model, output }) => [model, output !== undefined])).toEqual(
+      expect.arrayContaining([
+        ['a', false],
+        ['b', false],
+        ['main', true],
+      ]),
+    )
+  })
+
+  it('changes files with write_mode, and no member does', async () => {
+    const answer: Answer = (model) => ({
+      text: [`By ${model}.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="${model}.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>`],
+    })
+    const { folder, task } = await run(`write_mode = true\n[ensemble]\n${models('a', 'b')}`, { answer })
+    expect(task).toMatchObject({ status: 'done' })
+    expect(['a', 'b', 'main'].map((name) => existsSync(join(folder, `${name}.txt`)))).toEqual([false, false, true])
+  })
+})
 
 describe('a vote', () => {
   it('the most frequent value wins, whoever wrote it how, and the votes are shown', async () => {
@@ -232,6 +258,12 @@ describe('agents', () => {
     expect(lastOf(filled.asked.at(-1) as ModelRequest)).toBe('[a: a says so][b: b says so]')
   })
 
+  it('a program gets the answers as text', async () => {
+    const front = `[agents.join]\ncommand = "sh"\nargs = ["-c", "grep -c 'answer member'; exit 0"]\nsandbox.mode = "danger-full-access"\n[ensemble]\naggregator = "join"\n${models('a', 'b')}`
+    const { task } = await run(front)
+    expect(contentOf(task)).toBe('2')
+  })
+
   it('are members: a prompt file, a Lua file and a command line, each by what it says', async () => {
     const members = [
       'agent = "ask.md"',
@@ -254,7 +286,7 @@ describe('members that are programs (TV40)', () => {
   const program = (name: string, script: string): string =>
     `[[ensemble.agents]]\nname = "${name}"\ncommand = "sh"\nargs = ["-c", ${JSON.stringify(script)}]\nsandbox.mode = "danger-full-access"\n`
   const merged = { 'merge.lua': 'return "merged"\n' }
-  const head = `${seen}[ensemble]\naggregator = "merge.lua"\ntimeout = "4s"\n`
+  const head = `${seen}[ensemble]\naggregator = "merge.lua"\n`
 
   it('one crashes and one cannot be started: only they are missing', async () => {
     const missing =
@@ -273,8 +305,8 @@ describe('members that are programs (TV40)', () => {
   })
 
   it('two that hang are killed with all that they started, and one answer is too few', async () => {
-    const hang = (name: string): string => program(name, `(sleep 60; touch ${name}.late) & echo $! > ${name}.pid; wait`)
-    const { folder, thrown } = await run(`${head}${program('a', 'echo a')}${hang('b')}${hang('c')}`, {
+    const hang = (name: string): string => program(name, `echo $$ > ${name}.pid; (sleep 60; touch ${name}.late) & wait`)
+    const { folder, thrown } = await run(`${head}timeout = "5s"\n${program('a', 'echo a')}${hang('b')}${hang('c')}`, {
       files: { ...merged, ...seenFile },
     })
     expect(thrown).toMatchObject({
@@ -282,25 +314,32 @@ describe('members that are programs (TV40)', () => {
       message: expect.stringContaining('only 1 of 3 members of the ensemble answered, and 2 are needed'),
     })
     for (const name of ['b', 'c']) {
-      const pid = Number(readFileSync(join(folder, `${name}.pid`), 'utf8'))
-      expect(isRunning(pid)).toBe(false)
+      const leader = Number(readFileSync(join(folder, `${name}.pid`), 'utf8'))
+      expect(leader).toBeGreaterThan(1)
+      expect(membersOfGroup(leader)).toEqual([])
     }
   })
 
   it('a prompt of 2,000 bytes arrives', async () => {
-    const front = `${head}${program('a', 'wc -c')}${program('b', 'wc -c')}\n[params]\nx = 1`
-    const { folder } = await run(front, { files: { ...merged, ...seenFile } })
-    const [first] = seenIn(folder)['members'] as readonly JsonObject[]
-    expect(Number(first?.['content'])).toBe('What is it?'.length)
-    expect(existsSync(join(folder, 'seen.json'))).toBe(true)
+    const prompt = `${'é'.repeat(996)} what?!!`
+    expect(Buffer.byteLength(prompt)).toBe(2000)
+    const argument = `[[ensemble.agents]]\nname = "b"\ncommand = "sh"\nargs = ["-c", "cat; echo \\"$#\\"", "sh", "{prompt}"]\nsandbox.mode = "danger-full-access"\n`
+    const { folder } = await run(`${head}${program('a', 'wc -c')}${argument}`, {
+      files: { ...merged, ...seenFile },
+      prompt,
+    })
+    const [first, second] = seenIn(folder)['members'] as readonly JsonObject[]
+    expect(Number(first?.['content'])).toBe(2000)
+    // too long for an argument
+    expect(second?.['content']).toBe(`${prompt}0`)
   })
 })
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-  } catch {
-    return false
-  }
+/** The processes of a group that run, also those whose leader has ended. One that was killed may wait for its parent. */
+function membersOfGroup(group: number): readonly string[] {
+  const all = execFileSync('ps', ['-A', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' }).split('\n')
+  return all.filter((line) => {
+    const [pgid, state = ''] = line.trim().split(/\s+/)
+    return Number(pgid) === group && !state.startsWith('Z')
+  })
 }
