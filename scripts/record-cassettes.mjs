@@ -1,6 +1,6 @@
-// Records the cassettes of pipelines/tool-coder.md and pipelines/code-mode.md again, which is due when a tool, or the mode, describes
-// itself in other words. The answers of their models stand here. `npm run build` first.
-// node scripts/record-cassettes.mjs [tool-coder] [code-mode]
+// Records the cassettes of pipelines/tool-coder.md, pipelines/code-mode.md and pipelines/ensemble-consensus.md again, which is due when
+// a tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
+// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -72,20 +72,38 @@ done()
   ],
 ]
 
-const pipelines = { 'tool-coder': toolCoder, 'code-mode': codeMode }
+/** What each member says, by its model; the other one makes one answer of theirs. */
+const members = {
+  high: 'src/cart.js adds prices as fractions, so sums are off by parts of a cent: count in whole cents. It has no tests: write them.',
+  normal:
+    'src/cart.js: `parseFloat` takes "12abc" as 12. Check what it is given. Sums of fractions are not exact: use whole cents.',
+  fast: 'There are no tests. The sum in src/cart.js can be off by a fraction of a cent, so whole cents are better.',
+}
+const consensus = `1. Consensus: sums in src/cart.js are not exact; whole cents are.
 
-function serverOf(turns) {
+2. Said by some: there are no tests (one, three). \`parseFloat\` takes "12abc" as 12 (two).
+
+4. Answer: count in whole cents in src/cart.js, refuse what is no price there, and write tests of both.`
+
+/** What a model says in each turn. */
+const pipelines = {
+  'tool-coder': () => toolCoder,
+  'code-mode': () => codeMode,
+  'ensemble-consensus': (model) => [[members[model] ?? consensus]],
+}
+
+function serverOf(turnsOf) {
   return createServer((request, response) => {
     textOf(request).then(
-      (text) => answer(turns, JSON.parse(text), response),
+      (text) => answer(turnsOf, JSON.parse(text), response),
       (error) => response.destroy(error),
     )
   })
 }
 
-function answer(turns, { messages, model }, response) {
+function answer(turnsOf, { messages, model }, response) {
   const turn = messages.filter(({ role }) => role === 'assistant').length
-  const [text = '', ...calls] = turns[turn] ?? []
+  const [text = '', ...calls] = turnsOf(model)[turn] ?? []
   const send = (more) =>
     response.write(`data: ${JSON.stringify({ object: 'chat.completion.chunk', model, ...more })}\n\n`)
   const delta = (fields, finish = null) => send({ choices: [{ index: 0, delta: fields, finish_reason: finish }] })
@@ -106,8 +124,8 @@ async function textOf(stream) {
   return text
 }
 
-async function record(name, turns) {
-  const server = serverOf(turns)
+async function record(name, turnsOf) {
+  const server = serverOf(turnsOf)
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', 'model=example-model']
   const env = {
@@ -123,6 +141,6 @@ async function record(name, turns) {
 }
 
 const asked = process.argv.slice(2)
-for (const [name, turns] of Object.entries(pipelines)) {
-  if (asked.length === 0 || asked.includes(name)) process.exitCode ||= await record(name, turns)
+for (const [name, turnsOf] of Object.entries(pipelines)) {
+  if (asked.length === 0 || asked.includes(name)) process.exitCode ||= await record(name, turnsOf)
 }
