@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
+import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
 import { countOf, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
@@ -21,6 +22,14 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
   let isIterated = false
   /** Calls of tools that have begun, by their place and id. */
   const calls = new Map<string, ToolStart>()
+  /** What agents are about that a model has given work to, by their place. */
+  const agents = new Map<string, string>()
+
+  /** The innermost agent that a place is of; undefined: the caller of all of them. */
+  function ofAgent(at: string): string | undefined {
+    const inner = [...agents].filter(([place]) => isWithin(at, place)).toSorted(([a], [b]) => b.length - a.length)
+    return inner[0]?.[1]
+  }
 
   function toolLines(event: ToolEvent): string | undefined {
     const key = `${event.agent}\n${event.id}`
@@ -30,7 +39,9 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     }
     const start = calls.get(key)
     calls.delete(key)
-    return level === 'quiet' || start === undefined ? undefined : toolText(start, event, { paint, level })
+    return level === 'quiet' || start === undefined
+      ? undefined
+      : toolText(start, event, { paint, level, of: ofAgent(event.agent) })
   }
 
   function line(event: RunEvent): string | undefined {
@@ -41,6 +52,9 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (event.type === 'task.failed' && tasks === 1 && !isIterated && !isNested(event)) return undefined
     if (event.type === 'changes.applied' || event.type === 'changes.planned') {
       return isOfCall(event) ? undefined : changeLines(event, { paint, level })
+    }
+    if (event.type === 'agent.started' && event.description !== undefined) {
+      agents.set(event.agent, `${event.name} (${event.description})`)
     }
     if (event.type === 'tool.started' || event.type === 'tool.completed') return toolLines(event)
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
@@ -202,11 +216,15 @@ type ToolEnd = Extract<RunEvent, { readonly type: 'tool.completed' }>
 type ToolEvent = ToolStart | ToolEnd
 
 /** A call of a tool that is over, in one line; `verbose`: with its input and the first lines of what it gave. */
-function toolText({ name, input }: ToolStart, { output, is_error, denied }: ToolEnd, options: StepOptions): string {
-  const { paint, level } = options
+function toolText(
+  { name, input }: ToolStart,
+  { output, is_error, denied }: ToolEnd,
+  { paint, level, of }: StepOptions & { readonly of: string | undefined },
+): string {
   const call = callText(name, input)
   const how = denied === true ? `${paint('red', 'denied')} ` : is_error ? `${paint('yellow', 'failed')} ` : ''
-  const head = how + paint('cyan', name) + call.slice(name.length)
+  const who = of === undefined ? '' : `${paint('dim', `${oneLine(of, 60)}:`)} `
+  const head = who + how + paint('cyan', name) + call.slice(name.length)
   if (level !== 'verbose') return is_error ? `${head}: ${failureText(output)}` : head
   const details = [oneLine(JSON.stringify(input), 200), ...resultLines(output)]
   return [head, ...details.map((text) => paint('dim', `  ${text}`))].join('\n')

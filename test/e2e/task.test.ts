@@ -157,6 +157,7 @@ it('an agent that the budget of the run stops has not ended: with a higher one a
   expect([stopped.code, one.asked.length]).toEqual([4, 5])
   expect(stopped.stderr).toMatch(/^resume: baton resume \S+ -c budget\.calls=N$/m)
   expect(stopped.stderr).not.toContain('failed task')
+  expect(stopped.stderr).toContain('finder (find the cat): todo')
 
   const resumed = await one.run('resume', '--last', '-c', 'budget.calls=30', '--json')
   expect(jsonLines(resumed.stdout).at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result: 'done' })
