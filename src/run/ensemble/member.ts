@@ -20,7 +20,7 @@ import type { TaskPlan } from '../plan.ts'
 import type { PromptTarget } from '../prompt-target.ts'
 import { settingsHere, targetHere } from '../isolation/placed-target.ts'
 import type { PreparedMember } from './members.ts'
-import { inTreeOf, type Trees } from './trees.ts'
+import { checkTree, inTreeOf, type Trees } from './trees.ts'
 
 /** How a member ended. Plain JSON, because it is recorded. */
 export type MemberEnd =
@@ -175,6 +175,7 @@ interface MemberWork {
 }
 
 async function settle({ prepared, run, stop, around }: MemberWork, at: RunContext): Promise<MemberEnd> {
+  checkTree(prepared.name, run.trees, at)
   const { timeout_ms: limitMs } = run.ensemble
   const { signal, asking: outer } = at.services
   const begun = performance.now()

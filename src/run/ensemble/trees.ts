@@ -1,4 +1,5 @@
-import { stopsRun } from '../../base/error.ts'
+import { entryStatus } from '../../base/entries.ts'
+import { BatonError, stopsRun } from '../../base/error.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../../event/context.ts'
 import { item, member, part, placeText } from '../../event/place.ts'
 import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
@@ -20,6 +21,15 @@ export async function openTrees(names: readonly string[], context: RunContext): 
     trees.set(name, tree)
   }
   return trees
+}
+
+/** @throws BatonError FILE_FAILED where the work tree of a member that is asked again was removed, because a winner was taken */
+export function checkTree(name: string, trees: Trees, { scope }: RunContext): void {
+  const folder = trees?.get(name)?.context.scope.folders.workspace
+  if (folder === undefined || entryStatus(folder) !== undefined) return
+  throw new BatonError('FILE_FAILED', `the work tree of member "${name}" is gone: a winner was taken already`, {
+    hint: `Resume with --from ${placeText(scope.at.slice(0, -1))} to ask all members again.`,
+  })
 }
 
 /** The same context in the work tree of a member, where it has one. */
