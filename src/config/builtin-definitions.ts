@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { BuiltInName } from './builtin-names.ts'
+import { type BuiltInName, presetNames } from './builtin-names.ts'
 
 const planMode = ['enter_plan', 'exit_plan'] as const
 const writers = ['edit', 'write'] as const
@@ -54,5 +54,5 @@ see that it works. Name what could go wrong, and what you could not find out. En
 
 /** Command lines whose flags and output are known: where nothing else has their name, it is that of an agent. No model is offered them. */
 export const presetDefinitions: { readonly [name: string]: JsonObject } = Object.fromEntries(
-  ['claude', 'codex', 'gemini', 'opencode'].map((preset) => [preset, { preset }]),
+  presetNames.map((preset) => [preset, { preset }]),
 )

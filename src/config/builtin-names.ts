@@ -3,6 +3,10 @@ const builtInNames = ['Bash', 'general-purpose', 'Explore', 'Plan'] as const
 
 export type BuiltInName = (typeof builtInNames)[number]
 
-export function isBuiltInName(name: string): name is BuiltInName {
-  return (builtInNames as readonly string[]).includes(name)
+/** Programs that are agents by their names alone, where nothing else defines these. */
+export const presetNames = ['claude', 'codex', 'gemini', 'opencode'] as const
+
+/** Whether the name means an agent without anybody's definition. */
+export function isBuiltInName(name: string): boolean {
+  return [...builtInNames, ...presetNames].some((known) => known === name)
 }

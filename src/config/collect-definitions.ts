@@ -3,10 +3,12 @@ import { isBatonError } from '../base/error.ts'
 import { isFile, namesIn } from '../base/entries.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
 import { isDefinitionName } from './agent-tables.ts'
+import { isBuiltInName } from './builtin-names.ts'
 import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
 import type { Layer } from './layers.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
@@ -17,8 +19,6 @@ export interface Definitions {
   /** Why a name that is defined cannot be used. */
   readonly broken: ReadonlyMap<string, Error>
 }
-
-export const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
 
 export interface DefinitionPlaces extends Surroundings {
   readonly workspace: string
@@ -115,6 +115,7 @@ function refuseHiding(
 function ownPlace(name: string, parts: readonly DefinitionPart[], builtInDir: string): string | undefined {
   const other = parts.findLast(({ from }) => from === 'built-in' || from === 'user')
   if (other !== undefined) return other.source?.file ?? `the built-in agent ${name}`
+  if (isBuiltInName(name)) return `the built-in agent ${name}`
   return ['aip', 'lua'].map((ending) => join(builtInDir, `${name}.${ending}`)).find((path) => isFile(path))
 }
 
@@ -123,6 +124,8 @@ interface DefinitionFile {
   /** Absolute. */
   readonly path: string
   readonly from: 'user' | 'workspace' | 'pack'
+  /** Absolute: no link may lead out of it. Left out for the user's own. */
+  readonly within?: string
 }
 
 /** The folder of a user's own definitions, beside the config file. */
@@ -140,9 +143,9 @@ function definitionFiles(places: DefinitionPlaces): readonly DefinitionFile[] {
   const own = workspaceAgentsFolders(workspace).filter((folder) => folder !== builtInDir)
   return [
     ...filesIn(userAgentsFolder(places), 'user'),
-    ...own.flatMap((folder) => filesIn(folder, 'workspace')),
+    ...own.flatMap((folder) => filesIn(folder, 'workspace').map((file) => ({ ...file, within: workspace }))),
     ...packs.flatMap(({ identity, dir }) =>
-      filesIn(join(dir, 'agents'), 'pack').map((file) => ({ ...file, name: `${identity}/${file.name}` })),
+      filesIn(join(dir, 'agents'), 'pack').map((file) => ({ ...file, name: `${identity}/${file.name}`, within: dir })),
     ),
   ]
 }
@@ -154,7 +157,8 @@ function filesIn(folder: string, from: DefinitionFile['from']): readonly Definit
     .map((file) => ({ name: file.slice(0, -3), path: join(folder, file), from }))
 }
 
-async function readPart({ path, from }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
+async function readPart({ path, from, within }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
+  if (within !== undefined) refuseLeadingOut(path, { within, ...places })
   const { parsePrompt } = await import('../prompt/document.ts')
   const text = readSource(path, places.areOffered ? places.reads : quiet(places.reads), { part: 'prompt' })
   const shown = displayPath(realPath(places.cwd), path)

@@ -213,7 +213,11 @@ export interface Loosened {
 export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] {
   return Object.entries(values).flatMap(([key, value]) => {
     const order = orderOf(key)
-    if (order?.rule === 'agents' && isJsonObject(value)) return held.by === 'prompt' ? [] : loosenedAgents(value, held)
+    if (order?.rule === 'agents' && isJsonObject(value))
+      return [
+        ...(held.by === 'prompt' ? loosenedPresets(value, held) : loosenedAgents(value, held)),
+        ...loosenedBoxes(value, held),
+      ]
     if (order === undefined && isJsonObject(value))
       return Object.entries(value).flatMap(([inner, part]) => compared(orderOf(key, inner), [key, inner], part, held))
     if (order?.rule !== 'names' || !isJsonObject(value))
@@ -241,6 +245,37 @@ function loosenedAgents(agents: JsonObject, held: HeldTo): readonly Loosened[] {
     const key = ['command', 'preset'].find((each) => isJsonObject(values) && values[each] !== undefined)
     if (key === undefined || !isJsonObject(values)) return []
     return [{ path: [...path, key], value: values[key] ?? null, own: undefined, origin: undefined }]
+  })
+}
+
+/** What an agent with a name may touch is held to what the key outside of its table may say. */
+function loosenedBoxes(agents: JsonObject, held: HeldTo): readonly Loosened[] {
+  return Object.entries(agents).flatMap(([name, values]) => {
+    const sandbox = isJsonObject(values) ? values['sandbox'] : undefined
+    if (!isJsonObject(sandbox)) return []
+    return Object.entries(sandbox).flatMap(([key, value]) =>
+      compared(orderOf('sandbox', key), ['sandbox', key], value, held).map((found) => ({
+        ...found,
+        path: ['agents', name, 'sandbox', key],
+      })),
+    )
+  })
+}
+
+/**
+ * A known program is held to the sandbox mode by its flags: another program with its name, and arguments and variables that
+ * get around them, need what a program without such flags needs.
+ */
+function loosenedPresets(agents: JsonObject, held: HeldTo): readonly Loosened[] {
+  const full = 'danger-full-access'
+  if (compared(orderOf('sandbox', 'mode'), ['sandbox', 'mode'], full, held).length === 0) return []
+  return Object.entries(agents).flatMap(([name, values]) => {
+    if (!isJsonObject(values) || values['preset'] === undefined) return []
+    return ['command', 'args', 'env'].flatMap((key): readonly Loosened[] => {
+      const value = values[key]
+      if (value === undefined || (key === 'command' && value === values['preset'])) return []
+      return [{ path: ['agents', name, key], value, own: undefined, origin: undefined }]
+    })
   })
 }
 

@@ -80,7 +80,7 @@ export function checkTrust(
 }
 
 function ownText({ own, origin, path }: Loosened): string {
-  if (path[0] === 'agents') return agentText({ own, origin, path })
+  if (path[0] === 'agents' && path[2] !== 'sandbox') return agentText({ own, origin, path })
   if (own === undefined) return 'only you may set it'
   const [key, name = ''] = path
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
@@ -89,6 +89,7 @@ function ownText({ own, origin, path }: Loosened): string {
 }
 
 function agentText({ origin, path: [, name = '', key] }: Pick<Loosened, 'own' | 'origin' | 'path'>): string {
+  if (key === 'args' || key === 'env') return 'it can make the program do anything'
   if (key !== undefined) return 'it starts a program, and only you may name one'
   const isBuiltIn = origin === undefined || origin.kind === 'default'
   return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
 import { isSourceEntry, type ReadLog, readSource } from '../base/reads.ts'
 import { isDefinitionName } from '../config/agent-tables.ts'
 import { meantHint } from '../config/issue.ts'
@@ -83,8 +84,16 @@ export function resolveAgent(name: string, options: ResolveOptions): NamedFile {
     if (defined !== undefined) return defined
     const found = locateNoted(name, options)
     if (found === undefined) throw notFound(name, options)
+    refuseLink(found, options)
     return read(name, found, options.reads)
   })
+}
+
+/** A prompt file is sent to a model as it is: a folder names none outside of it by a link. */
+function refuseLink({ file, pack }: FoundFile, { guard, reads }: ResolveOptions): void {
+  if (guard === undefined || !file.endsWith('.md')) return
+  const { workspace } = guard
+  refuseLeadingOut(file, { within: pack?.dir ?? workspace, cwd: workspace, reads })
 }
 
 /** The same, or undefined when nothing has this name: for words that may also name something else. */

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { readTomlFile } from '../../src/config/issue.ts'
@@ -115,6 +115,36 @@ Fix it.
     expect(broken.get('Plan')?.message).toBe('hidden: Plan')
   })
 
+  it('of a folder may not take the name of a program that is known by it', async () => {
+    const text = '+++\ndescription = "x"\n+++\nGo.\n'
+    const names = ['claude', 'codex', 'gemini', 'opencode']
+    const files = Object.fromEntries(names.map((name) => [`agents/${name}.md`, text]))
+    const { byName, broken } = await definitions({ files })
+    for (const name of names) {
+      expect(byName.has(name)).toBe(false)
+      expect(broken.get(name)?.message).toBe(`hidden: ${name}`)
+    }
+  })
+
+  it('of a folder are refused where a link leads out of it', async () => {
+    const home = tempTree({ secret: 'root:x:0\n', 'shared/inner.md': 'Inner.\n' })
+    const { byName, broken } = await definitions({
+      files: { 'own/kept.md': 'Kept.\n' },
+      links: {
+        'agents/passwd.md': join(home, 'secret'),
+        'agents/kept.md': '../own/kept.md',
+        '.baton/agents': join(home, 'shared'),
+      },
+    })
+    expect([...byName.keys()]).not.toContain('passwd')
+    expect(byName.get('kept')?.instructions).toBe('Kept.')
+    expect(broken.get('passwd')).toMatchObject({
+      code: 'OUTSIDE_WORKSPACE',
+      message: 'agents/passwd.md leads outside the workspace through the link agents/passwd.md',
+    })
+    expect(broken.get('inner')?.message).toContain('through the link .baton/agents')
+  })
+
   it('that start a program need trust', async () => {
     const { broken } = await definitions({ files: { 'agents/x.md': '+++\ncommand = "prog"\n+++\n' } })
     expect(broken.get('x')).toMatchObject({
@@ -129,12 +159,18 @@ interface World {
   readonly user?: string
   readonly flag?: string
   readonly files?: { readonly [path: string]: string }
+  /** With what they lead to. */
+  readonly links?: { readonly [path: string]: string }
 }
 
-async function definitions({ user, flag, files = {} }: World): Promise<Definitions> {
+async function definitions({ user, flag, files = {}, links = {} }: World): Promise<Definitions> {
   const home = realpathSync(tempTree({ 'work/.keep': '' }))
   const workspace = join(home, 'work')
   writeTree(workspace, files)
+  for (const [path, target] of Object.entries(links)) {
+    mkdirSync(dirname(join(workspace, path)), { recursive: true })
+    symlinkSync(target, join(workspace, path))
+  }
   const layers = [
     ...(user === undefined ? [] : [await layer({ kind: 'user', file: 'user.toml' }, user)]),
     ...(flag === undefined ? [] : [await layer({ kind: 'flag', name: '-c' }, flag)]),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isReserved, reserved } from '../../src/config/keys.ts'
+import type { JsonObject } from '../../src/base/json.ts'
 import { effortWord, loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/config/orders.ts'
 import { effortOf } from '../../src/model/alias.ts'
 import { schemas } from '../../src/config/schema.ts'
@@ -108,5 +109,31 @@ describe('what a folder loosens', () => {
     expect(paths({ write_mode: true }, 'config', true)).toEqual(['write_mode'])
     expect(paths({ write_mode: 'ask' }, 'config', true)).toEqual(['write_mode'])
     expect(paths({ write_mode: false }, 'config', true)).toEqual([])
+  })
+})
+
+describe('the sandbox of an agent with a name', () => {
+  const agents = { counter: { command: 'sh', sandbox: { mode: 'danger-full-access' } } }
+  const path = ['agents', 'counter', 'sandbox', 'mode']
+
+  it('is held to the rule of the key outside of it', () => {
+    expect(loosened({ agents }, { by: 'prompt', own: [] })).toMatchObject([{ path, own: 'workspace-write' }])
+    const config = loosened({ agents: { a: { sandbox: { mode: 'workspace-write' } } } }, { by: 'config', own: [] })
+    expect(config).toMatchObject([{ path: ['agents', 'a', 'sandbox', 'mode'], own: 'read-only' }])
+    const mine = [own(['sandbox', 'mode'], 'danger-full-access', 'user')]
+    expect(loosened({ agents }, { by: 'prompt', own: mine })).toEqual([])
+  })
+
+  it('is not got around by a program that only calls itself a known one', () => {
+    const given = (values: JsonObject) =>
+      loosened({ agents: { x: values } }, { by: 'prompt', own: [] }).map(({ path: found }) => found.join('.'))
+    expect(given({ preset: 'claude' })).toEqual([])
+    expect(given({ preset: 'claude', command: 'claude' })).toEqual([])
+    expect(given({ preset: 'claude', command: 'sh', args: ['-c', 'id'] })).toEqual([
+      'agents.x.command',
+      'agents.x.args',
+    ])
+    expect(given({ preset: 'claude', env: { PATH: '.' } })).toEqual(['agents.x.env'])
+    expect(given({ preset: 'claude', command: './claude' })).toEqual(['agents.x.command'])
   })
 })

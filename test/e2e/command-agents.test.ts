@@ -50,21 +50,31 @@ for await (const piece of process.stdin) text += piece
 console.log(\`It has \${text.trim().length} characters.\`)
 `
 
+/** Files are trusted for the runs that follow. */
+const at = (cwd: string) => ({ BATON_HOME: join(cwd, '.home') })
+
 it('a command line is the main agent, a sub-agent and a step of a workflow; a replay needs no program', async () => {
   const cwd = tempTree({ 'ask.md': everywhere, 'steps.md': steps, 'shout.mjs': shout, 'count.mjs': count })
-  const asked = await baton(['ask.md', '--record', 'ask.cassette'], { cwd })
+  const refused = await baton(['ask.md'], { cwd, env: at(cwd) })
+  expect(refused).toMatchObject({ code: 6, stdout: '' })
+  expect(refused.stderr).toContain('"agents.shout.sandbox.mode" may not be "danger-full-access" in ask.md')
+  for (const file of ['ask.md', 'steps.md']) await baton(['trust', file], { cwd, env: at(cwd) })
+  const asked = await baton(['ask.md', '--record', 'ask.cassette'], { cwd, env: at(cwd) })
   expect(asked, asked.stderr).toMatchObject({ code: 0, stdout: 'SAY WHAT THIS IS.\n\nIT HAS 17 CHARACTERS.\n' })
-  const worked = await baton(['steps.md'], { cwd })
+  const worked = await baton(['steps.md'], { cwd, env: at(cwd) })
   expect(worked, worked.stderr).toMatchObject({ code: 0, stdout: 'It has 3 characters.\n' })
   rmSync(join(cwd, 'shout.mjs'))
-  const again = await baton(['ask.md', '--replay', 'ask.cassette'], { cwd, env: { PATH: '/nowhere' } })
+  // it is not what was trusted any more
+  await baton(['trust', 'ask.md'], { cwd, env: at(cwd) })
+  const again = await baton(['ask.md', '--replay', 'ask.cassette'], { cwd, env: { ...at(cwd), PATH: '/nowhere' } })
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: asked.stdout })
 })
 
 it('a known command line is an agent by its name, told of our sandbox mode, and its cost is that of the run', async () => {
   const config = `[agents.mine]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
   const cwd = tempTree({ 'ask.md': `+++\nagent = "mine"\n${config}+++\nWhat is here?\n` })
-  const { code, stdout, stderr } = await baton(['ask.md', '--json'], { cwd })
+  await baton(['trust', 'ask.md'], { cwd, env: at(cwd) })
+  const { code, stdout, stderr } = await baton(['ask.md', '--json'], { cwd, env: at(cwd) })
   expect(code, stderr).toBe(0)
   const events = stdout
     .trim()
@@ -115,6 +125,7 @@ else {
     'slow.mjs': script,
   })
   const env = { PATH: process.env['PATH'] ?? '', HOME: cwd, BATON_HOME: join(cwd, 'home'), CI: '1' }
+  await baton(['trust', 'ask.md'], { cwd, env })
   const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md'], { cwd, env, stdio: 'ignore' })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   while (!existsSync(join(cwd, 'pids'))) await sleep(20)

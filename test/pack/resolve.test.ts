@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defaultMerge } from '../../src/pack/pack-manifest.ts'
@@ -39,6 +40,25 @@ describe('local agents (vector 10)', () => {
     ['main', ['main.aip', 'main.lua']],
   ])('%s is ambiguous among %j', (name, files) => {
     expect(() => world(...files).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_AMBIGUOUS' }))
+  })
+
+  it('is refused where a prompt file is a link that leads outside the workspace', () => {
+    const outside = tempTree({ 'x.md': 'secret' })
+    const { root, options } = world('real.md')
+    symlinkSync(join(outside, 'x.md'), join(root, 'x.md'))
+    symlinkSync('real.md', join(root, 'inner.md'))
+    symlinkSync(outside, join(root, 'sub'))
+    const guard = { workspace: root, trustFile: join(outside, 'trust.json') }
+    for (const name of ['x.md', './x.md', 'sub/x.md']) {
+      expect(() => resolveAgent(name, { ...options, guard }), name).toThrow(
+        expect.objectContaining({
+          code: 'OUTSIDE_WORKSPACE',
+          message: expect.stringContaining('leads outside the workspace through the link'),
+        }),
+      )
+    }
+    expect(resolveAgent('inner.md', { ...options, guard }).kind).toBe('prompt')
+    expect(resolveAgent(join(outside, 'x.md'), { ...options, guard }).text).toBe('secret')
   })
 
   it('says what AIPack users know when there is none', () => {
