@@ -164,6 +164,7 @@ else {
     'frail.mjs': script,
   })
   const env = { BATON_HOME: join(cwd, 'home') }
+  await baton(['trust', 'ask.md'], { cwd, env })
   const crashed = await baton(['ask.md'], { cwd, env })
   expect(crashed, crashed.stderr).toMatchObject({ code: 1 })
   const again = await baton(['resume', '--last'], { cwd, env })
@@ -178,6 +179,7 @@ it('a secret that is written into the variables of a program is neither in the r
     'ask.md': `+++\nagent = "lab"\n${definition('lab', 'lab.mjs')}${env}+++\nTry.\n`,
     'lab.mjs': script,
   })
+  await baton(['trust', 'ask.md'], { cwd, env: { BATON_HOME: join(cwd, 'home') } })
   const { code, stderr } = await baton(['ask.md'], { cwd, env: { BATON_HOME: join(cwd, 'home') } })
   expect(code).toBe(1)
   expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
@@ -194,6 +196,7 @@ it('what a program has cost counts against the budget of a resumed run, which do
   const text = `+++\nbudget = { usd = 0.002 }\n${step('a')}${step('b', 'needs = ["a"]')}${agents}+++\n`
   const cwd = tempTree({ 'ask.md': text })
   const env = { BATON_HOME: join(cwd, 'home') }
+  await baton(['trust', 'ask.md'], { cwd, env })
   const first = await baton(['ask.md'], { cwd, env })
   expect(first, first.stderr).toMatchObject({ code: 4 })
   const again = await baton(['resume', '--last', '--json'], { cwd, env })
@@ -207,7 +210,8 @@ it('a script runs a program by its name', async () => {
   const lua = 'print(aip.agent.run("shout", { input = "hello" }))\n'
   const text = `+++\nsub_agents = ["./call.lua"]\n${definition('shout', 'shout.mjs')}+++\nx\n`
   const cwd = tempTree({ 'ask.md': text, 'call.lua': lua, 'shout.mjs': shout })
-  const { code, stdout, stderr } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd })
+  await baton(['trust', 'ask.md'], { cwd, env: at(cwd) })
+  const { code, stdout, stderr } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd, env: at(cwd) })
   expect(code, stderr).toBe(0)
   expect(`${stdout}${stderr}`).toContain('HELLO')
 })
