@@ -16,10 +16,15 @@ export interface Lease extends RunBudget {
 export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms, before?: Required<Cost>): Lease {
   const { accounts, line } = lender.shared
   const left = lender.left()
+  // what was asked for is for all processes together
+  const restOf = (measure: keyof Cost): number | undefined => {
+    const asked = limits[measure]
+    return asked === undefined ? undefined : Math.max(0, asked - (before?.[measure] ?? 0))
+  }
   const lent = defined({
-    calls: part(left.calls, limits.calls, among, 1),
-    tokens: part(left.tokens, limits.tokens, among, 1),
-    usd: part(left.usd, limits.usd, among, 1e-9),
+    calls: part(left.calls, restOf('calls'), among, 1),
+    tokens: part(left.tokens, restOf('tokens'), among, 1),
+    usd: part(left.usd, restOf('usd'), among, 1e-9),
   })
   let rest: Amount = openLedger({ calls: 0, tokens: 0, usd: 0, ...lent }).limits as Amount
   let hasEnded = false
@@ -35,8 +40,16 @@ export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms
     }
   }
 
+  // nothing could be lent: that is no failure of whom it is lent
+  const isOfRun = Object.values(left).includes(0) && accounts.some((account) => account.isOfRun === true)
   const allowsUnpriced = limits.unpriced === 'allow' || accounts.every((account) => account.allowsUnpriced)
-  const own: Account = { ledger: openLedger(withBefore(lent, before), before), allowsUnpriced, lentTo: whom, onPaid }
+  const own: Account = {
+    ledger: openLedger(withBefore(lent, before), before),
+    allowsUnpriced,
+    lentTo: whom,
+    onPaid,
+    isOfRun,
+  }
   return {
     ...budgetOf(own, [own], line),
     end() {

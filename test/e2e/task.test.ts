@@ -17,7 +17,7 @@ interface World {
   /** Who was asked for which turn, in order. */
   readonly asked: string[]
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  readonly runUntil: (isTime: () => boolean, ...args: readonly string[]) => Promise<BatonResult>
+  readonly runUntil: (isTime: (printed: string) => boolean, ...args: readonly string[]) => Promise<BatonResult>
 }
 
 const files = {
@@ -47,8 +47,8 @@ async function world(reply: (asked: Asked) => ModelReply | Promise<ModelReply>, 
         cwd,
         env,
         process: 'own',
-        onError: (_, kill) => void (isTime() && kill('SIGKILL')),
-        onOutput: (_, kill) => void (isTime() && kill('SIGKILL')),
+        onError: (text, kill) => void (isTime(text) && kill('SIGKILL')),
+        onOutput: (text, kill) => void (isTime(text) && kill('SIGKILL')),
       }),
   }
 }
@@ -153,8 +153,8 @@ it('an agent that the budget of the run stops has not ended: with a higher one a
     if (animal !== undefined) return turn < 2 ? todo : { text: `the ${animal} is at home` }
     return turn === 0 ? callsTools(waitFor('cat') as never, waitFor('dog') as never) : { text: 'done' }
   })
-  const stopped = await one.run('lead.md', '-c', 'budget.calls=5')
-  expect([stopped.code, one.asked.length]).toEqual([4, 5])
+  const stopped = await one.run('lead.md', '-c', 'budget.calls=1')
+  expect([stopped.code, one.asked.length]).toEqual([4, 1])
   expect(stopped.stderr).toMatch(/^resume: baton resume \S+ -c budget\.calls=N$/m)
   expect(stopped.stderr).not.toContain('failed task')
   expect(stopped.stderr).toContain('finder (find the cat): todo')
@@ -164,4 +164,37 @@ it('an agent that the budget of the run stops has not ended: with a higher one a
   expect(new Set(one.asked).size).toBe(8)
   expect(one.asked.filter((name) => name === 'cat/2' || name === 'dog/2')).toHaveLength(2)
   expect(JSON.stringify(one.server.requests.at(-1)?.body?.messages)).toContain('the dog is at home')
+})
+
+it('an agent that uses up its part of the budget fails alone, also when the run is killed between: the others have theirs, and the run ends well', async () => {
+  let isKilled = false
+  const one = await world(({ animal, turn }) => {
+    if (animal === undefined) {
+      const calls = ['cat', 'dog'].map((name) => [find(name)[0], { ...find(name)[1], run_in_background: false }])
+      return turn === 0 ? callsTools(...(calls as never[])) : { text: 'One of them.' }
+    }
+    if (animal === 'cat' || turn < 2) return todo
+    return isKilled ? { text: 'the dog is at home' } : { chunks: ['the', ' dog'], stallAfter: 1 }
+  }, '[budget]\ncalls = 9\n')
+  let shown = ''
+  const killed = await one.runUntil(
+    (text) => {
+      shown += text
+      isKilled ||= shown.includes('lent to') && one.asked.includes('dog/2')
+      return isKilled
+    },
+    'lead.md',
+    '--json',
+  )
+  expect([killed.code, isKilled]).toEqual([null, true])
+  expect(one.asked.filter((name) => name.startsWith('cat'))).toEqual(['cat/0', 'cat/1'])
+  const resumed = await one.run('resume', '--last', '--json')
+  const events = jsonLines(resumed.stdout)
+  expect(events.at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result: 'One of them.' })
+  const outputs = events.filter((event) => event['type'] === 'tool.completed').map(({ output }) => String(output))
+  expect(outputs.find((text) => text.includes('find the cat'))).toContain(
+    'failed: the part of the budget lent to agent "finder", 2 calls, does not allow a call',
+  )
+  expect(outputs.some((text) => text.startsWith('the dog is at home'))).toBe(true)
+  expect(one.asked.filter((name) => name.startsWith('cat'))).toEqual(['cat/0', 'cat/1'])
 })

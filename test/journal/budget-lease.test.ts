@@ -111,9 +111,9 @@ it('holds at and below its place, until it ends; what was spent there before cou
   const place = placeAt('child')
   const end = budgets.lease(place, { whom: 'a', limits: { tokens: 100 }, among: 2 }, { calls: 1, tokens: 70, usd: 0 })
   const below = { ...quiet, at: [...place, ...placeAt('deep')] }
-  await expect(budgets.reserve(tokens(101), below)).rejects.toThrow('lent to a')
-  ;(await budgets.reserve(tokens(100), below)).settle({ tokens: 10, calls: 1, usd: 0 })
-  await expect(budgets.reserve(tokens(91), below)).rejects.toThrow('lent to a')
+  await expect(budgets.reserve(tokens(31), below)).rejects.toThrow('lent to a')
+  ;(await budgets.reserve(tokens(30), below)).settle({ tokens: 10, calls: 1, usd: 0 })
+  await expect(budgets.reserve(tokens(21), below)).rejects.toThrow('lent to a')
   end()
   await budgets.reserve(tokens(900), below)
 })

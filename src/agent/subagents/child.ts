@@ -1,7 +1,8 @@
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
-import { defined, type JsonObject } from '../../base/json.ts'
+import { defined, isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
-import { emit, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { emit, type RunContext, withLease, withScope, withServices } from '../../event/context.ts'
+import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
@@ -30,6 +31,8 @@ export interface Order {
   readonly inherited: JsonObject
   /** Absolute. */
   readonly baseDir: string
+  /** How many share what is left of the budget when it begins: itself, those that its caller starts with it, and its caller. */
+  readonly among: number
 }
 
 /** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
@@ -90,7 +93,7 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
       at,
       async () => {
         isEntered = true
-        return work(order, { context, stop, onBegin, replayed })
+        return withLease(context, leaseOf(order), () => work(order, { context, stop, onBegin, replayed }))
       },
       {
         inputs: inputsOf(order),
@@ -117,6 +120,17 @@ export function stopWaiting(order: Order, { scope, services }: RunContext): Prom
 /** What decides what an agent does. */
 function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { readonly [name: string]: unknown } {
   return { agent: agent.text, prompt, ...defined({ model, resumes }) }
+}
+
+/** What it may use up of the budget of its caller: that is its own failure, and the others have theirs left. */
+function leaseOf({ offered: { name, settings }, among }: Order): LeaseTerms {
+  const { budget } = settings
+  return { whom: `agent "${name}"`, among, ...(isJsonObject(budget) ? { limits: limitsIn(budget) } : {}) }
+}
+
+function limitsIn({ calls, tokens, usd, unpriced }: JsonObject): Partial<BudgetLimits> {
+  const numbers = Object.entries({ calls, tokens, usd }).filter(([, limit]) => typeof limit === 'number')
+  return { ...Object.fromEntries(numbers), ...(unpriced === 'allow' ? { unpriced } : {}) }
 }
 
 /** For lists of the parts of a run; the place has the name. */

@@ -2,6 +2,7 @@ import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import { toolCallsOf } from '../../event/message.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, originOf, type Place } from '../../event/place.ts'
 import { agentIdAt, taskTool } from '../../event/sub-agents.ts'
@@ -142,6 +143,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     ...defined({ model: input.model, maxTurns: leastOf(offered.maxTurns, input.max_turns), resumes: resume }),
     inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
     baseDir: box.baseDir,
+    among: 2 + startedLater(call),
   }
   const layers = toolLayers(offered, {
     isBackground,
@@ -218,6 +220,16 @@ function unknownAgent(id: string, children: Children): string {
 /** The place of a call, where it was made: what an agent does there is not part of the conversation that calls it. */
 function placeOf({ at }: ToolCall): Place {
   return originOf(at.slice(0, -1))
+}
+
+/** Calls of the same answer that come behind this one and give work as well; of a program, nobody knows them. */
+function startedLater({ at, context: { services } }: ToolCall): number {
+  const answer = services.conversation?.messages().at(-1)
+  const own = at.findLast(({ kind }) => kind === 'tool')
+  if (answer?.role !== 'assistant' || own?.kind !== 'tool') return 0
+  return toolCallsOf(answer)
+    .slice(own.index + 1)
+    .filter(({ name }) => name === taskTool).length
 }
 
 function leastOf(...limits: readonly (number | undefined)[]): number | undefined {
