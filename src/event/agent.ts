@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { Inbox } from './inbox.ts'
 import type { McpProgress } from './mcp.ts'
-import type { FilePart, Message } from './message.ts'
+import type { FilePart, Message, Usage } from './message.ts'
 import type { Spent } from './meter.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
 import type { SandboxMode } from './sandbox-rights.ts'
@@ -125,6 +125,13 @@ export type CommandLine = {
 export const commandPresets = ['claude', 'codex', 'gemini', 'opencode'] as const
 export type CommandPreset = (typeof commandPresets)[number]
 
+/** A conversation of a program that a later run of the same program takes up. Plain JSON. */
+export type CommandSession = {
+  readonly id: string
+  /** What it had used by then, where the program counts from its begin. */
+  readonly used?: Usage
+}
+
 /** An agent that answers with text. */
 export type TextAgent = PromptAgent | CommandAgent
 
@@ -244,6 +251,8 @@ export interface PromptRequest<Agent extends TextAgent = TextAgent> {
   readonly inputs: readonly PromptInput[]
   /** Settings of the caller, merged over the file's own. */
   readonly options: JsonObject
+  /** The conversation that a command line takes up, with its one input; left out: it begins a new one. */
+  readonly session?: CommandSession
 }
 
 export interface ModelAgentRequest {
@@ -290,6 +299,8 @@ export type PromptResult =
       /** What `[output]` describes, of one input; undefined without it. */
       readonly value: Json | undefined
       readonly spent: Spent
+      /** Of a command line with one input, where its program can take it up. */
+      readonly session?: CommandSession
     }
   | { readonly kind: 'prompt'; readonly end: 'skipped'; readonly reason: string; readonly spent: Spent }
 

@@ -169,7 +169,7 @@ function asTarget({ name, file, text, defined }: PromptFile, options: TargetOpti
 /** What it is given, and what becomes of its answer, a prompt file says. */
 function aloneCommand({ name }: CommandFile): BatonError {
   return new BatonError('USAGE', `the command line "${name}" is not run by itself`, {
-    hint: `Write agent = ${JSON.stringify(name)} into the front matter of a prompt file.`,
+    hint: `Write agent = ${JSON.stringify(name)} into the front matter of a prompt file, and run that: baton FILE.md -i TEXT.`,
   })
 }
 

@@ -52,6 +52,27 @@ const actions = {
     process.stderr.write('still looking\n')
     stay()
   },
+  // the same, and both do mind it
+  family([file]) {
+    const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+    writeFileSync(file, JSON.stringify([process.pid, pid]))
+    stay()
+  },
+  // as claude: a conversation is the prompts in the folder, by its id, and goes on under another one
+  async remembers([folder, ...flags]) {
+    const resumed = flags.includes('--resume') ? flags[flags.indexOf('--resume') + 1] : undefined
+    const before = resumed === undefined ? [] : JSON.parse(readFileSync(join(folder, resumed), 'utf8'))
+    const prompts = [...before, flags.at(-1)]
+    const session_id = `s${readdirSync(folder).length + 1}`
+    writeFileSync(join(folder, session_id), JSON.stringify(prompts))
+    const usage = { input_tokens: 1, output_tokens: 1 }
+    const result = { type: 'result', subtype: 'success', result: `I heard ${prompts.join(', then ')}.`, usage }
+    const events = [
+      { type: 'system', subtype: 'init', session_id },
+      { ...result, session_id, total_cost_usd: 0.01 },
+    ]
+    for (const event of events) process.stdout.write(`${JSON.stringify(event)}\n`)
+  },
   wait([file]) {
     writeFileSync(file, JSON.stringify([process.pid]))
     stay()

@@ -1,7 +1,6 @@
-import type { CommandAgent, ToolUse } from '../../event/agent.ts'
+import type { CommandAgent, CommandSession, ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
-import type { Usage } from '../../event/message.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
 import { listenToEvents, listenToText } from './listen.ts'
@@ -11,13 +10,6 @@ import { commandProblem } from './problems.ts'
 import { mostPrinted, runCommand } from './process.ts'
 import { estimateOf, type Pricing, spentOf } from './spent.ts'
 import { commandStart, type CommandStart, environmentOf, programOf } from './start.ts'
-
-/** A conversation that a later run of the same program takes up. Plain JSON. */
-export type CommandSession = {
-  readonly id: string
-  /** What it had used by then, where the program counts from its begin. */
-  readonly used?: Usage
-}
 
 export interface CommandQuestion {
   readonly agent: CommandAgent

@@ -1,12 +1,12 @@
-import type { Json } from '../../base/json.ts'
+import { defined, type Json } from '../../base/json.ts'
 import { BatonError } from '../../base/error.ts'
-import type { CommandAgent, PromptInput, PromptRequest, PromptResult } from '../../event/agent.ts'
+import type { CommandAgent, CommandSession, PromptInput, PromptRequest, PromptResult } from '../../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
 import { givenWithoutLimits } from '../../event/limits.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { task } from '../../event/place.ts'
 import { mapSiblings } from '../siblings.ts'
-import { askCommand } from './ask.ts'
+import { askCommand, type CommandAnswer } from './ask.ts'
 import { type CommandOptions, commandOptions } from './options.ts'
 import type { Pricing } from './spent.ts'
 
@@ -18,7 +18,7 @@ const usualAtOnce = 4
  * @throws BatonError as of `askCommand`, CONFIG_INVALID for options that are wrong
  */
 export async function runCommandAgent(
-  { agent, inputs, options }: PromptRequest<CommandAgent>,
+  { agent, inputs, options, session }: PromptRequest<CommandAgent>,
   context: RunContext,
   parts: Pricing,
 ): Promise<PromptResult> {
@@ -28,13 +28,18 @@ export async function runCommandAgent(
   if (skipped !== undefined) return { kind: 'prompt', end: 'skipped', reason: skipped, spent: nothingSpent }
   const { input_concurrency: atOnce } = scope.options
   const limit = typeof atOnce === 'number' ? atOnce : usualAtOnce
+  let left: CommandSession | undefined
   const { value: texts, spent } = await services.meter.measure(scope.at, () =>
-    mapSiblings(inputs, { limit, signal: services.signal }, (given, index, signal) => {
+    mapSiblings(inputs, { limit, signal: services.signal }, async (given, index, signal) => {
       const at = withServices(context, { signal })
-      const work = (inner: RunContext): Promise<string> => runOnce({ agent, given, read }, inner, parts)
-      if (inputs.length === 1) return work(at)
+      if (inputs.length === 1) {
+        const answer = await runOnce({ agent, given, read, session }, at, parts)
+        left = answer.session
+        return answer.text
+      }
       const place = below(at, task(index))
-      return services.effects.boundary(place.scope.at, () => work(place), {
+      const work = async (): Promise<string> => (await runOnce({ agent, given, read }, place, parts)).text
+      return services.effects.boundary(place.scope.at, work, {
         inputs: givenWithoutLimits({ given, options, agent: agent.text }),
       })
     }),
@@ -46,6 +51,7 @@ export async function runCommandAgent(
     outputs: texts as readonly Json[],
     value: undefined,
     spent,
+    ...defined({ session: left }),
   }
 }
 
@@ -53,15 +59,19 @@ interface Once {
   readonly agent: CommandAgent
   readonly given: PromptInput
   readonly read: CommandOptions
+  readonly session?: CommandSession | undefined
 }
 
-async function runOnce({ agent, given, read }: Once, context: RunContext, parts: Pricing): Promise<string> {
+async function runOnce(
+  { agent, given, read, session }: Once,
+  context: RunContext,
+  parts: Pricing,
+): Promise<CommandAnswer> {
   if (agent.line.preset !== undefined && given.text.trim() === '') {
     const hint = 'Give it an instruction, or an input.'
     throw new BatonError('AGENT_FAILED', `agent "${agent.name}" is given nothing to do: its prompt is empty`, { hint })
   }
-  const { text } = await askCommand({ agent, prompt: given.text, ...read }, context, parts)
-  return text
+  return askCommand({ agent, prompt: given.text, session, ...read }, context, parts)
 }
 
 /** Why a dry run leaves it out: a program that cannot be told to only look would do its work. */

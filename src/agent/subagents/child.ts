@@ -1,6 +1,6 @@
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type JsonObject } from '../../base/json.ts'
-import type { AgentDefinition, AgentSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
+import type { AgentDefinition, AgentSession, CommandSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
 import { emit, type RunContext, withLease, withScope, withServices } from '../../event/context.ts'
 import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
@@ -25,7 +25,9 @@ export interface Order {
   readonly maxTurns?: number
   /** What it begins with: of its caller, or of the agent that it is the continuation of. */
   readonly before?: readonly Message[]
-  /** The agent that it is the continuation of: `before` is all that one was told. */
+  /** The conversation of its program, where it is the continuation of one that had such. */
+  readonly session?: CommandSession
+  /** The agent that it is the continuation of: `before` is all that one was told, or `session` names it. */
   readonly resumes?: string
   /** What it has from its caller where its definition says nothing. */
   readonly inherited: JsonObject
@@ -45,6 +47,8 @@ export type ChildEnd = {
   readonly limit?: ModelEnd
   /** The whole conversation, so that it can be resumed; left out where it was none. */
   readonly messages?: readonly Message[]
+  /** The same of a program, which keeps its conversation itself. */
+  readonly session?: CommandSession
   /** Requests that it began. */
   readonly turns: number
   readonly spent: Spent
@@ -205,7 +209,7 @@ interface Asking {
 }
 
 async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns' | 'spent'>> {
-  const { offered, prompt, model } = order
+  const { offered, prompt, model, session } = order
   const { agent } = offered
   const options = defined({ model }) as JsonObject
   const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
@@ -214,9 +218,13 @@ async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns'
   // what it does not say itself; how its caller answers is not for it, and tools are held by its rights
   const { mode: _, ...around } = asking.context.scope.options
   const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
-  const result = await context.services.agents.run({ kind: 'prompt', agent, inputs, options }, context)
-  const text = result.end === 'done' ? result.text : `it had nothing to do: ${result.reason}`
-  return { status: 'done', text, changes: [], planned: [] }
+  const result = await context.services.agents.run(
+    { kind: 'prompt', agent, inputs, options, ...defined({ session }) },
+    context,
+  )
+  const nothing = { status: 'done', changes: [], planned: [] } as const
+  if (result.end !== 'done') return { ...nothing, text: `it had nothing to do: ${result.reason}` }
+  return { ...nothing, text: result.text, ...defined({ session: result.session }) }
 }
 
 async function converse(

@@ -16,8 +16,8 @@ ${agents}`
 }
 
 /** What the caller is told of an agent that it waited for. */
-export function answerText({ id }: Pick<Order, 'id'>, { text, limit, messages }: ChildEnd): string {
-  const again = messages === undefined ? '' : `; resume = "${id}" asks it again`
+export function answerText({ id }: Pick<Order, 'id'>, { text, limit, messages, session }: ChildEnd): string {
+  const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" asks it again`
   return `${withLimit(text, limit)}\n\n[agent ${id}${again}]`.trimStart()
 }
 

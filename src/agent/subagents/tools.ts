@@ -141,6 +141,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     isBackground,
     before,
     ...defined({ model: input.model, maxTurns: leastOf(offered.maxTurns, input.max_turns), resumes: resume }),
+    ...defined({ session: earlier?.session }),
     inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
     baseDir: box.baseDir,
     among: 2 + startedLater(call),
@@ -207,7 +208,7 @@ function whyNotResumed(id: string, name: string, children: Children): string | u
   if (offered.name !== name) return `agent ${id} is of the type ${offered.name}, not ${name}`
   const state = child.state()
   if (state.kind !== 'ended') return `agent ${id} still works: it can be resumed when it has ended`
-  return state.end.messages === undefined
+  return state.end.messages === undefined && state.end.session === undefined
     ? `agent ${id} cannot be resumed: nothing of a conversation is kept of it. Give the work to a new agent.`
     : undefined
 }

@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { processStatus } from '../../../src/base/process-group.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { BatonError } from '../../../src/base/error.ts'
 import { textOf } from '../../../src/event/message.ts'
-import { commandAgent } from '../../helpers/command-world.ts'
+import { commandAgent, program } from '../../helpers/command-world.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
 
@@ -394,24 +394,74 @@ describe('a program that a model gives work to', () => {
     }
   })
 
+  /** Asks twice more, each time whoever answered last. */
+  function askingOn({ turn, told }: Asked): Answer {
+    const id = /resume = "(\w+)"/.exec(told.join())?.[1]
+    const prompts = ['cats', 'dogs', 'birds']
+    const prompt = prompts[turn]
+    return prompt === undefined ? told.join() : [find(prompt, turn === 0 ? {} : { resume: id })]
+  }
+
+  it('is resumed in its own conversation, in the same process and in a resumed run', async () => {
+    const told = ['cats', 'cats, then dogs', 'cats, then dogs, then birds']
+    const worldIn = (folder: string): TaskWorld => {
+      const play = join(tempTree({}), 'play')
+      const quoted = [process.execPath, program, 'remembers', folder].map((word) => `'${word}'`).join(' ')
+      writeFileSync(play, `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 })
+      const agent = commandAgent([], { preset: 'claude', command: play, args: [] })
+      return taskWorld({ offered: { agent }, script: askingOn })
+    }
+    const folder = tempTree({})
+    const records: JournalRecord[] = []
+    const life = await only(worldIn(folder), records)
+    expect(resultsIn(life).map((text) => text.split('\n')[0])).toEqual(told.map((all) => `I heard ${all}.`))
+    expect(readdirSync(folder)).toEqual(['s1', 's2', 's3'])
+    // the process dies when the second of them has ended, and when its caller has asked for the third
+    const ends = records.flatMap((one, index) => (one.k === 'done' && one.p.endsWith('/agent/finder') ? [index] : []))
+    expect(ends).toHaveLength(3)
+    for (const end of ends.slice(0, 2)) {
+      const own = records.slice(0, end + 1)
+      const left = tempTree({
+        s1: readFileSync(join(folder, 's1'), 'utf8'),
+        s2: readFileSync(join(folder, 's2'), 'utf8'),
+      })
+      const again = await only(worldIn(left), own)
+      expect(resultsIn(again).at(-1)).toContain(`I heard ${told.at(-1)}.`)
+    }
+  })
+
+  it('is not resumed where it has no conversations', async () => {
+    const world = taskWorld({
+      offered: { agent: commandAgent(['said'], open) },
+      script: ({ turn, told }) =>
+        turn === 0
+          ? [find('cat')]
+          : turn === 1
+            ? [find('dog', { resume: /agent (a[0-9a-f]{8})/.exec(told.join())?.[1] })]
+            : 'Good.',
+    })
+    const [first = '', second] = resultsIn(await only(world))
+    expect(first).not.toContain('resume =')
+    expect(second).toMatch(/cannot be resumed: nothing of a conversation is kept of it/)
+  })
+
   it('is stopped with all that it has started by task_stop', async () => {
     const file = join(tempTree({}), 'pids')
+    const pids = (): readonly number[] => JSON.parse(readFileSync(file, 'utf8')) as readonly number[]
+    const runs = (pid: number): boolean => ![undefined, 'Z'].includes(processStatus(pid)?.state)
+    let before: readonly number[] = []
     const world = taskWorld({
-      offered: { agent: commandAgent(['wait', file], open) },
+      offered: { agent: commandAgent(['family', file], open) },
       script({ turn, told }) {
         if (turn === 0) return [find('cat', inBackground)]
+        if (turn > 1) return 'Good.'
         const id = /agent (a[0-9a-f]{8})/.exec(told.join(' '))?.[1]
-        if (turn === 1)
-          return [
-            ['task_output', { id, wait_seconds: 1 }],
-            ['task_stop', { id }],
-          ]
-        return 'Good.'
+        const gate = vi.waitFor(() => void (before = pids().filter(runs)), { timeout: 20_000 })
+        return { text: [], toolCalls: ['task_stop'], toolInput: [JSON.stringify({ id })], finish: 'tool_calls', gate }
       },
     })
-    const life = await only(world)
-    expect(resultsIn(life).at(-1)).toContain('stopped')
-    const pids = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly number[]) : []
-    expect(pids.filter((pid) => ![undefined, 'Z'].includes(processStatus(pid)?.state))).toEqual([])
+    expect(resultsIn(await only(world)).at(-1)).toContain('stopped')
+    expect(before).toHaveLength(2)
+    await vi.waitFor(() => expect(before.filter(runs)).toEqual([]))
   })
 })
