@@ -26,7 +26,7 @@ export type DefinedText = {
   readonly isTrusted: boolean
 }
 
-export type DefinitionOrigin = 'built-in' | 'user' | 'pack' | 'workspace' | 'prompt' | 'flag'
+type DefinitionOrigin = 'built-in' | 'user' | 'pack' | 'workspace' | 'prompt' | 'flag'
 
 /** An agent as it is run by the name of its definition. */
 export type DefinedAgent =

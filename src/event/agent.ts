@@ -47,7 +47,7 @@ export interface PromptAgent {
 }
 
 /** How an agent is defined whose text is not that of its file. Plain JSON. */
-export type DefinedText = {
+type DefinedText = {
   /** Where it is written, the strongest first; none for what comes with Baton. */
   readonly sources: readonly {
     /** Absolute. */
@@ -122,7 +122,7 @@ export type CommandLine = {
   readonly mode?: SandboxMode
 }
 
-export const commandPresets = ['claude', 'codex', 'gemini', 'opencode'] as const
+const commandPresets = ['claude', 'codex', 'gemini', 'opencode'] as const
 export type CommandPreset = (typeof commandPresets)[number]
 
 /** A conversation of a program that a later run of the same program takes up. Plain JSON. */

@@ -37,7 +37,7 @@ export function openLedger({ calls, tokens, usd }: Cost, before?: Required<Cost>
   return { limits, spent, held: nothing, running: 0 }
 }
 
-export function nanosOf(usd: number): number {
+function nanosOf(usd: number): number {
   return Math.round(usd * 1e9)
 }
 

@@ -25,7 +25,7 @@ export interface Repeated {
 }
 
 /** An effect that ended with an error, nobody knows after what, and that is done again. */
-export interface Retried {
+interface Retried {
   readonly at: Place
   readonly error: string
 }

@@ -141,7 +141,7 @@ function labelOf({ target }: PreparedMember, { state }: EnsembleRun): string {
   return target.settingsFor(state.params).model ?? 'model'
 }
 
-export function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunContext): void {
+function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunContext): void {
   switch (end.status) {
     case 'answered':
       return emit(at, { type: 'member.completed', id, name, output: end.value ?? end.content })

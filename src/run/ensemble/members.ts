@@ -7,7 +7,7 @@ import type { ChainState } from '../../stage/state.ts'
 import type { FoundAgent } from '../prompt-agents.ts'
 import type { PromptTarget } from '../prompt-target.ts'
 
-export type MemberKind = 'model' | 'agent' | 'command'
+type MemberKind = 'model' | 'agent' | 'command'
 
 /** A member as it is asked: the file as if it had no ensemble, and this one answered alone. */
 export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {

@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts'
 
 /** A session of a client of the older protocol. */
-export interface Session {
+interface Session {
   handleRequest(request: Request): Promise<Response>
   /** Whether it works on a request. */
   isBusy(): boolean

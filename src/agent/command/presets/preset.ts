@@ -7,7 +7,7 @@ import { gemini } from './gemini.ts'
 import { opencode } from './opencode.ts'
 
 /** What a preset is started for. */
-export interface PresetStart {
+interface PresetStart {
   /** As the program calls it; undefined: it decides. */
   readonly model: string | undefined
   readonly mode: SandboxMode
