@@ -176,12 +176,12 @@ describe('[params]', () => {
 
 describe('what is not in this version', () => {
   it('is an error that says so', async () => {
-    expect(await shown('[ensemble]\nquorum = 3')).toMatchInlineSnapshot(`
-      ""ensemble" is not available in this version
+    expect(await shown('[delegate]\nmax_workers = 3')).toMatchInlineSnapshot(`
+      ""delegate" is not available in this version
         1 | +++
-      > 2 | [ensemble]
+      > 2 | [delegate]
           |  ^
-        3 | quorum = 3
+        3 | max_workers = 3
       Remove it."
     `)
   })

@@ -97,10 +97,10 @@ describe('-c key=value', () => {
   }
 
   it('checks keys and types', async () => {
-    expect(await issues('modle=x', 'temperature=hot', 'ensemble={}', 'name=x')).toEqual([
+    expect(await issues('modle=x', 'temperature=hot', 'delegate={}', 'name=x')).toEqual([
       '-c modle: USAGE unknown key "modle" | Did you mean "model"?',
       '-c temperature: CONFIG_INVALID "temperature" must be a number from 0 to 2, not "hot" | Write a number from 0 to 2.',
-      '-c ensemble: NOT_AVAILABLE "ensemble" is not available in this version | Remove it.',
+      '-c delegate: NOT_AVAILABLE "delegate" is not available in this version | Remove it.',
       '-c name: USAGE "name" can be set in a prompt file only | Move it into the front matter.',
     ])
   })

@@ -240,7 +240,9 @@ describe('limits', () => {
       )
       const stopped = await world.run(['ask.md'])
       expect(stopped.code).toBe(4)
-      expect(stopped.stderr).toMatch(/error: the budget of 2 calls .*\nhint: .*\nresume: baton resume \S+\n/)
+      expect(stopped.stderr).toMatch(
+        /error: the budget of 2 calls .*\nhint: .*\nresume: baton resume \S+ -c budget\.calls=N\n/,
+      )
       const result = await world.run(['resume', '--last', '-c', 'budget.calls=9', '--json'])
       expect(result).toMatchObject({ code: 0 })
       expect(world.server.requests).toHaveLength(5)

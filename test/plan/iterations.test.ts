@@ -45,9 +45,9 @@ describe('a plan of iterations', () => {
     expect(await requestsOf({ 'ask.md': ask, 'sum.md': sum })).toEqual([6, 6, 6])
     const lua = iterated('condition = "3"\nsummarizer = "sum.lua"')
     expect(await requestsOf({ 'ask.md': lua, 'sum.lua': 'return "did it"\n' })).toEqual([3, 3, 3])
-    const program = '\n[agents.sum]\ncommand = "sum"\nsandbox = { mode = "danger-full-access" }\n'
-    const command = iterated('condition = "3"\nsummarizer = "sum"').replace(/\n\+\+\+\n/, `${program}+++\n`)
-    const planned = await planIn(workspaceOf({ 'ask.md': command }))
+    const program = '[agents.sum]\ncommand = "sum"\nsandbox = { mode = "danger-full-access" }\n'
+    const command = iterated('condition = "3"\nsummarizer = "sum"')
+    const planned = await planIn(workspaceOf({ 'ask.md': command, '.state/config/config.toml': program }))
     expect(planned.total.unpriced).toContain('sum')
     const asking = { 'ask.md': lua, 'sum.lua': 'return aip.agent.run("b.aip", { input = "x" })\n' }
     const { total, open } = await planIn(workspaceOf(asking))

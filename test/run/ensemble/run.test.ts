@@ -259,8 +259,9 @@ describe('agents', () => {
   })
 
   it('a program gets the answers as text', async () => {
-    const front = `[agents.join]\ncommand = "sh"\nargs = ["-c", "grep -c 'answer member'; exit 0"]\nsandbox.mode = "danger-full-access"\n[ensemble]\naggregator = "join"\n${models('a', 'b')}`
-    const { task } = await run(front)
+    const join = `[agents.join]\ncommand = "sh"\nargs = ["-c", "grep -c 'answer member'; exit 0"]\nsandbox.mode = "danger-full-access"\n`
+    const front = `[ensemble]\naggregator = "join"\n${models('a', 'b')}`
+    const { task } = await run(front, { files: { '.state/config/config.toml': join } })
     expect(contentOf(task)).toBe('2')
   })
 
