@@ -8,7 +8,9 @@ import { pathToFileURL } from 'node:url'
 const dist = join(import.meta.dirname, '../dist')
 const load = (file) => import(pathToFileURL(join(dist, file)).href)
 const [{ createMcpServers }, { createAuthProvider }, { login }, { openLoginStore }, { authorize }] = await Promise.all(
-  ['mcp/servers.js', 'mcp/auth/provider.js', 'mcp/auth/login.js', 'mcp/auth/login-store.js', 'mcp/client.js'].map(load),
+  ['mcp/servers.js', 'mcp/auth/provider.js', 'mcp/auth/login.js', 'mcp/auth/login-store.js', 'mcp/wire/login.js'].map(
+    load,
+  ),
 )
 
 const url = process.argv.at(-1)

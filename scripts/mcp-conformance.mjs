@@ -116,8 +116,8 @@ function report(results) {
     )
     .join('\n')
   process.stdout.write(table)
-  if (isWritten) writeTable(table)
   for (const line of unexpected) process.stdout.write(`UNEXPECTED ${line}\n`)
+  if (isWritten && unexpected.length === 0) writeTable(table)
   return unexpected.length === 0 ? 0 : 1
 }
 

@@ -90,6 +90,13 @@ it('package-lock.json names the packages of all platforms; without them node scr
   expect(optional.filter((name) => !isLocked(name))).toEqual([])
 })
 
+it('the client of the conformance suite loads built files that have a source', () => {
+  const text = read(join(root, 'scripts/mcp-conformance-client.mjs'))
+  const loaded = [...text.matchAll(/'((?:[\w-]+\/)+[\w-]+)\.js'/g)].map(([, file = '']) => file)
+  expect(loaded.length).toBeGreaterThan(2)
+  expect(loaded.filter((file) => !existsSync(join(root, 'src', `${file}.ts`)))).toEqual([])
+})
+
 describe('docs/decisions', () => {
   it('name only files that exist', () => {
     const folder = join(root, 'docs/decisions')

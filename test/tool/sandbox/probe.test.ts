@@ -1,12 +1,16 @@
-import { chmodSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findBoxer, sandboxProblem } from '../../../src/tool/sandbox/probe.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
+/**
+ * Another process writes it: a file that this one has just written is busy (ETXTBSY) while a process that another thread of the tests
+ * has forked meanwhile holds it open.
+ */
 function fakeBwrap(script: string): string {
-  const folder = tempTree({ bwrap: `#!/bin/sh\n${script}\n` })
-  chmodSync(join(folder, 'bwrap'), 0o755)
+  const folder = tempTree({ written: `#!/bin/sh\n${script}\n` })
+  execFileSync('install', ['-m', '755', join(folder, 'written'), join(folder, 'bwrap')])
   return folder
 }
 
