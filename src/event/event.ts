@@ -18,6 +18,7 @@ import {
   textOrNull,
   truth,
 } from './event-schema.ts'
+import { teamEvents } from './event-team.ts'
 import { exitCodesText } from './exit-code.ts'
 import type { Usage } from './message.ts'
 
@@ -190,6 +191,7 @@ const events = {
   },
   'agent.failed': { name: text, error, id: optional(text), usage: optional(usage), cost_usd: optional(amount) },
   'agent.suspended': { name: text, error, id: optional(text) },
+  ...teamEvents,
   'item.started': { item: object(message) },
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },
