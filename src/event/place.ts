@@ -56,6 +56,7 @@ const partNames = [
   'first',
   'gate',
   'inbox',
+  'input',
   'inputs',
   'knowledge',
   'main',

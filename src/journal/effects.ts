@@ -170,8 +170,9 @@ export function createEffects(options: EffectsOptions): Effects {
       async observeAsync(at, { name, args, reads }, read) {
         signal.throwIfAborted()
         const result = await attemptAsync(() => read(allow))
-        // what was stopped is no observation
+        // what was stopped is no observation, nor is what waits for a person
         if (result.status === 'failed') signal.throwIfAborted()
+        if (result.status === 'failed' && isSuspension(result.error)) throw result.error
         journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
         return passOn(result)
       },

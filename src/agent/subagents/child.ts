@@ -1,8 +1,8 @@
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
-import { defined, isJsonObject, type JsonObject } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, AgentSession, CommandSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
 import { emit, type RunContext, withLease, withScope, withServices } from '../../event/context.ts'
-import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
+import type { BudgetLimits } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
@@ -11,6 +11,7 @@ import { nothingSpent, type Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
 import { callPromptInput } from '../prompt-input.ts'
 import { withoutOpenCalls } from './fork.ts'
+import { leaseOf } from './lease.ts'
 
 /** What an agent is to do for a model. */
 export interface Order {
@@ -35,6 +36,10 @@ export interface Order {
   readonly baseDir: string
   /** How many share what is left of the budget when it begins: itself, those that its caller starts with it, and its caller. */
   readonly among: number
+  /** What all of its kind together may still cost, its part of that; left out: only what its definition says holds. */
+  readonly limits?: Partial<BudgetLimits>
+  /** What comes to it while it works; left out: nothing does. */
+  readonly inbox?: Inbox
 }
 
 /** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
@@ -54,6 +59,8 @@ export type ChildEnd = {
   readonly spent: Spent
   readonly changes: readonly FileChange[]
   readonly planned: readonly { readonly path: string; readonly diff: string }[]
+  /** Ids of the messages that it was told of; left out where none came. */
+  readonly told?: readonly string[]
 }
 
 /** An agent that works: what it has come to so far. */
@@ -126,17 +133,6 @@ function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { read
   return { agent: agent.text, prompt, ...defined({ model, resumes }) }
 }
 
-/** What it may use up of the budget of its caller: that is its own failure, and the others have theirs left. */
-function leaseOf({ offered: { name, settings }, among }: Order): LeaseTerms {
-  const { budget } = settings
-  return { whom: `agent "${name}"`, among, ...(isJsonObject(budget) ? { limits: limitsIn(budget) } : {}) }
-}
-
-function limitsIn({ calls, tokens, usd, unpriced }: JsonObject): Partial<BudgetLimits> {
-  const numbers = Object.entries({ calls, tokens, usd }).filter(([, limit]) => typeof limit === 'number')
-  return { ...Object.fromEntries(numbers), ...(unpriced === 'allow' ? { unpriced } : {}) }
-}
-
 /** For lists of the parts of a run; the place has the name. */
 function labelOf({ description, id }: Order): string {
   return `${description} (${id})`
@@ -161,6 +157,7 @@ async function work(
   const { signal, meter, events } = context.services
   const own = placeText(context.scope.at)
   let turns = 0
+  const told: string[] = []
   let session: Conversation | undefined
   const saidSoFar = (): string => saidIn(session)
   const inner = withServices(context, {
@@ -170,12 +167,17 @@ async function work(
       if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
     },
   })
+  const given = order.inbox ?? nothingComes
   const inbox: Inbox = {
-    ...nothingComes,
+    ...given,
     isOpen() {
       if (turns === stopsAfter) throw new Stopped('stopped')
       turns += 1
-      return false
+      return given.isOpen()
+    },
+    know(ids) {
+      told.push(...ids)
+      given.know(ids)
     },
   }
 
@@ -197,7 +199,7 @@ async function work(
   }
 
   const { value, spent } = await meter.measure(context.scope.at, answer)
-  return { ...value, turns, spent }
+  return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }) }
 }
 
 const nothingComes: Inbox = { isOpen: () => false, waiting: () => [], know: () => {}, next: async () => false }
