@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentDefinition, AgentExecutor } from './agent.ts'
+import type { Collab } from './collab.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Message, TakenFiles } from './message.ts'
@@ -178,6 +179,8 @@ export interface RunServices {
   readonly programFunctions?: readonly PluginFunction[]
   /** The agents that a model may start by their names; left out: none. Those of a prompt file hold in its own run. */
   readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
+  /** The team that the conversation is of; left out: none. */
+  readonly collab?: Collab
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */
