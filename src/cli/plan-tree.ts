@@ -135,9 +135,14 @@ function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] 
   return [`${paint('bold', 'tools')}  ${[...offered, ...kept].join(' · ')}`]
 }
 
+/** Names of agents in the line of a tool; `--json` has all. */
+const mostAgents = 30
+
 function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string {
   const needs = permission === 'allow' ? [] : [permission]
-  const named = agents.length === 0 ? [] : [`starts ${agents.map(shown).join(', ')}`]
+  const rest = agents.length - mostAgents
+  const more = rest > 0 ? [`and ${rest} more`] : []
+  const named = agents.length === 0 ? [] : [`starts ${[...agents.slice(0, mostAgents).map(shown), ...more].join(', ')}`]
   const facts = [...named, ...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }

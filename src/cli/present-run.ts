@@ -91,8 +91,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   const isQuiet = flags.level === 'quiet' || flags.json
   const hint = (text: string): void => io.err(`${paint('cyan', 'hint')}: ${text}\n`)
   if (repeated.length > 0 && !isQuiet) {
-    const places = repeated.map(({ kind, place }) => `${kind} ${place}`).join(', ')
-    io.err(`${paint('yellow', 'repeated')}: ${harmless(places)}\n`)
+    io.err(`${paint('yellow', 'repeated')}: ${harmless(await repeatedText(repeated))}\n`)
     hint('They were in progress when the run was interrupted; model calls among them may have been paid for twice.')
   }
   if (error instanceof StopSignal) {
@@ -126,6 +125,16 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   const files = Object.entries({ output: flags.output, record: flags.record })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
   io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${raised}${once}\n`)
+}
+
+/** What was repeated, by its place; of agents that were given work, by their name. */
+async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
+  const { agentOf } = await import('../event/sub-agents.ts')
+  const texts = repeated.map(({ kind, place }) => {
+    const agent = agentOf(place)
+    return agent === undefined ? `${kind} ${place}` : `${kind} of ${agent}`
+  })
+  return [...new Set(texts)].join(', ')
 }
 
 /** Files that a run writes besides; as they were given. */

@@ -55,7 +55,9 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
   const files = definitionFiles(places)
   const addFiles = async (from: DefinitionFile['from']): Promise<void> => {
     for (const file of files.filter((each) => each.from === from)) {
-      await tried(file.name, broken, async () => add(file.name, await readPart(file, places)))
+      await tried(file.name, broken, async () =>
+        add(file.name, await readOwnPart(file, found.get(file.name) ?? [], places)),
+      )
     }
   }
   const addTables = (kinds: readonly Layer['origin']['kind'][]): void => {
@@ -155,6 +157,22 @@ function filesIn(folder: string, from: DefinitionFile['from']): readonly Definit
     .filter((file) => file.endsWith('.md') && isDefinitionName(file.slice(0, -3)))
     .toSorted()
     .map((file) => ({ name: file.slice(0, -3), path: join(folder, file), from }))
+}
+
+/** The part of a file; one of a folder that cannot be read takes a name no more than one that can. */
+async function readOwnPart(
+  file: DefinitionFile,
+  below: readonly DefinitionPart[],
+  places: DefinitionPlaces,
+): Promise<DefinitionPart> {
+  try {
+    return await readPart(file, places)
+  } catch (error) {
+    const { name, path, from } = file
+    const other = from === 'workspace' ? ownPlace(name, below, places.builtInDir) : undefined
+    if (other !== undefined) places.refuseHidden({ name, path, other })
+    throw error
+  }
 }
 
 async function readPart({ path, from, within }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {

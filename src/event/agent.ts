@@ -72,6 +72,8 @@ export interface AgentDefinition {
   readonly description: string | undefined
   /** `built-in`, `agents/x.md`, `baton.toml:3`. */
   readonly origin: string
+  /** The strongest of those that define it. */
+  readonly from: 'built-in' | 'user' | 'pack' | 'workspace' | 'prompt' | 'flag'
   readonly agent: TextAgent
   /** Settings of its run as they are written: `model`, `tools`, `permission`, `max_turns`, `budget` and the like. */
   readonly settings: JsonObject

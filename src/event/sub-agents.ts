@@ -4,7 +4,7 @@ import type { AgentSession, ModelResult, PromptAgent } from './agent.ts'
 import type { FileChange } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message } from './message.ts'
-import { conversationPlace, part, type Place, placeText } from './place.ts'
+import { conversationPlace, originOf, parsePlace, part, type Place, placeText } from './place.ts'
 
 /** The tool by which a model gives work to an agent. */
 export const taskTool = 'task'
@@ -19,6 +19,14 @@ export function callOfAgent(place: Place): { readonly call: Place; readonly name
   const [tool, agent] = place.slice(-2)
   if (agent?.kind !== 'agent' || tool?.kind !== 'tool' || tool.name !== taskTool) return undefined
   return { call: place.slice(0, -1), name: agent.name }
+}
+
+/** The innermost agent that was given work and that a place, as text, is of: `reader a1b2c3d4e`. Undefined: it is of none. */
+export function agentOf(place: string): string | undefined {
+  const path = originOf(parsePlace(place))
+  const calls = path.map((_, index) => callOfAgent(path.slice(0, index + 1)))
+  const found = calls.findLast((call) => call !== undefined)
+  return found && `${found.name} ${agentIdAt(found.call)}`
 }
 
 /** Where the conversation of an agent is recorded that works at a place. */

@@ -91,13 +91,32 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
 
 type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
 
-/** What Baton itself observes to make runs alike; nobody called it. */
-const ownNames: ReadonlySet<string> = new Set(['run.number', 'math.randomseed', 'inbox'])
+/** What Baton itself observes to make runs alike, or before it changes something; nobody called it. */
+const ownNames: ReadonlySet<string> = new Set([
+  'run.number',
+  'math.randomseed',
+  'inbox',
+  'program.calls',
+  'worktree.closed',
+])
+const ownParts = /^(?:iterate|ensemble)\./
+
+/** What is looked at to plan or show a change. */
+function isOwn({ name, p }: Pick<PlacedRecord & { readonly name: string }, 'name' | 'p'>): boolean {
+  return ownNames.has(name) || ownParts.test(name) || p.endsWith('/plan')
+}
+
+/** The call of a tool that a place is inside of, in the form of the place. */
+function toolAround(place: string): string | undefined {
+  return /^(.*\/tool\/\d+:[^/#]+)[/#]/.exec(place)?.[1]
+}
 
 function createNotes({ most, keepsAnswers }: TreeOptions) {
   const notes = new WeakMap<PlaceNode, Notes>()
   /** By place in origin form: what was paid stays paid when a place begins again. */
   const paid = new Map<string, Paid>()
+  /** Calls of tools with their names that have looked at something, until they are recorded. */
+  const looked = new Set<string>()
 
   function of(node: PlaceNode): Notes {
     const known = notes.get(node)
@@ -143,7 +162,11 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     const { p, name, status } = record
     const boundary = boundaryAround(tree, p)
     const known = of((boundary === undefined ? undefined : tree.find(boundary)) ?? tree.root)
-    if (!ownNames.has(name) && !name.startsWith('iterate.')) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
+    // a call of a tool is recorded as a whole behind what it has looked at under its own name
+    const isCounted = record.k === 'call' && looked.delete(`${p}\n${name}`)
+    if (!isOwn(record) && !isCounted) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
+    const tool = record.k === 'obs' ? toolAround(p) : undefined
+    if (tool !== undefined) looked.add(`${tool}\n${name}`)
     if (keepsAnswers) known.answers.set(p, location)
     if (status !== 'ok') known.failed = location
   }

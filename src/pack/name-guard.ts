@@ -60,7 +60,7 @@ function refused({ name, path, kind, other }: HiddenName, { workspace }: NameGua
   const message = `"${name}" means two things: ${path} hides ${other}, and is not trusted`
   const own =
     kind === 'file'
-      ? `name it by its path, ./${path.endsWith('.md') ? relative(workspace, path) : name}, rename it`
+      ? `rename it, remove it, or name it by its path, ./${path.endsWith('.md') ? relative(workspace, path) : name}`
       : 'rename or remove it'
   return new BatonError('UNTRUSTED', message, {
     place: { file: path },

@@ -115,7 +115,8 @@ async function requestOf(
     ...defined({ promptOf }),
   }
   try {
-    const alike = withServices(looking.context, { effects: context.services.effects })
+    const { effects, definitions } = context.services
+    const alike = withServices(looking.context, { effects, ...defined({ definitions }) })
     await runTask(plan, round, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
   } catch (error) {
     if (!isBatonError(error) || !isOpen(drift)) throw error

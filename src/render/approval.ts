@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
 import type { ApprovalView, AskedAction } from '../event/asked-action.ts'
+import { agentOf } from '../event/sub-agents.ts'
 import type { Grant } from '../event/permission.ts'
 import { type Paint, paintDiff } from './style.ts'
 
@@ -91,13 +92,19 @@ export function waitingLines(
   return [`${options.paint('yellow', 'waiting for approval')}: ${count}`, ...approvalLines(approvals, options)]
 }
 
+/** Whose call it is: `of reader a1b2c3d4e  `; empty for those of the main agent. */
+function ofAgent(place: string): string {
+  const agent = agentOf(place)
+  return agent === undefined ? '' : `of ${harmlessName(agent)}  `
+}
+
 /** Questions that wait, each with its whole input and the commands that answer it; without `command` nobody can. */
 export function approvalLines(
   approvals: readonly ApprovalView[],
   { paint, command }: { readonly paint: Paint; readonly command?: ((words: string) => string) | undefined },
 ): readonly string[] {
   return approvals.flatMap(({ id, tool, place, until, ...call }) => [
-    `${paint('yellow', id)}  ${paint('bold', harmlessName(tool))}  ${paint('dim', harmlessName(place))}`,
+    `${paint('yellow', id)}  ${paint('bold', harmlessName(tool))}  ${ofAgent(place)}${paint('dim', harmlessName(place))}`,
     ...callLines(call, paint).lines,
     ...(until === undefined ? [] : [`${indent}${paint('dim', `an answer counts until ${until}`)}`]),
     ...(command === undefined

@@ -1,6 +1,7 @@
 import { defined } from '../base/json.ts'
 import { isDefinitionName } from '../config/agent-tables.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
+import { type Issue, issuesOf, throwIssues } from '../config/issue.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import { packRoots } from '../pack/find-pack.ts'
@@ -40,6 +41,20 @@ export async function resolveNamed(
 }
 
 const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
+
+/**
+ * What is wrong with definitions where a model may start any of them: it is told once, and these agents are left out.
+ * @throws BatonError UNTRUSTED for those that a folder may not define: without them a model would be given something else by the
+ * names that its user knows
+ */
+export function brokenDefinitions({ broken }: Definitions): readonly Issue[] {
+  const problems = [...broken].flatMap(([name, error]) => issuesOf(error).map((issue) => ({ name, issue })))
+  // those of packs take no name of the user
+  const isRefused = ({ name, issue }: (typeof problems)[number]): boolean =>
+    issue.code === 'UNTRUSTED' && !mayBePackName(name)
+  throwIssues(problems.filter(isRefused).map(({ issue }) => issue))
+  return problems.map(({ name, issue }) => ({ ...issue, message: `no model can start "${name}": ${issue.message}` }))
+}
 
 /** Whether the model of a prompt file has the tool `task`. */
 export function startsAgents({ settings: { tools = [], disallowed_tools } }: Pick<RunSpec, 'settings'>): boolean {

@@ -13,7 +13,13 @@ import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
 import { defaultMerge } from '../pack/pack-manifest.ts'
 import type { NamedFile } from '../pack/resolve.ts'
 import type { ChainAgent } from '../stage/chain.ts'
-import { definitionsOfPrompt, type FindDefinitions, resolveNamed, startsAgents } from './definitions.ts'
+import {
+  brokenDefinitions,
+  definitionsOfPrompt,
+  type FindDefinitions,
+  resolveNamed,
+  startsAgents,
+} from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
@@ -67,7 +73,11 @@ export interface PromptTarget {
  * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
  */
 export async function loadPromptTarget(options: TargetOptions, callers: readonly string[] = []): Promise<PromptTarget> {
-  const spec = await withPackServers(await loadRunSpec(options), options)
+  const read = await withPackServers(await loadRunSpec(options), options)
+  const definitions = definitionsOfPrompt(read, options)
+  // they are kept with the run
+  const broken = startsAgents(read) ? brokenDefinitions(await definitions()) : []
+  const spec = { ...read, warnings: [...read.warnings, ...broken] }
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
@@ -78,9 +88,6 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     await (await import('./named-resources.ts')).checkNamedResources(spec)
   }
   await checkMode(spec)
-  const definitions = definitionsOfPrompt(spec, options)
-  // they are kept with the run
-  if (startsAgents(spec)) await definitions()
   const lookup = agentLookup(spec, { ...options, definitions }, callers)
   const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
   const output = await loadOutput(spec, options)

@@ -113,6 +113,8 @@ Fix it.
     const { byName, broken } = await definitions({ files: { 'agents/Plan.md': 'Mine.\n' } })
     expect(byName.has('Plan')).toBe(false)
     expect(broken.get('Plan')?.message).toBe('hidden: Plan')
+    const wrong = await definitions({ files: { 'agents/Plan.md': '+++\nnot toml\n+++\n' } })
+    expect(wrong.broken.get('Plan')?.message).toBe('hidden: Plan')
   })
 
   it('of a folder may not take the name of a program that is known by it', async () => {

@@ -129,6 +129,7 @@ describe('what a folder defines', () => {
     [{ 'baton.toml': '[agents.x]\ncommand = "prog"\n' }, 'p.md', '"agents.x.command" may not be "prog" in baton.toml'],
     [{ 'baton.toml': '[agents.Plan]\nmodel = "m"\n' }, 'p.md', 'it hides the built-in agent Plan'],
     [{ 'agents/Plan.md': 'Mine.' }, 'plan.md', 'agents/Plan.md hides the built-in agent Plan'],
+    [{ 'agents/Explore.md': '+++\ndescription = "x"\n+++\n' }, 'task.md', 'agents/Explore.md hides the built-in agent'],
     [{ 'agents/x.md': '+++\npreset = "claude"\n+++\n' }, 'x.md', '"preset" may not be set by agents/x.md'],
   ])('needs trust where it hides a name or starts a program: %j', async (files, name, message) => {
     const { run } = await world(
@@ -136,6 +137,7 @@ describe('what a folder defines', () => {
         'p.md': 'Say.\n',
         'plan.md': '+++\nsub_agents = ["Plan"]\n+++\nSay.\n',
         'x.md': '+++\nsub_agents = ["x"]\n+++\nSay.\n',
+        'task.md': '+++\ntools = ["task"]\n+++\nSay.\n',
         ...files,
       },
       () => ({ text: 'no' }),

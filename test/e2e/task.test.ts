@@ -140,7 +140,7 @@ it('an agent that waits for an approval makes the run wait when the others have 
   }, '[permission]\ntodo = "ask"\n')
   const waits = await one.run('lead.md', '--on-ask', 'suspend')
   expect([waits.code, waits.stdout], waits.stderr).toEqual([5, ''])
-  expect(waits.stderr).toContain('waiting for approval: 1 call\n')
+  expect(waits.stderr).toMatch(/waiting for approval: 1 call\n\d+ {2}todo {2}of finder a[0-9a-f]{8} /)
   expect(one.asked).toContain('cat/0')
   const before = [...one.asked]
   const done = await one.run('approve')

@@ -76,6 +76,7 @@ export function taskWorld({
     name: 'finder',
     description: 'finds things',
     origin: 'agents/finder.md',
+    from: 'workspace',
     agent: { kind: 'prompt', name: 'finder', file, text },
     settings: {},
     instructions: 'You find things.',

@@ -214,6 +214,25 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
   })
 
+  it('counts a call of a tool once, whatever it has looked at, and not what was looked at to show it', async () => {
+    const run = await makeRun()
+    await run.effects.boundary(placeAt('task/0'), async () => {
+      for (const index of [0, 1]) {
+        const at = `task/0/agent/ask/turn/${index}/tool/0:read`
+        run.effects.observe(placeAt(`${at}/0#0`), { name: 'read', args: {} }, () => 'text')
+        await run.effects.call(placeAt(at), { name: 'read', args: {} }, async () => 'text')
+      }
+      const at = 'task/0/agent/ask/turn/2/tool/0:bash'
+      run.effects.observe(placeAt(`${at}/plan`), { name: 'bash.preview', args: {} }, () => 'ls')
+      await run.effects.call(placeAt(at), { name: 'bash', args: {} }, async () => 'files')
+      run.effects.observe(placeAt('task/0/agent/ask/turn/3/tool/0:task/0#0'), { name: 'task', args: {} }, () => 'start')
+    })
+    await run.end()
+    const { root, context } = await treeOf(run.folder)
+    expect(viewParts(root, context)).toMatchObject([{ uses: { read: 2, bash: 1, task: 1 } }])
+    expect(Object.keys(viewParts(root, context)[0]?.uses ?? {})).toHaveLength(3)
+  })
+
   it('shows what was rerun once, and counts what was paid for both', async () => {
     const run = await makeRun()
     await makeTask(run, 0, 'first')

@@ -43,6 +43,19 @@ describe('the plan of a file with tools', () => {
     expect((await planned({ 'ask.md': prompt('') })).lines).toEqual([])
   })
 
+  it('counts what is told of the agents that a model may start, and names the first of many', async () => {
+    const tokens = async (agents: Readonly<Record<string, string>>) => {
+      const { lines, plan } = await planned({ 'ask.md': prompt('tools = ["task"]'), ...agents })
+      return { lines, input: plan.total.input_tokens.as_written }
+    }
+    const agent = `+++\ndescription = "${'looks '.repeat(100)}"\n+++\nLook.\n`
+    const [none, one] = [await tokens({}), await tokens({ 'agents/looker.md': agent })]
+    expect(one.input - none.input).toBeGreaterThan(150)
+    const names = Array.from({ length: 40 }, (_, index) => [`agents/a${index}.md`, agent])
+    const [line] = (await tokens(Object.fromEntries(names))).lines
+    expect(line).toMatch(/task \(starts Bash, .*, a\d+, and 14 more\)/)
+  })
+
   it('notes what a run would say of a missing sandbox, once', async () => {
     const noted = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
       (await planned(files)).plan.notes.filter((note) => note.includes('sandbox'))

@@ -6,13 +6,54 @@ import type { ChildEnd, Order } from './child.ts'
 /** Characters of an answer that a notice brings. */
 const mostInNotice = 30_000
 
+/** Characters of one description, and of the list of agents, which is sent with every request. */
+const mostInDescription = 1000
+const mostInList = 20_000
+
+/** Of very many agents, those that whoever runs this has chosen are listed first. */
+const listed: readonly AgentDefinition['from'][] = ['prompt', 'flag', 'user', 'built-in', 'workspace', 'pack']
+
+type Offered = Pick<AgentDefinition, 'name' | 'description' | 'from'>
+
 /** What the tool `task` is to a model. */
-export function taskText(offered: readonly AgentDefinition[]): string {
-  const agents = offered.map(({ name, description }) => `- ${name}: ${description ?? ''}`).join('\n')
+export function taskText(offered: readonly Offered[]): string {
   return `Give a piece of work to an agent, which does it by itself with tools of its own, and get its answer. It knows nothing of this conversation unless its description says so: the prompt has to say what is to be found out or done, and what the answer should hold. Start several agents in one turn for work that does not depend on each other. With run_in_background you go on while it works: you are told when it has ended, so do not wait for it by asking again and again. The user does not see the answers of agents: say yourself what matters of them.
 
 Agents:
-${agents}`
+${agentList(offered)}`
+}
+
+/** One line for each, and how many have no room. */
+function agentList(offered: readonly Offered[]): string {
+  const { lines, kept } = withinList(
+    offered,
+    ({ name, description = '' }) => `- ${name}: ${cutText(description, mostInDescription)}`,
+  )
+  const rest = offered.length - kept.size
+  const more =
+    rest === 0 ? [] : [`(${rest} more agents have no room in this list: name one only if you were told of it)`]
+  return [...lines, ...more].join('\n')
+}
+
+/** The names, as far as there is room. */
+export function agentNames(offered: readonly Offered[]): string {
+  const { lines, kept } = withinList(offered, ({ name }) => name)
+  const rest = offered.length - kept.size
+  return `${lines.join(', ')}${rest === 0 ? '' : `, and ${rest} more`}`
+}
+
+/** The lines that fit, in the order of the agents. */
+function withinList(offered: readonly Offered[], lineOf: (one: Offered) => string) {
+  const kept = new Map<Offered, string>()
+  let room = mostInList
+  const byRank = offered.toSorted((left, right) => listed.indexOf(left.from) - listed.indexOf(right.from))
+  for (const one of byRank) {
+    const line = lineOf(one)
+    room -= line.length + 1
+    if (room < 0) break
+    kept.set(one, line)
+  }
+  return { kept, lines: offered.flatMap((one) => kept.get(one) ?? []) }
 }
 
 /** What the caller is told of an agent that it waited for. */

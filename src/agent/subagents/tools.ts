@@ -14,7 +14,7 @@ import { type Child, type Children, createChildren } from './children.ts'
 import { tellKeptTools } from '../tools.ts'
 import { toolLayers, toolsThrough } from './filter.ts'
 import { forkedMessages } from './fork.ts'
-import { answerText, failureText, spentText, taskText } from './texts.ts'
+import { agentNames, answerText, failureText, spentText, taskText } from './texts.ts'
 
 interface TaskInput {
   readonly description: string
@@ -198,7 +198,7 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
 }
 
 function unknownType(name: string, offered: readonly AgentDefinition[]): string {
-  return `Unknown agent type: ${name}. Agents: ${offered.map((one) => one.name).join(', ')}`
+  return `Unknown agent type: ${name}. Agents: ${agentNames(offered)}`
 }
 
 function whyNotResumed(id: string, name: string, children: Children): string | undefined {
