@@ -1,0 +1,247 @@
+import { defined } from '../../base/json.ts'
+
+export type ItemStatus = 'pending' | 'in_progress' | 'completed'
+
+/** A piece of work of a team (R141, D43). Plain JSON. */
+export type WorkItem = {
+  /** Unique in its list. Ids that the list gives are numbers from 1. */
+  readonly id: string
+  /** One line. */
+  readonly subject: string
+  readonly status: ItemStatus
+  /** Who works on it, or did; of a pending one, who is to. */
+  readonly owner?: string
+  /** Ids of items that have to be completed first; those that are, are not among them. */
+  readonly blocked_by: readonly string[]
+  /** What there is to say besides. */
+  readonly description?: string
+  /** What its owner has said of it last. */
+  readonly note?: string
+}
+
+export type WorkItems = readonly WorkItem[]
+
+/** What became of a list, and the text that is told to who asked for it. */
+export interface Done {
+  readonly items: WorkItems
+  /** Ids of those that are new, or are not as they were. */
+  readonly changed: readonly string[]
+  readonly text: string
+  readonly isError?: true
+}
+
+export interface NewItem {
+  readonly subject: string
+  readonly description?: string
+  readonly blocked_by?: readonly string[]
+  readonly owner?: string
+}
+
+/** Adds items. Their `blocked_by` may name others of the same call by the ids they will have; unknown ids are left out (D42). */
+export function createItems(
+  items: WorkItems,
+  added: readonly NewItem[],
+  next: number,
+): Done & { readonly next: number } {
+  const known = new Set(items.map(({ id }) => id))
+  const ids: string[] = []
+  let number = next
+  for (const _ of added) {
+    while (known.has(String(number))) number += 1
+    ids.push(String(number))
+    number += 1
+  }
+  const made = added.map(({ subject, description, blocked_by = [], owner }, index) => ({
+    id: ids[index] ?? '',
+    subject: oneLine(subject),
+    status: 'pending' as const,
+    ...(owner === undefined || owner === '' ? {} : { owner: plainName(owner) }),
+    blocked_by,
+    ...defined({ description }),
+  }))
+  const all = tidy([...items, ...made])
+  const shown = all.filter(({ id }) => ids.includes(id)).map(itemLine)
+  return { items: all, changed: ids, text: `created:\n${shown.join('\n')}`, next: number }
+}
+
+export interface ItemChange {
+  readonly subject?: string
+  readonly description?: string
+  readonly status?: ItemStatus | 'deleted'
+  /** An empty text: nobody. */
+  readonly owner?: string
+  readonly blocked_by?: readonly string[]
+}
+
+/** Changes an item as the leader wants it. What is put back to `pending` has no owner, unless one is named. */
+export function updateItem(items: WorkItems, id: string, change: ItemChange): Done {
+  const item = find(items, id)
+  if (item === undefined) return notFound(items, id)
+  const { subject, description, status, owner, blocked_by: blockers } = change
+  if (status === 'deleted') {
+    return { items: tidy(items.filter((one) => one !== item)), changed: [], text: `#${item.id} is deleted` }
+  }
+  const { owner: before, ...rest } = item
+  const isPutBack = status === 'pending' && item.status !== 'pending'
+  const after = owner === undefined ? (isPutBack ? undefined : before) : owner === '' ? undefined : plainName(owner)
+  const changed: WorkItem = {
+    ...rest,
+    ...defined({ description, status, owner: after }),
+    ...(subject === undefined ? {} : { subject: oneLine(subject) }),
+    ...(blockers === undefined ? {} : { blocked_by: blockers.map(plainId) }),
+  }
+  const all = tidy(items.map((one) => (one === item ? changed : one)))
+  const circle = circleFrom(all, changed.id)
+  if (circle !== undefined) {
+    return { ...same(items), text: `not changed: ${circle.map((one) => `#${one}`).join(' waits for ')}`, isError: true }
+  }
+  return { items: all, changed: [changed.id], text: `changed:\n${itemLine(find(all, changed.id) ?? changed)}` }
+}
+
+/** Gives an item to somebody, or says why not (D42). Without an id it is the first one that can be worked on. */
+export function claimItem(items: WorkItems, owner: string, id?: string): Done {
+  const item = id === undefined ? nextFor(items, owner) : find(items, id)
+  if (item === undefined) return id === undefined ? nothingToClaim(items) : notFound(items, id)
+  if (item.status === 'completed') return refused(items, `#${item.id} is completed already`)
+  const holder = item.status === 'in_progress' ? (item.owner ?? 'somebody') : item.owner
+  if (holder !== undefined && holder !== owner) return refused(items, `already claimed by ${holder}`)
+  if (item.blocked_by.length > 0) {
+    return refused(items, `blocked by [${item.blocked_by.map((one) => `#${one}`).join(', ')}]`)
+  }
+  const { note: _, ...rest } = item
+  const claimed: WorkItem = { ...rest, status: 'in_progress', owner }
+  const about = item.description === undefined ? '' : `\n${item.description}`
+  return { ...replaced(items, claimed), text: `claimed #${item.id}: ${item.subject}${about}` }
+}
+
+/** Completes an item of somebody, or says why not. Items that waited for it wait no more. */
+export function completeItem(items: WorkItems, owner: string, id: string, note?: string): Done {
+  const item = find(items, id)
+  if (item === undefined) return notFound(items, id)
+  if (item.status === 'completed') return refused(items, `#${item.id} is completed already`)
+  if (item.status === 'pending') return refused(items, `#${item.id} is not claimed: claim it first`)
+  if (item.owner !== owner) return refused(items, `#${item.id} is claimed by ${item.owner ?? 'somebody'}, not by you`)
+  const done = replaced(items, { ...item, status: 'completed', ...defined({ note }) })
+  const freed = items.filter(({ blocked_by: before }) => before.length === 1 && before[0] === item.id)
+  const free = freed.length === 0 ? '' : `; no longer blocked: ${freed.map((one) => `#${one.id}`).join(', ')}`
+  return { ...done, text: `completed #${item.id}: ${item.subject}${free}` }
+}
+
+/** Keeps what somebody says of an item that they work on. */
+export function noteItem(items: WorkItems, owner: string, id: string, note: string): Done {
+  const item = find(items, id)
+  if (item === undefined) return notFound(items, id)
+  if (item.status !== 'in_progress' || item.owner !== owner) return refused(items, `#${item.id} is not claimed by you`)
+  return { ...replaced(items, { ...item, note }), text: `noted for #${item.id}` }
+}
+
+/** What somebody has claimed and not completed is there for others again. */
+export function giveBack(items: WorkItems, owner: string): Done {
+  const held = items.filter((item) => item.owner === owner && item.status !== 'completed')
+  const all = items.map((item) => {
+    if (!held.includes(item)) return item
+    const { owner: _, ...rest } = item
+    return { ...rest, status: 'pending' as const }
+  })
+  return {
+    items: all,
+    changed: held.map(({ id }) => id),
+    text: `given back: ${held.map(({ id }) => `#${id}`).join(', ')}`,
+  }
+}
+
+/** What can be worked on by somebody: what is theirs first, then what is nobody's. */
+function nextFor(items: WorkItems, owner: string): WorkItem | undefined {
+  const open = items.filter((item) => item.status === 'pending' && item.blocked_by.length === 0)
+  return open.find((item) => item.owner === owner) ?? open.find((item) => item.owner === undefined)
+}
+
+function nothingToClaim(items: WorkItems): Done {
+  const open = openItems(items)
+  if (open.length === 0) return { ...same(items), text: 'nothing is left: all items are completed' }
+  return { ...same(items), text: `nothing can be claimed now. Open items:\n${open.map(itemLine).join('\n')}` }
+}
+
+/** Those that are not completed. */
+export function openItems(items: WorkItems): WorkItems {
+  return items.filter(({ status }) => status !== 'completed')
+}
+
+/**
+ * The same items with a `blocked_by` that holds: no id twice, not their own, none that is unknown or completed. Call it whenever items were
+ * added, taken away or completed.
+ */
+export function tidy(items: WorkItems): WorkItems {
+  const open = new Set(openItems(items).map(({ id }) => id))
+  return items.map((item) => {
+    const blockers = [...new Set(item.blocked_by.map(plainId))].filter((id) => id !== item.id && open.has(id))
+    return blockers.length === item.blocked_by.length && blockers.every((id, index) => id === item.blocked_by[index])
+      ? item
+      : { ...item, blocked_by: blockers }
+  })
+}
+
+/** Ids of items that wait for each other, beginning and ending with this one; undefined: it waits for none that waits for it. */
+function circleFrom(items: WorkItems, id: string): readonly string[] | undefined {
+  const byId = new Map(items.map((item) => [item.id, item]))
+  const seen = new Set<string>()
+  function search(at: string, path: readonly string[]): readonly string[] | undefined {
+    for (const blocker of byId.get(at)?.blocked_by ?? []) {
+      if (blocker === id) return [...path, id]
+      if (seen.has(blocker)) continue
+      seen.add(blocker)
+      const found = search(blocker, [...path, blocker])
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  return search(id, [id])
+}
+
+const marks: Readonly<Record<ItemStatus, string>> = { pending: '[ ]', in_progress: '[~]', completed: '[x]' }
+
+/** An item as a model is told of it, in one line. */
+export function itemLine({ id, subject, status, owner, blocked_by: blockers, note }: WorkItem): string {
+  const who = owner === undefined ? '' : ` (@${owner})`
+  const blocked = blockers.length === 0 ? '' : ` (blocked by ${blockers.map((one) => `#${one}`).join(', ')})`
+  return `${marks[status]} #${id} ${subject}${who}${blocked}${note === undefined ? '' : `: ${oneLine(note)}`}`
+}
+
+/** An id as people write it, `#3` or `3`. */
+function plainId(id: string): string {
+  return id.trim().replace(/^#/, '')
+}
+
+/** A name that can be told apart from what stands around it: `@Bob Smith` is `Bob-Smith`. */
+function plainName(name: string): string {
+  return name
+    .trim()
+    .replace(/^@/, '')
+    .replace(/[\s()]+/gu, '-')
+}
+
+/** A text without line breaks and needless spaces. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/gu, ' ').trim()
+}
+
+function find(items: WorkItems, id: string): WorkItem | undefined {
+  const wanted = plainId(id)
+  return items.find((item) => item.id === wanted)
+}
+
+function replaced(items: WorkItems, item: WorkItem): Pick<Done, 'items' | 'changed'> {
+  return { items: tidy(items.map((one) => (one.id === item.id ? item : one))), changed: [item.id] }
+}
+
+function same(items: WorkItems): Pick<Done, 'items' | 'changed'> {
+  return { items, changed: [] }
+}
+
+function refused(items: WorkItems, text: string): Done {
+  return { ...same(items), text, isError: true }
+}
+
+function notFound(items: WorkItems, id: string): Done {
+  return refused(items, `not found: there is no item #${plainId(id)}`)
+}
