@@ -2,7 +2,7 @@ import { defined } from '../../base/json.ts'
 
 export type ItemStatus = 'pending' | 'in_progress' | 'completed'
 
-/** A piece of work of a team (R141, D43). Plain JSON. */
+/** A piece of work of a team (R141). Plain JSON. */
 export type WorkItem = {
   /** Unique in its list. Ids that the list gives are numbers from 1. */
   readonly id: string
@@ -37,7 +37,7 @@ export interface NewItem {
   readonly owner?: string
 }
 
-/** Adds items. Their `blocked_by` may name others of the same call by the ids they will have; unknown ids are left out (D42). */
+/** Adds items. Their `blocked_by` may name others of the same call by the ids they will have; unknown ids are left out. */
 export function createItems(
   items: WorkItems,
   added: readonly NewItem[],
@@ -98,7 +98,7 @@ export function updateItem(items: WorkItems, id: string, change: ItemChange): Do
   return { items: all, changed: [changed.id], text: `changed:\n${itemLine(find(all, changed.id) ?? changed)}` }
 }
 
-/** Gives an item to somebody, or says why not (D42). Without an id it is the first one that can be worked on. */
+/** Gives an item to somebody, or says why not. Without an id it is the first one that can be worked on. */
 export function claimItem(items: WorkItems, owner: string, id?: string): Done {
   const item = id === undefined ? nextFor(items, owner) : find(items, id)
   if (item === undefined) return id === undefined ? nothingToClaim(items) : notFound(items, id)

@@ -8,7 +8,7 @@ export type ListedItem = Pick<WorkItem, 'id' | 'subject' | 'status' | 'owner' | 
 /** An item that was read: without an id, it is new. */
 export type ReadItem = Omit<ListedItem, 'id'> & { readonly id?: string }
 
-/** The form of a list that people read and edit (R139, R141, D43). */
+/** The form of a list that people read and edit (R139, R141). */
 export interface ListForm {
   /** The items of a text in its order; of several with the same id the first. Undefined: it cannot be read as a list just now. */
   readonly read: (text: string) => readonly ReadItem[] | undefined

@@ -2,7 +2,7 @@ import { defined } from '../../base/json.ts'
 import { type ItemStatus, oneLine, type WorkItems } from './items.ts'
 import type { ListedItem, ListForm, ReadItem } from './list-form.ts'
 
-/** `- [ ] #1 subject (@owner) (blocked by #2, #3)`, with `[~]` for what is in progress and `[x]` for what is completed (D43). */
+/** `- [ ] #1 subject (@owner) (blocked by #2, #3)`, with `[~]` for what is in progress and `[x]` for what is completed. */
 export const markdownForm: ListForm = {
   read: (text) => itemsOf(text).map(({ item }) => item),
   write(text, items, { unnamed, team }) {

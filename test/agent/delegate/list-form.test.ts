@@ -51,7 +51,7 @@ describe.each([
 })
 
 describe('a list in Markdown', () => {
-  it('has the form of a checklist (D43)', () => {
+  it('has the form of a checklist', () => {
     const items: readonly WorkItem[] = [
       { id: '1', subject: 'Design it', status: 'completed', owner: 'Plan-1', blocked_by: [] },
       { id: '2', subject: 'Build it', status: 'in_progress', owner: 'Code-1', blocked_by: [] },
