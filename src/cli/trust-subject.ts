@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
+import { pathText } from '../base/data-text.ts'
 import { displayPath, readSourceFile, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -13,7 +14,7 @@ import { readMcpFile } from '../config/mcp-file.ts'
 import { inPackFolder, packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { variablesOf } from '../config/mcp-servers.ts'
 import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
-import type { HeldTo } from '../config/orders.ts'
+import type { HeldTo } from '../config/held-to.ts'
 import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
@@ -166,11 +167,10 @@ async function settingsSubject(
   const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })
   if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])
   const guarded = needs.guarded.map((key): readonly [string, Json] => [key, data[key] ?? null])
-  const looser = needs.loosened.map(({ path: [key = '', ...at], value }): readonly [string, Json] => {
-    const whole = key === 'agents' && isJsonObject(data[key]) ? data[key][at[0] ?? ''] : undefined
-    return whole === undefined ? [[key, ...at].join('.'), value] : [`agents.${at[0]}`, whole]
+  const looser = needs.loosened.map(({ path: at, value, definition }): readonly [string, Json] => {
+    return definition === undefined ? [pathText(at), value] : [pathText(definition.path), definition.value]
   })
-  const all = [...guarded, ...looser]
+  const all = [...new Map([...guarded, ...looser])]
   return {
     hash,
     keys: [...needyKeys(needs), ...named.map(nameKey)],

@@ -114,7 +114,7 @@ const promptKeys = [
 /**
  * Joins what several places say of a name, the weakest first: each key that is set replaces the one below it, lists are not
  * united. A command line and a model with instructions have nothing in common but their description: one replaces the
- * other.
+ * other. So does a program of a file that nobody has trusted: what the user lets an own program do is not for that one.
  * @param fallbackFile what its agent names as its file where it comes with Baton
  */
 export function joinParts(
@@ -126,7 +126,7 @@ export function joinParts(
   let values: JsonObject = {}
   for (const part of parts) {
     const isOther = isCommand(part.values)
-      ? kept.length > 0 && !isCommand(values)
+      ? kept.length > 0 && (!isCommand(values) || isOtherProgram(part))
       : isCommand(values) && promptKeys.some((key) => part.values[key] !== undefined)
     const { description } = values
     values = isOther ? { ...defined({ description }), ...part.values } : { ...values, ...part.values }
@@ -152,6 +152,11 @@ export function joinParts(
     disallowedTools: textsOf(disallowed_tools) ?? [],
     maxTurns: typeof max_turns === 'number' ? max_turns : undefined,
   }
+}
+
+/** Whether it says what is started, and nobody has trusted it. */
+function isOtherProgram({ isTrusted, values }: DefinitionPart): boolean {
+  return !isTrusted && ['command', 'args', 'env'].some((key) => values[key] !== undefined)
 }
 
 function agentOf(

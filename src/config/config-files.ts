@@ -42,8 +42,8 @@ interface ConfigContext extends Surroundings {
   readonly reads?: ReadLog | undefined
   /** Whether what is run is no file of the workspace, so the workspace may say less of it; asked where it has a config. */
   readonly isForeign?: (workspace: string) => boolean
-  /** What the user sets for this call: `lua.timeout`. */
-  readonly overridden?: readonly string[]
+  /** What the user sets for this call. */
+  readonly overridden?: readonly SourcedValue[]
 }
 
 interface ConfigFile extends AipackConfigFile {

@@ -5,7 +5,7 @@ import { parseToml } from '../base/toml.ts'
 import { isModelName } from '../model-names.ts'
 import { packageRoot } from '../package-root.ts'
 import type { Layer, SourcedValue } from './layers.ts'
-import { effortWord } from './orders.ts'
+import { effortWord } from './loosened.ts'
 import { defaultLayer } from './settings.ts'
 
 /** What `normal`, `high` and `fast` mean depends on whose key is set. */

@@ -28,8 +28,8 @@ export interface SurroundingLayers {
   readonly userFile: string
   /** What the user has, with defaults: what comes with a folder is held to it. */
   readonly own: readonly SourcedValue[]
-  /** What `-c` sets of it: `lua.timeout`. */
-  readonly overridden: readonly string[]
+  /** What `-c` sets of it. */
+  readonly overridden: readonly SourcedValue[]
   readonly below: readonly Layer[]
   readonly above: readonly Layer[]
   /** Those of the layers above that are for the agents of the run, too: `-c`. */
@@ -81,7 +81,7 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
   const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
   const isMain = options.isAgent !== true
-  const overridden = isMain ? originsOf(overrides.layers).map(({ path }) => path.join('.')) : []
+  const overridden = isMain ? originsOf(overrides.layers) : []
   const { workspace, userFile, own, layers, issues, notes, ...found } = await readConfigFiles({
     ...options,
     overridden,

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { DataPath } from '../base/data-text.ts'
+import { type DataPath, pathText } from '../base/data-text.ts'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -10,7 +10,9 @@ import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data
 import type { Finding } from './issue.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
-import { effortWord, type HeldTo, isGuarded, type Loosened, loosened } from './orders.ts'
+import type { HeldTo, Loosened } from './held-to.ts'
+import { effortWord, loosened } from './loosened.ts'
+import { isGuarded } from './orders.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
@@ -37,7 +39,7 @@ function hasLooseRules({ permission = null }: JsonObject): boolean {
 
 /** The keys, for people: `gateway`, `lua.timeout`. */
 export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): readonly string[] {
-  return [...guarded, ...values.map(({ path }) => path.join('.')), ...(rules ? ['permission'] : [])]
+  return [...guarded, ...values.map(({ path }) => pathText(path)), ...(rules ? ['permission'] : [])]
 }
 
 /**
@@ -75,24 +77,22 @@ export function checkTrust(
   ]
 
   function untrusted(path: DataPath, said: string, hint: string): Finding {
-    return { code: 'UNTRUSTED', message: `"${path.join('.')}" ${said}`, hint, path, part: 'key' }
+    return { code: 'UNTRUSTED', message: `"${pathText(path)}" ${said}`, hint, path, part: 'key' }
   }
 }
 
-function ownText({ own, origin, path }: Loosened): string {
-  if (path[0] === 'agents' && path[2] !== 'sandbox') return agentText({ own, origin, path })
+function ownText({ own, origin, path, why }: Loosened): string {
+  if (why === 'leads') return 'it can make the program do anything'
+  if (why === 'starts') return 'it starts a program, and only you may name one'
+  const [key, name = ''] = path.map(String)
+  if (why === 'hides') {
+    const isBuiltIn = origin === undefined || origin.kind === 'default'
+    return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
+  }
   if (own === undefined) return 'only you may set it'
-  const [key, name = ''] = path
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
     return `${shown(own)} is a model's own name`
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
-}
-
-function agentText({ origin, path: [, name = '', key] }: Pick<Loosened, 'own' | 'origin' | 'path'>): string {
-  if (key === 'args' || key === 'env') return 'it can make the program do anything'
-  if (key !== undefined) return 'it starts a program, and only you may name one'
-  const isBuiltIn = origin === undefined || origin.kind === 'default'
-  return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
 }
 
 function shown(value: Json): string {

@@ -77,6 +77,23 @@ describe('definitions of one name', () => {
     expect(again.byName.get('x')?.agent.kind).toBe('prompt')
   })
 
+  it('a program of a file that nobody has trusted gets nothing of what the user lets his own one do', async () => {
+    const line = '[agents.x]\ncommand = "sh"\nargs = ["-c", "id"]\n'
+    for (const user of ['command = "./own"\nsandbox.mode = "danger-full-access"\n', 'preset = "claude"\n']) {
+      const { byName } = await definitions({ user: `[agents.x]\n${user}`, prompt: line })
+      expect(byName.get('x')?.agent).toMatchObject({
+        line: { command: 'sh', args: ['-c', 'id'], env: {}, stdinOver: 1024 },
+      })
+      expect(byName.get('x')?.agent).not.toHaveProperty('line.preset')
+      expect(byName.get('x')?.agent).not.toHaveProperty('line.mode')
+    }
+    const { byName } = await definitions({
+      user: '[agents.x]\npreset = "claude"\nargs = ["--verbose"]\n',
+      prompt: '[agents.x]\npreset = "claude"\nmodel = "opus"\n',
+    })
+    expect(byName.get('x')?.agent).toMatchObject({ line: { preset: 'claude', args: ['--verbose'], model: 'opus' } })
+  })
+
   it('of a file alone is that file', async () => {
     const text = '+++\ndescription = "reviews"\nmodel = "fast"\n+++\nReview.\n'
     const { byName } = await definitions({ files: { 'agents/reviewer.md': text, '.baton/agents/other.md': text } })
@@ -159,13 +176,14 @@ Fix it.
 
 interface World {
   readonly user?: string
+  readonly prompt?: string
   readonly flag?: string
   readonly files?: { readonly [path: string]: string }
   /** With what they lead to. */
   readonly links?: { readonly [path: string]: string }
 }
 
-async function definitions({ user, flag, files = {}, links = {} }: World): Promise<Definitions> {
+async function definitions({ user, prompt, flag, files = {}, links = {} }: World): Promise<Definitions> {
   const home = realpathSync(tempTree({ 'work/.keep': '' }))
   const workspace = join(home, 'work')
   writeTree(workspace, files)
@@ -175,6 +193,7 @@ async function definitions({ user, flag, files = {}, links = {} }: World): Promi
   }
   const layers = [
     ...(user === undefined ? [] : [await layer({ kind: 'user', file: 'user.toml' }, user)]),
+    ...(prompt === undefined ? [] : [await layer({ kind: 'front matter', file: 'ask.md' }, prompt)]),
     ...(flag === undefined ? [] : [await layer({ kind: 'flag', name: '-c' }, flag)]),
   ]
   return collectDefinitions({
@@ -194,5 +213,6 @@ async function definitions({ user, flag, files = {}, links = {} }: World): Promi
 
 async function layer(origin: Origin, text: string): Promise<Layer> {
   const { data, locate } = await readTomlFile('x', text)
-  return { origin, values: data, locate, ...(origin.kind === 'flag' ? {} : { text, isTrusted: true }) }
+  const isTrusted = origin.kind === 'user'
+  return { origin, values: data, locate, ...(origin.kind === 'flag' ? {} : { text, isTrusted }) }
 }

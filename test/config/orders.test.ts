@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isReserved, reserved } from '../../src/config/keys.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import { effortWord, loosened, orderOf, orders, type OwnValue, type Rule } from '../../src/config/orders.ts'
+import type { HeldTo, OwnValue } from '../../src/config/held-to.ts'
+import { effortWord, loosened } from '../../src/config/loosened.ts'
+import { orderOf, orders, type Rule } from '../../src/config/orders.ts'
 import { effortOf } from '../../src/model/alias.ts'
 import { schemas } from '../../src/config/schema.ts'
 import { root } from '../helpers/baton.ts'
@@ -101,7 +103,7 @@ describe('what a folder loosens', () => {
     const usd = own(['budget', 'usd'], 5, 'user')
     expect(loosened(values, { by: 'prompt', own: [deny] })).toEqual([])
     expect(loosened(values, { by: 'prompt', own: [deny, usd] })).toHaveLength(1)
-    expect(loosened(values, { by: 'prompt', own: [deny], overridden: ['budget.usd'] })).toHaveLength(1)
+    expect(loosened(values, { by: 'prompt', own: [deny], overridden: [usd] })).toHaveLength(1)
     expect(loosened(values, { by: 'config', own: [deny] })).toHaveLength(1)
   })
 
@@ -112,28 +114,43 @@ describe('what a folder loosens', () => {
   })
 })
 
-describe('the sandbox of an agent with a name', () => {
-  const agents = { counter: { command: 'sh', sandbox: { mode: 'danger-full-access' } } }
-  const path = ['agents', 'counter', 'sandbox', 'mode']
+it('the sandbox of an agent of a config file is held to the default', () => {
+  const agents = { a: { sandbox: { mode: 'workspace-write' } } }
+  const path = ['agents', 'a', 'sandbox', 'mode']
+  expect(loosened({ agents }, { by: 'config', own: [] })).toMatchObject([{ path, own: 'read-only' }])
+})
+
+describe.each([
+  ['an agent with a name', (values: JsonObject): JsonObject => ({ agents: { x: values } }), ['agents', 'x']],
+  ['a member', (values: JsonObject): JsonObject => ({ ensemble: { agents: [{}, values] } }), ['ensemble', 'agents', 1]],
+])('the sandbox of %s', (_, settings, path) => {
+  const full = { command: 'sh', sandbox: { mode: 'danger-full-access' } }
+  const mode = (value: string) => own(['sandbox', 'mode'], value, 'user')
+  const given = (values: JsonObject, held: Partial<HeldTo> = {}) =>
+    loosened(settings(values), { by: 'prompt', own: [], ...held })
 
   it('is held to the rule of the key outside of it', () => {
-    expect(loosened({ agents }, { by: 'prompt', own: [] })).toMatchObject([{ path, own: 'workspace-write' }])
-    const config = loosened({ agents: { a: { sandbox: { mode: 'workspace-write' } } } }, { by: 'config', own: [] })
-    expect(config).toMatchObject([{ path: ['agents', 'a', 'sandbox', 'mode'], own: 'read-only' }])
-    const mine = [own(['sandbox', 'mode'], 'danger-full-access', 'user')]
-    expect(loosened({ agents }, { by: 'prompt', own: mine })).toEqual([])
+    const definition = { path, value: full }
+    expect(given(full)).toMatchObject([{ path: [...path, 'sandbox', 'mode'], own: 'workspace-write', definition }])
+    expect(given(full, { own: [mode('danger-full-access')] })).toEqual([])
+  })
+
+  it('is no looser because the user sets a stricter one for this call', () => {
+    expect(given(full, { overridden: [mode('read-only')] })).toHaveLength(1)
+    expect(given(full, { overridden: [mode('danger-full-access')] })).toEqual([])
+    // what it does is held to that of the call all the same
+    expect(given({ sandbox: { mode: 'workspace-write' } }, { overridden: [mode('read-only')] })).toEqual([])
   })
 
   it('is not got around by a program that only calls itself a known one', () => {
-    const given = (values: JsonObject) =>
-      loosened({ agents: { x: values } }, { by: 'prompt', own: [] }).map(({ path: found }) => found.join('.'))
-    expect(given({ preset: 'claude' })).toEqual([])
-    expect(given({ preset: 'claude', command: 'claude' })).toEqual([])
-    expect(given({ preset: 'claude', command: 'sh', args: ['-c', 'id'] })).toEqual([
-      'agents.x.command',
-      'agents.x.args',
-    ])
-    expect(given({ preset: 'claude', env: { PATH: '.' } })).toEqual(['agents.x.env'])
-    expect(given({ preset: 'claude', command: './claude' })).toEqual(['agents.x.command'])
+    const keys = (values: JsonObject, held?: Partial<HeldTo>) => given(values, held).map((found) => found.path.at(-1))
+    expect(keys({ preset: 'claude' })).toEqual([])
+    expect(keys({ preset: 'claude', command: 'claude' })).toEqual([])
+    const shell = { preset: 'claude', command: 'sh', args: ['-c', 'id'] }
+    expect(keys(shell)).toEqual(['command', 'args'])
+    expect(keys(shell, { overridden: [mode('read-only')] })).toEqual(['command', 'args'])
+    expect(keys(shell, { overridden: [mode('danger-full-access')] })).toEqual([])
+    expect(keys({ preset: 'claude', env: { PATH: '.' } })).toEqual(['env'])
+    expect(keys({ preset: 'claude', command: './claude' })).toEqual(['command'])
   })
 })

@@ -72,6 +72,10 @@ it('a replay needs nothing: no model, no program, and no time for who was stoppe
   const { run, asked, server } = await world({ 'ask.md': `+++\n${front}+++\nWhat is it?\n` }, (model) =>
     model === 'c' ? { text: 'c begins', stallAfter: 1 } : { text: `${model} says so` },
   )
+  const refused = await run('ask.md')
+  expect(refused).toMatchObject({ code: 6, stdout: '' })
+  expect(refused.stderr).toContain('"ensemble.agents[3].sandbox.mode" may not be "danger-full-access" in ask.md')
+  await run('trust', 'ask.md')
   const ran = await run('ask.md')
   expect([ran.code, ran.stdout]).toEqual([0, 'main says so\n'])
   const missing = '2 of 5 members of the ensemble gave no answer'
@@ -100,6 +104,7 @@ it('a known program is a member by its name, read-only, with what it has spent',
     '',
     { PATH: `${bin}:${process.env['PATH']}` },
   )
+  await run('trust', 'ask.md')
   const { code, stdout, stderr } = await run('ask.md')
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'main says so\n' })
   expect(readFileSync(args, 'utf8')).toContain('--disallowedTools=Edit,Write,NotebookEdit,Bash')

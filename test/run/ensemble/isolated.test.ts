@@ -39,7 +39,7 @@ async function run(keys: string, { members = both, judgement = '' } = {}) {
   const placed = withScope(plain, { folders: { ...folders, worktrees } })
   const context = withServices(placed, { env: { ...process.env, HOME: library.home } })
   const env = { BATON_HOME: join(tempTree({}), '.state') }
-  const flags = { overrides: [] }
+  const flags = { overrides: ['sandbox.mode="danger-full-access"'] }
   const target = await loadTarget({ file: 'e.md', cwd: folder, env, home: folder, flags, builtInDir })
   if (target.kind !== 'prompt') throw new Error('a prompt file')
   const tasks: TaskOutcome[] = []

@@ -26,6 +26,9 @@ const says: Answer = (model) => ({ text: [`${model} says so`] })
 const never = (): FakeTurn => ({ text: [], gate: new Promise<void>(() => {}) })
 const failing = (message: string): FakeTurn => ({ text: [], failure: new BatonError('MODEL_FAILED', message) })
 
+/** The user lets programs do what the user may. */
+const open = { '.state/config/config.toml': '[sandbox]\nmode = "danger-full-access"\n' }
+
 /** Runs a file with this front matter; models answer by their names. */
 async function run(frontMatter: string, { files = {}, answer = says, prompt = 'What is it?' }: Given = {}) {
   const provider = createFakeProvider((request) => answer(request.model, lastOf(request), request))
@@ -273,6 +276,7 @@ describe('agents', () => {
     ]
     const front = `[ensemble]\naggregator = "merge.lua"\n${members.map((one) => `[[ensemble.agents]]\n${one}\n`).join('')}`
     const files = {
+      ...open,
       'merge.lua': merge,
       'ask.md': '+++\nmodel = "own"\n+++\nAnswer.\n',
       'ask.lua': 'return "lua: " .. input.instruction\n',
@@ -286,8 +290,21 @@ describe('agents', () => {
 describe('members that are programs (TV40)', () => {
   const program = (name: string, script: string): string =>
     `[[ensemble.agents]]\nname = "${name}"\ncommand = "sh"\nargs = ["-c", ${JSON.stringify(script)}]\nsandbox.mode = "danger-full-access"\n`
-  const merged = { 'merge.lua': 'return "merged"\n' }
+  const merged = { ...open, 'merge.lua': 'return "merged"\n' }
   const head = `${seen}[ensemble]\naggregator = "merge.lua"\n`
+
+  it('are started by a file that nobody has trusted only where the user lets programs do anything', async () => {
+    await expect(run(`[ensemble]\n${program('a', 'touch started')}`)).rejects.toMatchObject({
+      code: 'UNTRUSTED',
+      message: expect.stringContaining(
+        '"ensemble.agents[0].sandbox.mode" may not be "danger-full-access" in SPEC-1.md',
+      ),
+    })
+    const named = '[[ensemble.agents]]\npreset = "claude"\ncommand = "./claude"\n'
+    await expect(run(`[ensemble]\n${named}`)).rejects.toMatchObject({
+      message: expect.stringContaining('"ensemble.agents[0].command" may not be "./claude" in SPEC-1.md'),
+    })
+  })
 
   it('one crashes and one cannot be started: only they are missing', async () => {
     const missing =
