@@ -64,7 +64,7 @@ export function recordedInbox(inbox: Inbox, { scope, services: { effects } }: Ru
     async next(signal) {
       const at = callPlace([...scope.at, part('inbox')], asked)
       asked += 1
-      const told = await effects.observeAsync(at, { name: 'mail', args: null }, async () =>
+      const told = await effects.observeAsync(at, { name: 'inbox.next', args: null }, async () =>
         promised.size > 0 || (await inbox.next(signal)) ? [...waiting()] : [],
       )
       for (const message of told) promised.set(message.id, message)

@@ -1,7 +1,7 @@
 import { messageOf, stopsRun } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
-import type { OnToolProgress, Tool, ToolResult } from '../event/agent.ts'
+import { isOffered, type OnToolProgress, type Tool, type ToolResult } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { inputOf } from './call-input.ts'
 import type { Place } from '../event/place.ts'
@@ -60,7 +60,10 @@ async function runTool(
 ): Promise<ToolResult> {
   const tool = tools.find((one) => one.name === name)
   if (tool === undefined) {
-    const known = tools.map((one) => one.name).join(', ')
+    const known = tools
+      .filter(isOffered)
+      .map((one) => one.name)
+      .join(', ')
     return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
   }
   try {

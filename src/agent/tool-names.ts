@@ -7,7 +7,7 @@ import type { RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
-import { factsOf, laterTools, toolNames } from '../tool/toolbox/names.ts'
+import { factsOf, isTeamTool, toolNames } from '../tool/toolbox/names.ts'
 
 /** What tools there are besides those that Baton brings. */
 export interface OtherTools {
@@ -20,8 +20,7 @@ export interface OtherTools {
 }
 
 /**
- * What is wrong with a list of tools at `path`: names that no tool has, tools that this version does not have, and servers that
- * no settings name. Which tools a server has (`server__tool`), and what patterns mean, is not known before they are used.
+ * What is wrong with a list of tools at `path`: names that no tool has, and servers that no settings name. Which tools a server has (`server__tool`), and what patterns mean, is not known before they are used.
  */
 export function unknownTools(names: readonly string[], path: DataPath, others: OtherTools = {}): readonly Finding[] {
   const { brought = [], servers } = others
@@ -30,10 +29,6 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
     const server = unknownServer(name, others)
     if (server !== undefined) return [{ ...wrongValue(at, server), ...server }]
     if (isKnown(name) || brought.includes(name)) return []
-    if (laterTools.includes(name)) {
-      const said = { message: `the tool "${name}" is not available in this version`, hint: 'Remove it.' }
-      return [{ ...wrongValue(at, said), code: 'NOT_AVAILABLE' }]
-    }
     const all = [...toolNames, ...brought]
     const known = servers?.includes(name)
       ? `Write "${name}__*" for all tools of the server.`
@@ -42,20 +37,17 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
   })
 }
 
-/**
- * The same for tools that may not be used: one that is not there yet may be named, and so may one of a server that is not
- * there, unless its name resembles that of one that is.
- */
+/** The same for tools that may not be used: one of a server that is not there may be named, unless its name resembles that of one that is. */
 export function unknownDisallowed(
   names: readonly string[],
   path: DataPath,
   others: OtherTools = {},
 ): readonly Finding[] {
   const { servers = [] } = others
-  return unknownTools(names, path, others).filter(({ code, path: [...at] }) => {
+  return unknownTools(names, path, others).filter(({ path: [...at] }) => {
     const name = names[Number(at.at(-1))] ?? ''
     const server = writtenServer(name)
-    return code !== 'NOT_AVAILABLE' && (server === undefined || nearest(server, servers) !== undefined)
+    return server === undefined || nearest(server, servers) !== undefined
   })
 }
 
@@ -83,10 +75,10 @@ function unknownServer(
 }
 
 function isKnown(name: string): boolean {
-  return name.includes('*') || isServerTool(name) || (toolNames as readonly string[]).includes(name)
+  return name.includes('*') || isServerTool(name) || isTeamTool(name) || (toolNames as readonly string[]).includes(name)
 }
 
-/** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for the first that is unknown; `of` says whose options they are */
+/** @throws BatonError CONFIG_INVALID for the first that is unknown; `of` says whose options they are */
 export function refuseUnknownTools(names: readonly string[], of: string, others: OtherTools = {}): void {
   const [finding] = unknownTools(names, [], others)
   if (finding === undefined) return

@@ -1,5 +1,5 @@
 import { defined } from '../base/json.ts'
-import type { ModelAgent, ModelEnd, Tool, ToolUse } from '../event/agent.ts'
+import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import { type Message, type TakenFiles, textMessage, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
@@ -79,7 +79,9 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
-  const offered = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const offered = tools
+    .filter(isOffered)
+    .map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog()
   let turns = 0
@@ -129,7 +131,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const place = below(context, { kind: 'turn', index })
       const id = idOf(index)
       const item = { id, type: 'agent_message' } as const
-      const offersTools = offers && tools.length > 0
+      const offersTools = offers && offered.length > 0
       await takeMail(place.scope.at)
       emit(opener, { type: 'item.started', item })
       const answered = await askModels(

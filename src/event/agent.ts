@@ -192,6 +192,8 @@ export interface Tool {
   readonly output?: JsonObject
   /** The MCP server that it belongs to; left out: it belongs to none. */
   readonly server?: string
+  /** Nobody is told of it; a model that calls it all the same is told why it cannot be. */
+  readonly isHidden?: true
   /**
    * `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call. `onProgress`: told how far
    * it is, by tools that know it.
@@ -199,6 +201,11 @@ export interface Tool {
   run(input: string, context: RunContext, onProgress?: OnToolProgress): Promise<ToolResult>
   /** Ends what it keeps for its conversation, which has ended. `failure`: what its last answer failed with, if it did. */
   close?(context: RunContext, failure?: unknown): Promise<void>
+}
+
+/** Whether a model is told of it. */
+export function isOffered({ isHidden }: Tool): boolean {
+  return isHidden !== true
 }
 
 export type OnToolProgress = (progress: McpProgress) => void

@@ -96,6 +96,7 @@ const ownNames: ReadonlySet<string> = new Set([
   'run.number',
   'math.randomseed',
   'inbox',
+  'inbox.next',
   'program.calls',
   'worktree.closed',
 ])

@@ -1,17 +1,18 @@
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { namePattern } from './capabilities.ts'
-import { comesWith } from './toolbox/names.ts'
+import { comesWith, isTeamTool } from './toolbox/names.ts'
 
 /**
  * Whether a tool may be offered to a model: all filters let it through. A tool that one disallows is not allowed (R28). One
- * that comes with another passes where that one is named, and not where that one is disallowed.
+ * that comes with another passes where that one is named, and not where that one is disallowed. Tools of a team need not be named.
  */
 export function passesFilters(name: string, filters: readonly ToolFilter[] = []): boolean {
   const leader = comesWith(name)
   const names = leader === undefined ? [name] : [name, leader]
+  const needsNoName = isTeamTool(name)
   return filters.every(
     ({ tools, disallowed_tools: disallowed = [] }) =>
-      (tools === undefined || names.some((one) => isToolNamed(one, tools))) &&
+      (tools === undefined || needsNoName || names.some((one) => isToolNamed(one, tools))) &&
       !names.some((one) => isToolNamed(one, disallowed)),
   )
 }

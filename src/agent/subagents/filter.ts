@@ -1,18 +1,10 @@
 import type { ToolFilter } from '../../event/permission.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
-import { factsOf, toolNames } from '../../tool/toolbox/names.ts'
+import { factsOf, teamTools, toolNames } from '../../tool/toolbox/names.ts'
 
 /** Tools that no sub-agent has: agents below it, and what is between its caller and a person. */
-const ofCallersOnly: readonly string[] = [
-  'task',
-  'enter_plan',
-  'exit_plan',
-  'spawn_agent',
-  'send_input',
-  'wait',
-  'close_agent',
-]
+const ofCallersOnly: readonly string[] = ['task', 'enter_plan', 'exit_plan']
 
 /** Tools that need nobody while they work, so that an agent may use them of which nobody is aware. */
 const needNobody: readonly string[] = [
@@ -35,6 +27,8 @@ interface Given {
   readonly allowedTools?: readonly string[] | undefined
   /** The caller is in plan mode. */
   readonly onlyReads?: boolean
+  /** It may start agents of its team itself. */
+  readonly leads?: boolean
 }
 
 /**
@@ -43,11 +37,11 @@ interface Given {
  */
 export function toolLayers(
   { tools = ['*'], disallowedTools, allMcp }: Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>,
-  { isBackground, allowedTools, onlyReads = false }: Given,
+  { isBackground, allowedTools, onlyReads = false, leads = false }: Given,
 ): readonly ToolFilter[] {
   const servers = allMcp ? [ofServers] : []
   return [
-    { disallowed_tools: ofCallersOnly },
+    { disallowed_tools: leads ? ofCallersOnly : [...ofCallersOnly, ...teamTools] },
     { disallowed_tools: disallowedTools },
     { tools: [...tools, ...servers] },
     ...(isBackground ? [{ tools: [...needNobody, ...servers] }] : []),

@@ -49,8 +49,16 @@ export function factsOf(name: ToolName): ToolFacts {
   return toolFacts[name]
 }
 
-/** Names that other versions know: nobody is told that they are a mistake of spelling. */
-export const laterTools: readonly string[] = ['spawn_agent', 'send_input', 'wait', 'close_agent']
+/**
+ * The tools by which a model leads a team, in the order in which it gets them: who has `[collab]` has them, and agents of its team that
+ * may start agents, whatever `tools` names. What says which tools there are not holds for them.
+ */
+export const teamTools = ['spawn_agent', 'send_input', 'wait', 'close_agent'] as const
+
+/** Whether a tool of this name is one by which a model leads a team. */
+export function isTeamTool(name: string): boolean {
+  return (teamTools as readonly string[]).includes(name)
+}
 
 /** The tool that this one comes with. */
 export function comesWith(name: string): ToolName | undefined {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/json.ts'
-import type { ModelEnd, Tool, ToolResult } from '../../../event/agent.ts'
+import { isOffered, type ModelEnd, type Tool, type ToolResult } from '../../../event/agent.ts'
 import type { Message } from '../../../event/message.ts'
 import type { JavaScriptBox } from '../../../script/javascript/box.ts'
 import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
@@ -36,7 +36,7 @@ interface Programs extends CodeOptions {
  */
 export async function converseInPrograms(work: PromptWork, options: CodeOptions): Promise<ModelEnd> {
   const { maxRounds, added } = options
-  const offered = work.tools.filter(({ name }) => name !== interpreterName)
+  const offered = work.tools.filter((tool) => isOffered(tool) && tool.name !== interpreterName)
   const tools = toolFunctions(offered, takenNames(added))
   const box = sharedBox()
   const programs: Programs = { ...options, work, tools, box, state: createProgramState() }
