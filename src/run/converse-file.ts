@@ -29,8 +29,19 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
     const limits = { ...limitsOfTools(target.settings), ...(hasBudget ? { budget: target.settings.budget } : {}) }
     const child = narrow(childContext(target, context), limits)
     const time = timeLimitOf({ own: childTimeMs(target, options), whose: `agent "${agent.name}"` }, context)
-    return withTimeLimit(time, child, (timed) => ask(request, target, timed))
+    const answer = await withTimeLimit(time, child, (timed) => ask(request, target, timed))
+    await passGate(target, child)
+    return answer
   }
+}
+
+/** Whoever asks it has given it a work tree, and takes the changes from there. */
+async function passGate({ settings }: PromptTarget, context: RunContext): Promise<void> {
+  const { dry, folders } = context.scope
+  if (settings.gate === undefined || dry !== undefined || folders.standsFor === undefined) return
+  const [{ runGate }, { gateOf }] = await Promise.all([import('./isolation/gate.ts'), import('./isolation/prompt.ts')])
+  const gate = gateOf(settings)
+  if (gate !== undefined) await runGate(gate, context)
 }
 
 /** Whether a run of the file would do nothing but ask its model once. */

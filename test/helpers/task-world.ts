@@ -1,7 +1,8 @@
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { giveTools } from '../../src/agent/tools.ts'
 import type { AgentDefinition, ModelResult } from '../../src/event/agent.ts'
-import { type Limits, narrow } from '../../src/event/context.ts'
+import { type Limits, narrow, type RunContext, withScope } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { textMessage, textOf } from '../../src/event/message.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
@@ -11,7 +12,9 @@ import { toolRules } from '../../src/tool/rule-list.ts'
 import type { ToolName } from '../../src/tool/toolbox/names.ts'
 import { builtInDir } from './agents.ts'
 import { createFakeProvider, type FakeTurn } from './fake-model.ts'
+import { gitIn } from './git-world.ts'
 import { liveOnce } from './mortal-process.ts'
+import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
 
 /** A call of a tool, as a scripted model makes it. */
@@ -35,6 +38,8 @@ export interface TaskWorld {
   readonly folder: string
   /** `who` and `turn` of each request, in the order in which they came. */
   readonly asked: string[]
+  /** Git in the workspace. */
+  readonly git: (...args: readonly string[]) => string
   /** One process: begins, or is resumed from the records, to which it adds its own. Undefined: it died after so many records. */
   readonly live: (records: JournalRecord[], lives?: number) => Promise<Life | undefined>
 }
@@ -57,6 +62,10 @@ export interface TaskWorldOptions {
   readonly mode?: string
   /** What the caller has given up. */
   readonly rights?: Limits
+  /** Files of the workspace, which is a git repository then. */
+  readonly repository?: { readonly [path: string]: string }
+  /** Where the caller works; left out: in the workspace. */
+  readonly within?: <T>(context: RunContext, work: (inside: RunContext) => Promise<T>) => Promise<T>
 }
 
 /** A model that may give work to the agent `finder`: real prompt files, a scripted model, a journal in memory. */
@@ -68,9 +77,18 @@ export function taskWorld({
   maxRounds = 25,
   mode = 'classic',
   rights = {},
+  repository,
+  within = (context, work) => work(context),
 }: TaskWorldOptions): TaskWorld {
   const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
-  const folder = tempTree({ 'agents/finder.md': text })
+  const folder = realpathSync(tempTree({ 'agents/finder.md': text, ...repository }))
+  const git = gitIn(folder, tempTree({ '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.org\n' }))
+  if (repository !== undefined) {
+    git('init', '-q')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'base')
+  }
+  const worktrees = join(tempTree({}), 'worktrees')
   const file = join(folder, 'agents/finder.md')
   const finder: AgentDefinition = {
     name: 'finder',
@@ -108,6 +126,7 @@ export function taskWorld({
   return {
     folder,
     asked,
+    git,
     live: async (records, lives = Infinity) =>
       liveOnce(
         {
@@ -119,30 +138,35 @@ export function taskWorld({
           converseWithFile,
         },
         async ({ context: all, sent, repeated }) => {
-          const context = narrow(narrow(all, { rules: toolRules() }), rights)
-          const given = await giveTools(tools, { named: { tools }, baseDir: folder }, context)
-          const { inbox } = given
-          const agent = {
-            kind: 'llm',
-            name: 'main',
-            settings: { model: 'm' },
-            tools: given.tools,
-            maxRounds,
-            mode,
-          } as const
-          const session = await context.services.agents.open(
-            { ...agent, ...(inbox === undefined ? {} : { inbox }) },
-            context,
-          )
-          try {
-            const messages = [textMessage('system', 'Lead.'), textMessage('user', 'parent')]
-            const result = await session.answer(await session.send(messages))
-            return { result, sent, repeated: repeated.map(({ place }) => place) }
-          } finally {
-            await session.close()
-          }
+          const folders = { ...all.scope.folders, worktrees }
+          const ruled = narrow(narrow(withScope(all, { folders }), { rules: toolRules() }), rights)
+          return within(ruled, (context) => workIn(context, { sent, repeated }))
         },
       ),
+  }
+
+  async function workIn(
+    context: RunContext,
+    { sent, repeated }: Pick<SessionWorld, 'sent' | 'repeated'>,
+  ): Promise<Life> {
+    const given = await giveTools(tools, { named: { tools }, baseDir: context.scope.folders.workspace }, context)
+    const { inbox } = given
+    const agent = {
+      kind: 'llm',
+      name: 'main',
+      settings: { model: 'm' },
+      tools: given.tools,
+      maxRounds,
+      mode,
+    } as const
+    const session = await context.services.agents.open({ ...agent, ...(inbox === undefined ? {} : { inbox }) }, context)
+    try {
+      const messages = [textMessage('system', 'Lead.'), textMessage('user', 'parent')]
+      const result = await session.answer(await session.send(messages))
+      return { result, sent, repeated: repeated.map(({ place }) => place) }
+    } finally {
+      await session.close()
+    }
   }
 }
 

@@ -61,7 +61,13 @@ export type ChildEnd = {
   readonly planned: readonly { readonly path: string; readonly diff: string }[]
   /** Ids of the messages that it was told of; left out where none came. */
   readonly told?: readonly string[]
+  /** Of one with a work tree of its own: what its caller's workspace has got from there, and what it has not, as a diff. */
+  readonly applied?: readonly string[]
+  readonly leftOut?: string
 }
+
+/** How an agent ended, without what is counted. */
+export type EndOfWork = Omit<ChildEnd, 'turns' | 'spent'>
 
 /** An agent that works: what it has come to so far. */
 export interface Working {
@@ -90,6 +96,7 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
   const { name } = offered
   let isEntered = false
   let replayed: ChildEnd | undefined
+  let removeTree = (): void => {}
   emit(context, {
     type: 'agent.started',
     name,
@@ -104,7 +111,8 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
       at,
       async () => {
         isEntered = true
-        return withLease(context, leaseOf(order), () => work(order, { context, stop, onBegin, replayed }))
+        const onTree = (remove: () => void): void => void (removeTree = remove)
+        return withLease(context, leaseOf(order), () => work(order, { context, stop, onBegin, onTree, replayed }))
       },
       {
         inputs: inputsOf(order),
@@ -112,6 +120,8 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
         onReplay: (recorded) => (replayed = recorded),
       },
     )
+    // until the end is recorded a resumed run needs it
+    removeTree()
     if (!isEntered) meter.recall(at, end.spent)
     emit(context, endEvent(order, end))
     return end
@@ -147,58 +157,75 @@ function endEvent({ id, offered: { name } }: Order, { status, text, error, limit
   return { type: 'agent.completed', name, id, stop_reason, output: text, usage, cost_usd }
 }
 
-async function work(
-  order: Order,
-  { context, onBegin, replayed, stop: asked }: Life & { readonly replayed: ChildEnd | undefined },
-): Promise<ChildEnd> {
+interface Work extends Life {
+  /** Given what removes the work tree that it has for itself. */
+  readonly onTree: (remove: () => void) => void
+  readonly replayed: ChildEnd | undefined
+}
+
+async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: asked }: Work): Promise<ChildEnd> {
   // when it was stopped is known by how far it had come: its caller may be at another point by now
   const stop = replayed === undefined ? asked : new AbortController().signal
   const stopsAfter = replayed?.status === 'stopped' ? replayed.turns : undefined
-  const { signal, meter, events } = context.services
+  const { signal, meter } = context.services
   const own = placeText(context.scope.at)
   let turns = 0
   const told: string[] = []
   let session: Conversation | undefined
   const saidSoFar = (): string => saidIn(session)
-  const inner = withServices(context, {
-    signal: AbortSignal.any([signal, stop]),
-    // what an agent file says of itself is said already, with its id
-    events: (place, event) => {
-      if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
-    },
-  })
-  const given = order.inbox ?? nothingComes
+  const innerOf = (around: RunContext): RunContext => {
+    const { events } = around.services
+    return withServices(around, {
+      signal: AbortSignal.any([signal, stop]),
+      // what an agent file says of itself is said already, with its id
+      events: (place, event) => {
+        if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
+      },
+    })
+  }
+  const mail = ordered.inbox ?? nothingComes
   const inbox: Inbox = {
-    ...given,
+    ...mail,
     isOpen() {
       if (turns === stopsAfter) throw new Stopped('stopped')
       turns += 1
-      return given.isOpen()
+      return mail.isOpen()
     },
     know(ids) {
       told.push(...ids)
-      given.know(ids)
+      mail.know(ids)
     },
   }
 
-  async function answer(soFar: () => Spent): Promise<Omit<ChildEnd, 'turns' | 'spent'>> {
-    onBegin({ saidSoFar, spentSoFar: soFar })
+  async function answer(order: Order, around: RunContext): Promise<EndOfWork> {
     try {
-      return await ask(order, { context: inner, inbox, onOpen: (opened) => (session = opened) })
+      return await ask(order, { context: innerOf(around), inbox, onOpen: (opened) => (session = opened) })
     } catch (error) {
-      signal.throwIfAborted()
-      const isStopped = stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && turns >= stopsAfter)
-      if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
-      // it has not failed: with a higher limit it gets further
-      if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
-        throw rewordError(error, { endsRun: true })
-      }
-      const said = { text: saidSoFar(), ...messagesOf(session), changes: [], planned: [] }
-      return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
+      return failed(error)
     }
   }
 
-  const { value, spent } = await meter.measure(context.scope.at, answer)
+  function failed(error: unknown): EndOfWork {
+    signal.throwIfAborted()
+    const isStopped = stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && turns >= stopsAfter)
+    if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
+    // it has not failed: with a higher limit it gets further
+    if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
+      throw rewordError(error, { endsRun: true })
+    }
+    const said = { text: saidSoFar(), ...messagesOf(session), changes: [], planned: [] }
+    return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
+  }
+
+  async function answerInPlace(soFar: () => Spent): Promise<EndOfWork> {
+    onBegin({ saidSoFar, spentSoFar: soFar })
+    // a dry run changes nothing
+    if (ordered.offered.isolation === 'none' || context.scope.dry !== undefined) return answer(ordered, context)
+    const { inOwnTree } = await import('./own-tree.ts')
+    return inOwnTree(ordered, context, { work: answer, failed, onOpen: onTree })
+  }
+
+  const { value, spent } = await meter.measure(context.scope.at, answerInPlace)
   return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }) }
 }
 
@@ -210,7 +237,7 @@ interface Asking {
   readonly onOpen: (session: Conversation) => void
 }
 
-async function ask(order: Order, asking: Asking): Promise<Omit<ChildEnd, 'turns' | 'spent'>> {
+async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
   const { offered, prompt, model, session } = order
   const { agent } = offered
   const options = defined({ model }) as JsonObject
@@ -233,7 +260,7 @@ async function converse(
   { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
   agent: PromptAgent,
   { context, inbox, onOpen, options }: Asking & { readonly options: JsonObject },
-): Promise<Omit<ChildEnd, 'turns' | 'spent'> | undefined> {
+): Promise<EndOfWork | undefined> {
   const asked = textMessage('user', withReminder(prompt, offered))
   const answer = await context.services.agents.converse(
     {

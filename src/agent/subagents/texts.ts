@@ -57,25 +57,34 @@ function withinList(offered: readonly Offered[], lineOf: (one: Offered) => strin
 }
 
 /** What the caller is told of an agent that it waited for. */
-export function answerText({ id }: Pick<Order, 'id'>, { text, limit, messages, session }: ChildEnd): string {
+export function answerText({ id }: Pick<Order, 'id'>, end: ChildEnd): string {
+  const { messages, session } = end
   const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" asks it again`
-  return `${withLimit(text, limit)}\n\n[agent ${id}${again}]`.trimStart()
+  return `${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
 }
 
 /** Why an agent has no answer. */
 export function failureText({ id, description }: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
-  const said = end.text === '' ? '' : `\n\nWhat it said until then:\n${end.text}`
+  const left =
+    end.leftOut === undefined
+      ? ''
+      : `\n\nThe workspace got nothing of what it has changed in its own work tree:\n${end.leftOut}`
+  const said = `${end.text === '' ? '' : `\n\nWhat it said until then:\n${end.text}`}${left}`
   if (end.status === 'stopped') return `agent ${id} (${description}) was stopped${said}`
-  return `agent ${id} (${description}) failed: ${end.error?.message ?? 'nobody knows why'}${said}`
+  return `agent ${id} (${description}) failed: ${errorText(end)}${said}`
+}
+
+/** What is wrong with how it was to work can be mended by who reads it. */
+function errorText({ error }: ChildEnd): string {
+  if (error === undefined) return 'nobody knows why'
+  return error.code === 'USAGE' && error.hint !== undefined ? `${error.message}. ${error.hint}` : error.message
 }
 
 /** What the caller is told when an agent in the background has ended. */
 export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
   const { id, description } = order
   const text =
-    end.status === 'done'
-      ? `agent ${id} (${description}) is done: ${withLimit(end.text, end.limit)}`
-      : failureText(order, end)
+    end.status === 'done' ? `agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
   return text.length <= mostInNotice
     ? text
     : `${cutText(text, mostInNotice)}\n[cut: task_output shows all that ${id} has said]`
@@ -86,6 +95,16 @@ export function spentText({ usage, costUsd }: Spent): string {
   const price = costUsd === null ? 'price not known' : `$${costUsd.toFixed(4)}`
   const calls = usage.calls === 1 ? '1 call of its model' : `${usage.calls} calls of its model`
   return `${calls}, ${usage.input + usage.output} tokens, ${price}`
+}
+
+/** Paths that are named. */
+const mostNamed = 50
+
+function doneText({ text, limit, applied = [] }: ChildEnd): string {
+  const said = withLimit(text, limit)
+  if (applied.length === 0) return said
+  const more = applied.length > mostNamed ? ` and ${applied.length - mostNamed} more` : ''
+  return `${said}\n[changed in the workspace: ${applied.slice(0, mostNamed).join(', ')}${more}]`.trimStart()
 }
 
 function withLimit(text: string, limit: ModelEnd | undefined): string {

@@ -179,9 +179,6 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   if (plan && found.agent.kind !== 'prompt') {
     return refused(`plan mode is on: ${name} is a program, which cannot be held to reading. Call exit_plan first.`)
   }
-  if (found.isolation !== 'none') {
-    return refused(`${name} works in a folder of its own (isolation), which task cannot give it`)
-  }
   const all = children.all()
   if (all.length >= mostStarted) {
     return refused(`limit reached: this conversation has started ${mostStarted} agents, and may start no more`)
@@ -331,12 +328,11 @@ function stopKind(children: Children): ToolKind {
         },
         async () => {
           const before = child.state()
-          if (before.kind === 'ended' && before.end.status !== 'stopped') {
-            return { text: `agent ${id} had ended already: task_output shows how` }
-          }
-          await child.stop()
+          if (before.kind !== 'ended') await child.stop()
           const state = child.state()
-          return { text: state.kind === 'ended' ? failureText(child.order, state.end) : `agent ${id} was stopped` }
+          if (state.kind !== 'ended') return { text: `agent ${id} was stopped` }
+          if (state.end.status === 'stopped') return { text: failureText(child.order, state.end) }
+          return { text: `agent ${id} had ended already: task_output shows how` }
         },
         permit,
       )

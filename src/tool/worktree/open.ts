@@ -43,6 +43,8 @@ export interface Worktree {
   readonly apply: (changes: TreeChanges) => Promise<AppliedTree>
   /** To be called once nothing of it is needed: it is removed, and a resumed run does not look for it. */
   readonly close: () => void
+  /** The same once the end of the work is recorded, which nobody does again: nothing is recorded of it. A replay removes nothing. */
+  readonly remove: () => void
 }
 
 /**
@@ -88,6 +90,11 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
     return { files: changes.files, merged: plan.merged }
   }
 
+  function removeFiles(): void {
+    removeWorktree(top)
+    rmSync(store.folder, { recursive: true, force: true })
+  }
+
   return {
     context: inside,
     changes: () =>
@@ -108,8 +115,10 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
     apply: (changes) => services.sources.inTurn.run(() => applyNow(changes), signal),
     close() {
       effects.observe(over, { name: 'worktree.closed', args: [] }, () => true)
-      removeWorktree(top)
-      rmSync(store.folder, { recursive: true, force: true })
+      removeFiles()
+    },
+    remove() {
+      if (!effects.answers(over)) removeFiles()
     },
   }
 }
