@@ -70,7 +70,7 @@ export function checkTrust(
     ...needs.loosened.map((value) => {
       return untrusted(
         value.path,
-        `may not be ${shown(value.value)} in ${file}: ${ownText(value)}, and ${reason}`,
+        `may not be ${shown(withoutVariables(value))} in ${file}: ${ownText(value)}, and ${reason}`,
         hint,
       )
     }),
@@ -93,6 +93,12 @@ function ownText({ own, origin, path, why }: Loosened): string {
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
     return `${shown(own)} is a model's own name`
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
+}
+
+/** Variables of a program may be keys: only their names are said. */
+function withoutVariables({ path, value }: Loosened): Json {
+  if (path.at(-1) !== 'env' || !isJsonObject(value)) return value
+  return Object.fromEntries(Object.keys(value).map((name) => [name, '…']))
 }
 
 function shown(value: Json): string {

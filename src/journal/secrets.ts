@@ -17,8 +17,10 @@ export interface SecretMask {
   readonly unmask: (text: string) => string
 }
 
-/** A mask that also serves text of which more is to come. */
+/** A mask that also serves text of which more is to come, and learns of secrets on its way. */
 export interface LiveMask extends SecretMask {
+  /** Hides these as well from now on. A name that is known keeps its value. */
+  readonly add: (options: MaskOptions) => void
   /** How many characters at the end of a text may be the beginning of a secret whose rest is still to come. */
   readonly begun: (text: string) => number
 }
@@ -34,8 +36,8 @@ const formEnd = new RegExp(`:(${secretForms.map((form) => form.replace('.', '\\.
  * them all; the table for it is made when it is first needed.
  */
 export function createMask(environment: Environment, options: MaskOptions = {}): LiveMask {
-  const secrets = secretValues(environment, options)
-  const search = once(() => prepared(secrets))
+  let secrets = secretValues(environment, options)
+  let search = once(() => prepared(secrets))
 
   function unmasked(found: string, label: string): string {
     if (label === literalName) return opening
@@ -47,6 +49,10 @@ export function createMask(environment: Environment, options: MaskOptions = {}):
   }
 
   return {
+    add(more) {
+      secrets = new Map([...secretValues(environment, more), ...secrets])
+      search = once(() => prepared(secrets))
+    },
     mask: (text) => search().all.replace(text, (found) => `${opening}${search().labels.get(found) ?? literalName}»`),
     hide: (text) => search().shown.replace(text, (found) => `${opening}${search().labels.get(found)}»`),
     unmask: (text) => (text.includes(opening) ? text.replace(written, unmasked) : text),

@@ -189,16 +189,14 @@ interface SecretSettings {
   readonly providers: { readonly [name: string]: Host }
   readonly gateway?: Host | undefined
   readonly mcp_servers?: Parameters<typeof serverSecrets>[0] | undefined
-  /** Programs that are agents, by their names. */
-  readonly programs?: Readonly<Record<string, { readonly env: Readonly<Record<string, string>> }>> | undefined
 }
 
 /**
  * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, the secrets
- * in the queries of their addresses, wherever those come from, and those of MCP servers and of programs that are agents.
+ * in the queries of their addresses, wherever those come from, and those of MCP servers.
  */
 export async function secretsOf(
-  { secrets, providers, gateway, mcp_servers: servers, programs }: SecretSettings,
+  { secrets, providers, gateway, mcp_servers: servers }: SecretSettings,
   env: Environment,
 ): Promise<MaskOptions> {
   const hosts = [...Object.values(providers), ...(gateway === undefined ? [] : [gateway])]
@@ -208,25 +206,24 @@ export async function secretsOf(
     ...Object.entries(providers).map(([name, { base_url: url }]) => [`providers.${name}.base_url`, url] as const),
     ['gateway.base_url', gateway?.base_url ?? ''],
   ]
-  const started = await secretsOfStarted({ servers, programs }, env)
+  const started = await secretsOfServers(servers, env)
   return {
     names: secrets,
-    keys: [...hosts.flatMap(({ api_key_env: name }) => name ?? []), ...started.flatMap(({ keys }) => keys)],
+    keys: [...hosts.flatMap(({ api_key_env: name }) => name ?? []), ...started.keys],
     values: {
       ...Object.fromEntries(addresses.flatMap(([name, url]) => querySecrets(name, url))),
-      ...Object.assign({}, ...started.map(({ values }) => values)),
+      ...started.values,
     },
   }
 }
 
-/** What is started with secrets of its own; runs that start nothing do not load it. */
-async function secretsOfStarted(
-  { servers, programs }: { readonly [name in 'servers' | 'programs']: Parameters<typeof serverSecrets>[0] | undefined },
+/** Runs without servers do not load what finds their secrets. */
+async function secretsOfServers(
+  servers: SecretSettings['mcp_servers'],
   env: Environment,
-): Promise<readonly ReturnType<typeof serverSecrets>[]> {
-  if (servers === undefined && programs === undefined) return []
-  const { serverSecrets: secrets } = await import('../journal/server-secrets.ts')
-  return [secrets(servers ?? {}, env), secrets(programs ?? {}, env, 'agents')]
+): Promise<ReturnType<typeof serverSecrets>> {
+  if (servers === undefined) return { keys: [], values: {} }
+  return (await import('../journal/server-secrets.ts')).serverSecrets(servers, env)
 }
 
 /** Query parameters that every address of a kind has: their values are ordinary text. */

@@ -49,6 +49,7 @@ async function loadChild(agent: PromptAgent, around: ChildSurroundings, context:
     import('./child-target.ts'),
   ])
   const target = await loadPromptTarget(childTargetOptions(agent, around))
+  await around.onLoad?.(target)
   const ignored = keysWithoutEffect(target)
   if (ignored.length > 0) {
     emit(context, {

@@ -19,6 +19,8 @@ import type { TargetOptions } from './target.ts'
 /** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
   readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers' | 'recordedOfPack'>
+  /** Called with each prompt file that was loaded on the way, before it is run. */
+  readonly onLoad?: (target: PromptTarget) => Promise<void>
 }
 
 /**
@@ -32,8 +34,9 @@ export function childTargetOptions(
   const { BATON_MODEL: _, ...env } = around.env
   // what whoever runs it may have besides is for the file that was started
   const { overrides, recordedServers, recordedOfPack } = around.flags
+  const { onLoad: _onLoad, ...options } = around
   return {
-    ...around,
+    ...options,
     env,
     file,
     ...(definedText === undefined ? {} : { definition: { name, text, defined: definedText } }),

@@ -33,6 +33,7 @@ import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../run/target.ts'
 import type { TaskOutcome } from '../run/task.ts'
 import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
+import { createProgramSecrets, type ProgramSecrets } from './program-secrets.ts'
 import { maskFor, wireRun } from './run-context.ts'
 import type { EffectParts, Replay } from './run-effects.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
@@ -120,6 +121,7 @@ interface Run {
   readonly surroundings: Surroundings
   readonly bus: Bus
   readonly mask: LiveMask
+  readonly programs: ProgramSecrets
   readonly meter: Meter
   readonly builtInDir: string
   readonly finished: TaskOutcome[]
@@ -171,10 +173,12 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     const reads = bothReads(log, plan.sources.reads)
     const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
     mask = await maskFor(target, env, ofPacks)
+    const programs = createProgramSecrets(mask, env)
+    await programs.addFrom(target)
     await sendStart(plan, target, bus)
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
-    const parts = { plan, surroundings, bus, mask, meter, builtInDir, finished, repeated, leftOut }
+    const parts = { plan, surroundings, bus, mask, programs, meter, builtInDir, finished, repeated, leftOut }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
   } catch (error) {

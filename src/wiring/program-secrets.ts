@@ -1,27 +1,120 @@
-import type { DataPath } from '../base/data-text.ts'
-import { isJsonObject, type Json } from '../base/json.ts'
-import type { SourcedValue } from '../config/layers.ts'
+import { canonicalJson, isJsonObject, type Json } from '../base/json.ts'
+import type { ReadLog } from '../base/reads.ts'
+import type { Environment, LiveMask } from '../journal/secrets.ts'
+import type { CommandFile, NamedFile } from '../pack/resolve.ts'
+import { startsAgents } from '../run/definitions.ts'
+import { originsOf, type Target } from '../run/target.ts'
 
-/** The variables of programs, by the names of their agents. */
-type Programs = Readonly<Record<string, { readonly env: Readonly<Record<string, string>> }>>
-
-/** Programs with variables of their own, as `[agents]` defines them; undefined: there is none. */
-export function programsOf(origins: readonly SourcedValue[]): Programs | undefined {
-  const values = origins.flatMap(({ path, value }) => (path[0] === 'agents' ? valuesAt(path, value) : []))
-  const given = values.filter(({ path }) => path[2] === 'env' && path.length === 4)
-  if (given.length === 0) return undefined
-  const names = [...new Set(given.map(({ path }) => String(path[1])))]
-  const envOf = (name: string): Readonly<Record<string, string>> =>
-    Object.fromEntries(
-      given.flatMap(({ path, value }) =>
-        path[1] === name && typeof value === 'string' ? [[String(path[3]), value]] : [],
-      ),
-    )
-  return Object.fromEntries(names.map((name) => [name, { env: envOf(name) }]))
+/** The secrets of programs that are agents: what their definitions give them as variables, wherever these are written. */
+export interface ProgramSecrets {
+  /** Hides those that a target may start, as far as that is known before it is run. */
+  readonly addFrom: (target: Target) => Promise<void>
+  /**
+   * Finds an agent on the way, and hides its secrets and those of the programs that it defines before what was read for it is
+   * noted.
+   */
+  readonly hidden: (reads: ReadLog, find: (noted: ReadLog) => Promise<NamedFile>) => Promise<NamedFile>
 }
 
-/** What is in a table, each by its whole path. */
-function valuesAt(path: DataPath, value: Json): readonly { readonly path: DataPath; readonly value: Json }[] {
-  if (!isJsonObject(value)) return [{ path, value }]
-  return Object.entries(value).flatMap(([key, inner]) => valuesAt([...path, key], inner))
+type Variables = Readonly<Record<string, string>>
+
+/** A program with variables of its own, by the name of its agent. */
+interface Program {
+  readonly name: string
+  readonly env: Variables
+}
+
+/** One for each process that runs, resumes or replays a run: `mask` hides them from then on. */
+export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: Environment): ProgramSecrets {
+  const known = new Map<string, string>()
+
+  /** Several files may define programs of one name: each has a name that it keeps when the run is resumed. */
+  function nameOf({ name, env }: Program): string | undefined {
+    const text = canonicalJson(env)
+    let free = name
+    for (let count = 2; known.has(free); count += 1) {
+      if (known.get(free) === text) return undefined
+      free = `${name}~${count}`
+    }
+    known.set(free, text)
+    return free
+  }
+
+  async function add(programs: readonly Program[]): Promise<void> {
+    const added = programs.flatMap((program): readonly (readonly [string, Pick<Program, 'env'>])[] => {
+      const name = Object.keys(program.env).length === 0 ? undefined : nameOf(program)
+      return name === undefined ? [] : [[name, { env: program.env }]]
+    })
+    if (added.length === 0) return
+    const { serverSecrets } = await import('../journal/server-secrets.ts')
+    mask.add(serverSecrets(Object.fromEntries(added), environment, 'agents'))
+  }
+
+  return {
+    addFrom: async (target) => add(await programsOf(target)),
+    async hidden(reads, find) {
+      const waiting: (() => void)[] = []
+      const { sources } = reads
+      const found: NonNullable<ReadLog['sources']>['found'] = (...source) =>
+        void waiting.push(() => sources?.found(...source))
+      try {
+        const agent = await find(sources === undefined ? reads : { ...reads, sources: { ...sources, found } })
+        await add(await programsIn(agent))
+        return agent
+      } finally {
+        for (const note of waiting) note()
+      }
+    },
+  }
+}
+
+/** Those of its settings, of the agents that it names, of its ensemble, and where its model may start any agent of all that have a name. */
+async function programsOf(target: Target): Promise<readonly Program[]> {
+  const written = originsOf(target).flatMap(({ path, value }) =>
+    path[0] === 'agents' && path.length === 2 ? [programOf(String(path[1]), value)] : [],
+  )
+  const named = target.agents.flatMap((agent) => (agent.kind === 'command' ? [lineOf(agent)] : []))
+  if (target.kind === 'agent') return [...written, ...named]
+  const { settings, starts, spec } = target
+  const members = (settings.ensemble?.members ?? []).flatMap(({ name, line }) =>
+    line === undefined ? [] : [{ name, env: line.env }],
+  )
+  const below = await Promise.all(starts.flatMap(({ child }) => (child === undefined ? [] : [programsOf(child)])))
+  const offered = startsAgents(spec) ? [...(await target.definitions()).byName.values()] : []
+  const lines = offered.flatMap(({ agent }) => (agent.kind === 'command' ? [lineOf(agent)] : []))
+  return [...written, ...named, ...members, ...below.flat(), ...lines]
+}
+
+/** What an agent is that was found, or what the front matter of a prompt file defines. */
+async function programsIn(agent: NamedFile): Promise<readonly Program[]> {
+  if (agent.kind === 'command') return [lineOf(agent)]
+  if (agent.kind !== 'prompt' || !/\benv\b/.test(agent.text)) return []
+  const { parsePrompt } = await import('../prompt/document.ts')
+  // what is wrong with it is said where it is loaded
+  const document = await parsePrompt(agent.file, agent.text).catch(() => undefined)
+  const { agents = null, ensemble = null } = document?.meta.data ?? {}
+  const members = isJsonObject(ensemble) ? ensemble['agents'] : []
+  return [
+    ...Object.entries(isJsonObject(agents) ? agents : {}).map(([name, table]) => programOf(name, table)),
+    ...(Array.isArray(members) ? (members as readonly Json[]) : []).map((table, index) =>
+      programOf(memberName(table, index), table),
+    ),
+  ]
+}
+
+function lineOf({ name, line }: Pick<CommandFile, 'name' | 'line'>): Program {
+  return { name, env: line.env }
+}
+
+function programOf(name: string, table: Json): Program {
+  const { env = null } = isJsonObject(table) ? table : {}
+  const texts = Object.entries(isJsonObject(env) ? env : {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  )
+  return { name, env: Object.fromEntries(texts) }
+}
+
+function memberName(table: Json, index: number): string {
+  const { name = null } = isJsonObject(table) ? table : {}
+  return typeof name === 'string' ? name : `member${index + 1}`
 }

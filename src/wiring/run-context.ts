@@ -38,8 +38,8 @@ import { resolveNamed } from '../run/definitions.ts'
 import { pluginsOf } from '../run/check-mode.ts'
 import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { isSet, originsOf, type Target } from '../run/target.ts'
-import { programsOf } from './program-secrets.ts'
+import { isSet, type Target } from '../run/target.ts'
+import type { ProgramSecrets } from './program-secrets.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
@@ -72,6 +72,8 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
   readonly servers: RunServers
+  /** Hides the variables of programs that are found on the way. */
+  readonly programs: ProgramSecrets
   readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** Set when a recorded run is run again without anything outside. */
@@ -87,15 +89,13 @@ export interface WiredRun {
 
 /** Hides the secrets of the environment and of the settings; `ofPacks`: of MCP servers of packs, by their full names. */
 export async function maskFor(
-  target: Pick<Target, 'settings'> | Target,
+  { settings }: Pick<Target, 'settings'>,
   env: RunParts['env'],
   ofPacks: NonNullable<Settings['mcp_servers']> = {},
 ): Promise<LiveMask> {
-  const { settings } = target
   const { mcp_servers: ofRun } = settings
-  const programs = 'kind' in target ? programsOf(originsOf(target)) : undefined
   const all = ofRun === undefined && Object.keys(ofPacks).length === 0 ? undefined : { ...ofRun, ...ofPacks }
-  return createMask(env, await secretsOf({ ...settings, mcp_servers: all, programs }, env))
+  return createMask(env, await secretsOf({ ...settings, mcp_servers: all }, env))
 }
 
 /** Makes the parts of a run and puts them together: the only place that knows all of them. */
@@ -266,7 +266,8 @@ function agentParts(
   run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
-  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers } = run
+  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers, programs } =
+    run
   const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
@@ -276,6 +277,7 @@ function agentParts(
   const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
   const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
   const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
+  const around = { cwd, home, env, builtInDir, reads, flags, onLoad: programs.addFrom }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
   const choose = createModelChooser({
@@ -310,28 +312,26 @@ function agentParts(
     ownPrices: settings.prices,
     ...defined({ openedChanges: settings.changes.allow }),
     runPromptFile: async (request, context) => {
-      promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) =>
-        createPromptRunner({ cwd, home, env, builtInDir, reads, flags }),
-      )
+      promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) => createPromptRunner(around))
       return (await promptRunner)(request, context)
     },
     async converseWithFile(request, context) {
-      fileConverser ??= import('../run/converse-file.ts').then(({ createFileConverser }) =>
-        createFileConverser({ cwd, home, env, builtInDir, reads, flags }),
-      )
+      fileConverser ??= import('../run/converse-file.ts').then(({ createFileConverser }) => createFileConverser(around))
       return (await fileConverser)(request, context)
     },
     serversOf: servers.of,
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
-      resolveNamed(name, {
-        baseDir,
-        builtInDir,
-        packRoots: target.packRoots,
-        guard: target.guard,
-        definitions: target.definitions,
-        reads,
-      }),
+      programs.hidden(reads, (noted) =>
+        resolveNamed(name, {
+          baseDir,
+          builtInDir,
+          packRoots: target.packRoots,
+          guard: target.guard,
+          definitions: target.definitions,
+          reads: noted,
+        }),
+      ),
   }
 }
 

@@ -172,22 +172,34 @@ else {
   expect(again.stderr).toContain('this is tried again: agent "frail" exited with code 7: no memory left')
 })
 
-it('a secret that is written into the variables of a program is neither in the record nor in errors', async () => {
-  const script = `console.error(\`the key \${process.env.LAB_KEY} is refused\`)\nprocess.exitCode = 1\n`
-  const env = `env = { LAB_KEY = "lab-4711-key" }\n`
-  const cwd = tempTree({
-    'ask.md': `+++\nagent = "lab"\n${definition('lab', 'lab.mjs')}${env}+++\nTry.\n`,
-    'lab.mjs': script,
-  })
-  await baton(['trust', 'ask.md'], { cwd, env: { BATON_HOME: join(cwd, 'home') } })
-  const { code, stderr } = await baton(['ask.md'], { cwd, env: { BATON_HOME: join(cwd, 'home') } })
-  expect(code).toBe(1)
-  expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
-  const files = readdirSync(join(cwd, 'home'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
-  const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
-  expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
-  expect(texts.length).toBeGreaterThan(0)
-})
+it.each([
+  ['of the file that is run', (agents: string) => ({ 'ask.md': `+++\nagent = "lab"\n${agents}+++\nTry.\n` }), 'ask.md'],
+  [
+    'of a prompt file that a script runs',
+    (agents: string) => ({
+      'ask.md': '+++\nagent = "run.lua"\n+++\nTry.\n',
+      'run.lua': 'return aip.agent.run("child.md", { input = "Try." })\n',
+      'child.md': `+++\nagent = "lab"\n${agents}+++\nTry.\n`,
+    }),
+    'child.md',
+  ],
+])(
+  'a secret that is written into the variables of a program %s is neither in the record nor in errors',
+  async (_, files, trusted) => {
+    const script = `console.error(\`the key \${process.env.LAB_KEY} is refused\`)\nprocess.exitCode = 1\n`
+    const agents = `${definition('lab', 'lab.mjs')}env = { LAB_KEY = "lab-4711-key" }\n`
+    const cwd = tempTree({ ...files(agents), 'lab.mjs': script })
+    const env = { BATON_HOME: join(cwd, 'home') }
+    await baton(['trust', trusted], { cwd, env })
+    const { code, stderr } = await baton(['ask.md'], { cwd, env })
+    expect(code).toBe(1)
+    expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
+    const kept = readdirSync(join(cwd, 'home'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+    const texts = kept.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+    expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
+    expect(texts.length).toBeGreaterThan(0)
+  },
+)
 
 it('what a program has cost counts against the budget of a resumed run, which does not run it again', async () => {
   const agents = `[agents.one]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
