@@ -74,7 +74,9 @@ describe('variables of programs are hidden before a run begins', () => {
 
   it('also where two files define programs of one name', async () => {
     const files = {
-      'ask.md': front(`agent = "child.md"\n[agents.lab]\npreset = "claude"\nenv = { LAB_KEY = "of-a-4711-variable" }\n`),
+      'ask.md': front(
+        `agent = "child.md"\n[agents.lab]\npreset = "claude"\nenv = { LAB_KEY = "of-a-4711-variable" }\n`,
+      ),
       'child.md': front(`agent = "lab"\n[agents.lab]\n${program}`),
     }
     expect(await hidden(files)).toBe('«secret:agents.lab~2.env.LAB_KEY» «secret:agents.lab.env.LAB_KEY»')
