@@ -1,16 +1,15 @@
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
-import type { AgentDefinition, AgentSession, CommandSession, ModelEnd, PromptAgent } from '../../event/agent.ts'
-import { emit, type RunContext, withLease, withScope, withServices } from '../../event/context.ts'
+import type { AgentDefinition, CommandSession, ModelEnd } from '../../event/agent.ts'
+import { emit, type RunContext, withLease, withServices } from '../../event/context.ts'
 import type { BudgetLimits } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
-import { type Message, textMessage } from '../../event/message.ts'
+import type { Message } from '../../event/message.ts'
 import { nothingSpent, type Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
-import { callPromptInput } from '../prompt-input.ts'
-import { withoutOpenCalls } from './fork.ts'
+import { ask, type Conversation, messagesOf, saidIn } from './ask.ts'
 import { leaseOf } from './lease.ts'
 
 /** What an agent is to do for a model. */
@@ -64,6 +63,8 @@ export type ChildEnd = {
   /** Of one with a work tree of its own: what its caller's workspace has got from there, and what it has not, as a diff. */
   readonly applied?: readonly string[]
   readonly leftOut?: string
+  /** What it was stopped with ends it for good: nothing that waits for it begins more work. */
+  readonly isClosed?: true
 }
 
 /** How an agent ended, without what is counted. */
@@ -81,6 +82,10 @@ interface Life {
   /** Ends the agent. */
   readonly stop: AbortSignal
   readonly onBegin: (working: Working) => void
+  /** Waits until it may work, before it does anything new; rejects when it is stopped. Left out: it may at once. */
+  readonly live?: () => Promise<void>
+  /** Told when it only does again what is recorded. */
+  readonly onReplay?: () => void
 }
 
 class Stopped extends Error {}
@@ -89,12 +94,14 @@ class Stopped extends Error {}
  * Lets an agent work until it has ended, as one boundary (R35). That it fails, or is stopped, is an end.
  * @throws a suspension, what ends the run, and the reason of the signal
  */
-export async function liveChild(order: Order, { context, stop, onBegin }: Life): Promise<ChildEnd> {
+export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
+  const { context } = life
   const { at } = context.scope
   const { effects, meter } = context.services
   const { id, offered, description, isBackground, prompt } = order
   const { name } = offered
   let isEntered = false
+  let isReplay = false
   let replayed: ChildEnd | undefined
   let removeTree = (): void => {}
   emit(context, {
@@ -111,13 +118,19 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
       at,
       async () => {
         isEntered = true
+        if (replayed?.status === 'stopped' && replayed.turns === 0) return replayed
+        const stopped = isReplay ? undefined : await mayWork(life)
         const onTree = (remove: () => void): void => void (removeTree = remove)
-        return withLease(context, leaseOf(order), () => work(order, { context, stop, onBegin, onTree, replayed }))
+        return stopped ?? withLease(context, leaseOf(order), () => work(order, { ...life, onTree, replayed }))
       },
       {
         inputs: inputsOf(order),
         label: labelOf(order),
-        onReplay: (recorded) => (replayed = recorded),
+        onReplay(recorded) {
+          isReplay = true
+          replayed = recorded
+          life.onReplay?.()
+        },
       },
     )
     // until the end is recorded a resumed run needs it
@@ -131,6 +144,25 @@ export async function liveChild(order: Order, { context, stop, onBegin }: Life):
     throw error
   }
 }
+
+/** The end of one that is stopped before it may work. */
+async function mayWork({ context, stop, live }: Life): Promise<ChildEnd | undefined> {
+  try {
+    await live?.()
+    return undefined
+  } catch (error) {
+    context.services.signal.throwIfAborted()
+    if (!stop.aborted) throw error
+    return { ...stoppedEnd, ...closedBy(stop) }
+  }
+}
+
+function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
+  return reason instanceof Error && reason.message === closedReason ? { isClosed: true } : {}
+}
+
+/** The message of the reason with which a team stops an agent that it closes. */
+export const closedReason = 'closed'
 
 /** Records that an agent was stopped that waits for a person: it is not asked about any more. */
 export function stopWaiting(order: Order, { scope, services }: RunContext): Promise<ChildEnd> {
@@ -226,89 +258,9 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
   }
 
   const { value, spent } = await meter.measure(context.scope.at, answerInPlace)
-  return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }) }
+  const closed = replayed === undefined ? closedBy(asked) : defined({ isClosed: replayed.isClosed })
+  const isStopped = value.status === 'stopped'
+  return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }), ...(isStopped ? closed : {}) }
 }
 
 const nothingComes: Inbox = { isOpen: () => false, waiting: () => [], know: () => {}, next: async () => false }
-
-interface Asking {
-  readonly context: RunContext
-  readonly inbox: Inbox
-  readonly onOpen: (session: Conversation) => void
-}
-
-async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
-  const { offered, prompt, model, session } = order
-  const { agent } = offered
-  const options = defined({ model }) as JsonObject
-  const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
-  if (answer !== undefined) return answer
-  const inputs = [callPromptInput(withReminder(prompt, offered))]
-  // what it does not say itself; how its caller answers is not for it, and tools are held by its rights
-  const { mode: _, ...around } = asking.context.scope.options
-  const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
-  const result = await context.services.agents.run(
-    { kind: 'prompt', agent, inputs, options, ...defined({ session }) },
-    context,
-  )
-  const nothing = { status: 'done', changes: [], planned: [] } as const
-  if (result.end !== 'done') return { ...nothing, text: `it had nothing to do: ${result.reason}` }
-  return { ...nothing, text: result.text, ...defined({ session: result.session }) }
-}
-
-async function converse(
-  { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
-  agent: PromptAgent,
-  { context, inbox, onOpen, options }: Asking & { readonly options: JsonObject },
-): Promise<EndOfWork | undefined> {
-  const asked = textMessage('user', withReminder(prompt, offered))
-  const answer = await context.services.agents.converse(
-    {
-      agent,
-      options,
-      inherited,
-      baseDir,
-      inbox,
-      onOpen,
-      ...defined({ maxTurns }),
-      messages: (instructions) =>
-        resumes !== undefined || instructions === ''
-          ? [...before, asked]
-          : [textMessage('system', instructions), ...before, asked],
-    },
-    context,
-  )
-  if (answer === undefined) return undefined
-  const { end, text, messages, changes, planned } = answer
-  return {
-    status: 'done',
-    text,
-    messages: kept(messages),
-    changes,
-    planned,
-    ...(end === 'done' ? {} : { limit: end }),
-  }
-}
-
-type Conversation = Pick<AgentSession, 'prompts' | 'messages'>
-
-/** Without what nobody has asked, there is nothing to resume. */
-function messagesOf(session: Conversation | undefined): Pick<ChildEnd, 'messages'> {
-  const messages = session?.messages() ?? []
-  return messages.length === 0 ? {} : { messages: kept(messages) }
-}
-
-/** As JSON, and so that a host takes them again. */
-function kept(messages: readonly Message[]): readonly Message[] {
-  return withoutOpenCalls(JSON.parse(JSON.stringify(messages)) as readonly Message[])
-}
-
-function withReminder(prompt: string, { reminder }: Pick<AgentDefinition, 'reminder'>): string {
-  return reminder === undefined ? prompt : `${prompt}\n\n${reminder}`
-}
-
-/** What it has said in its last prompt, also between calls of tools. */
-function saidIn(session: Conversation | undefined): string {
-  const { output = [] } = session?.prompts().at(-1) ?? {}
-  return output.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n')
-}
