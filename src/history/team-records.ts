@@ -1,0 +1,231 @@
+import { isObject } from '../base/json.ts'
+import type { Spent } from '../event/meter.ts'
+import { openerOf, originOf, parsePlace, placeText } from '../event/place.ts'
+import type { RecordSource } from '../journal/source.ts'
+import type { Location } from '../journal/tree.ts'
+import { failureOf, valueOf } from './recorded.ts'
+import type { Part } from './run-tree.ts'
+
+/*
+ * What a journal says of agents that models have started: calls of their tools, pieces of their work, and the model calls in them.
+ * Places are in origin form, so what an agent does is at and below its own place.
+ */
+
+/** Something that was recorded at a time. `order` grows in the order of writing, `t` is only for people. */
+export interface Stamp {
+  readonly order: Location
+  readonly t: number
+}
+
+/** A call of one of the tools by which models deal with agents, or what an agent was told. */
+export interface TeamCall extends Stamp {
+  readonly place: string
+  /** Whose model made it, or who was told: the place of an agent, else of the conversation of a leader. */
+  readonly owner: string
+  readonly name: string
+  readonly args: { readonly [name: string]: unknown }
+  /** Undefined where it failed. */
+  readonly value: unknown
+}
+
+/** An agent that a model has started: its call was not refused. */
+export interface Spawn {
+  readonly call: TeamCall
+  readonly id: string
+  readonly role: string
+  readonly place: string
+}
+
+/** A piece of the work of an agent, from a message to its end; that of an agent of `task` is all of its work. */
+export interface Piece {
+  readonly agent: string
+  readonly index: number
+  /** What it is about. */
+  readonly label: string
+  readonly begin: Stamp
+  readonly end?: Stamp & { readonly status: 'done' | 'failed' | 'stopped' | 'suspended'; readonly text: string }
+}
+
+/** A call of a model. */
+export interface ModelCall {
+  /** Of the request, without the number of the model that was asked. */
+  readonly turn: string
+  readonly owner: string
+  readonly begin: Stamp
+  readonly end?: Stamp
+  /** Calls of tools in its answer. */
+  readonly calls: readonly { readonly name: string; readonly input: string }[]
+  readonly spent: readonly Spent[]
+}
+
+export interface TeamRecords {
+  readonly calls: readonly TeamCall[]
+  readonly pieces: readonly Piece[]
+  readonly models: readonly ModelCall[]
+}
+
+/** The tool that starts an agent of a team. */
+export const spawnTool = 'spawn_agent'
+
+const observed: ReadonlySet<string> = new Set([
+  spawnTool,
+  'task',
+  'send_input',
+  'wait',
+  'send_message',
+  'mail',
+  'inbox',
+])
+const performed: ReadonlySet<string> = new Set(['close_agent', 'task_stop'])
+
+const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+/
+
+/** The innermost agent that a place in origin form belongs to; undefined: what a leader does. */
+export function agentAround(origin: string): string | undefined {
+  return agentPlace.exec(origin)?.[0]
+}
+
+/** Reads what the tree of a run knows of its agents; it must keep answers. In the order in which it was recorded. */
+export function readTeamRecords(root: Part, source: RecordSource): TeamRecords {
+  const calls: TeamCall[] = []
+  const pieces: Piece[] = []
+  const models: ModelCall[] = []
+  for (const part of partsOf(root)) {
+    for (const [place, location] of part.answers) {
+      const call = callAt(place, location, source)
+      if (call !== undefined) calls.push(call)
+    }
+    const piece = pieceOf(part, source)
+    if (piece !== undefined) pieces.push(piece)
+    const model = modelCallOf(part, source)
+    if (model !== undefined) models.push(model)
+    const act = actOf(part, source)
+    if (act !== undefined) calls.push(act)
+  }
+  return {
+    calls: calls.toSorted((left, right) => left.order - right.order),
+    pieces: pieces.toSorted((left, right) => left.begin.order - right.begin.order),
+    models: models.toSorted((left, right) => left.begin.order - right.begin.order),
+  }
+}
+
+function* partsOf(part: Part): Generator<Part> {
+  yield part
+  for (const below of part.parts.values()) yield* partsOf(below)
+}
+
+function originText(place: string): string {
+  return placeText(originOf(parsePlace(place)))
+}
+
+function ownerOf(place: string, origin: string): string {
+  return agentAround(origin) ?? placeText(openerOf(parsePlace(place)))
+}
+
+function stampOf(location: Location, source: RecordSource): Stamp {
+  return { order: location, t: source.at(location).t }
+}
+
+function callAt(place: string, location: Location, source: RecordSource): TeamCall | undefined {
+  const record = source.at(location)
+  if (record.k !== 'obs' || !observed.has(record.name)) return undefined
+  const origin = originText(place)
+  // what an agent is told between its pieces is observed at its own place
+  const args = valueOf(record.args, source)
+  return {
+    order: location,
+    t: record.t,
+    place: origin.replace(/#\d+$/, ''),
+    owner: ownerOf(place, origin),
+    name: record.name,
+    args: isObject(args) ? args : {},
+    value: record.status === 'ok' ? valueOf(record.value, source) : undefined,
+  }
+}
+
+/** A call that is an effect: what is closed is. */
+function actOf({ place, started, ended, isOk }: Part, source: RecordSource): TeamCall | undefined {
+  const record = started === undefined ? undefined : source.at(started)
+  if (record?.k !== 'started' || record.kind !== 'tool' || ended === undefined || isOk !== true) return undefined
+  const request = valueOf(record.request, source)
+  const end = source.at(ended)
+  if (!isObject(request) || end.k !== 'ended' || end.status !== 'ok') return undefined
+  const { tool: name, input } = request
+  if (typeof name !== 'string' || !performed.has(name)) return undefined
+  const origin = originText(place)
+  return {
+    order: ended,
+    t: end.t,
+    place: origin.replace(/#\d+$/, ''),
+    owner: ownerOf(place, origin),
+    name,
+    args: isObject(input) ? input : {},
+    value: valueOf(end.value, source),
+  }
+}
+
+function pieceOf({ place, begin, done, failure }: Part, source: RecordSource): Piece | undefined {
+  const [, agent = '', input] =
+    /^(.*\/tool\/\d+:(?:spawn_agent\/agent\/[^/#]+(?=\/input\/)|task\/agent\/[^/#]+))(?:\/input\/(\d+))?$/.exec(
+      place,
+    ) ?? []
+  if (agent === '' || begin === undefined) return undefined
+  const record = source.at(begin)
+  const label = record.k === 'begin' && record.label !== undefined ? valueOf(record.label, source) : ''
+  const known = { agent, index: Number(input ?? 0), label: String(label), begin: stampOf(begin, source) }
+  if (done !== undefined) {
+    const end = source.at(done)
+    const value = end.k === 'done' ? valueOf(end.value, source) : undefined
+    return { ...known, end: { ...stampOf(done, source), ...endOf(value) } }
+  }
+  if (failure === undefined) return known
+  const at = source.at(failure.location)
+  const text = failureOf(at, source)?.message ?? ''
+  // one that failed without an end of its own is worked on again when the run is resumed
+  return {
+    ...known,
+    end: { ...stampOf(failure.location, source), status: at.k === 'suspended' ? 'suspended' : 'failed', text },
+  }
+}
+
+function endOf(value: unknown): { readonly status: 'done' | 'failed' | 'stopped'; readonly text: string } {
+  if (!isObject(value)) return { status: 'done', text: '' }
+  const { status, text, error } = value
+  const said = typeof text === 'string' ? text : ''
+  if (status === 'failed') {
+    return { status, text: isObject(error) && typeof error['message'] === 'string' ? error['message'] : said }
+  }
+  return { status: status === 'stopped' ? status : 'done', text: said }
+}
+
+function modelCallOf({ place, started, ended }: Part, source: RecordSource): ModelCall | undefined {
+  const record = started === undefined ? undefined : source.at(started)
+  if (started === undefined || record?.k !== 'started' || record.kind !== 'model') return undefined
+  const origin = originText(place)
+  const known = {
+    turn: origin.replace(/#\d+$/, ''),
+    owner: ownerOf(place, origin),
+    begin: stampOf(started, source),
+  }
+  const end = ended === undefined ? undefined : source.at(ended)
+  if (ended === undefined || end?.k !== 'ended') return { ...known, calls: [], spent: [] }
+  const value = end.status === 'ok' ? valueOf(end.value, source) : undefined
+  const spent = valueOf(end.spent, source)
+  return {
+    ...known,
+    end: stampOf(ended, source),
+    calls: callsIn(value),
+    spent: Array.isArray(spent) ? (spent as readonly Spent[]) : [],
+  }
+}
+
+function callsIn(answer: unknown): ModelCall['calls'] {
+  const parts = isObject(answer) ? answer['parts'] : undefined
+  return Array.isArray(parts)
+    ? parts.flatMap((part: unknown) =>
+        isObject(part) && part['type'] === 'tool_call'
+          ? [{ name: String(part['name']), input: String(part['input']) }]
+          : [],
+      )
+    : []
+}

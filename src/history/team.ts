@@ -1,0 +1,220 @@
+import { isObject } from '../base/json.ts'
+import { isWithin, parsePlace, placeText } from '../event/place.ts'
+import { agentIdAt, callOfAgent } from '../event/sub-agents.ts'
+import type { RecordSource } from '../journal/source.ts'
+import { timeOf } from './recorded.ts'
+import { addPaid, noPaid, type Paid, type Part, type RunTree } from './run-tree.ts'
+import { type Exchange, exchangesOf } from './team-exchanges.ts'
+import { type Piece, readTeamRecords, type Spawn, spawnTool, type TeamCall, type TeamRecords } from './team-records.ts'
+import { type Span, spansOf } from './team-spans.ts'
+
+/** How the work of a member stands. `shutdown`: it was closed before its work had come to an end. */
+export type MemberStatus =
+  | 'pending_init'
+  | 'running'
+  | 'interrupted'
+  | 'completed'
+  | 'errored'
+  | 'suspended'
+  | 'shutdown'
+
+/** A leader, or an agent that a model has started. */
+export interface Member {
+  /** Of an agent; of a leader the place where its conversation was opened. */
+  readonly id: string
+  /** `leader`, `worker 1`: for people, unique in the team. */
+  readonly name: string
+  /** Empty for a leader. */
+  readonly role: string
+  /** What it is about. */
+  readonly label: string
+  /** Where it works, in origin form. */
+  readonly place: string
+  /** The id of the member whose model has started it; null for a leader. */
+  readonly from: string | null
+  /** 0 for a leader. */
+  readonly depth: number
+  readonly status: MemberStatus
+  /** Its last answer, or what failed. */
+  readonly text: string
+  /** A model has closed it. */
+  readonly closed: boolean
+  readonly spans: readonly Span[]
+  /** What its own model calls came to, without those of agents that it has started. */
+  readonly paid: Paid
+}
+
+/** A leader and its agents, in the order in which they were started. */
+export interface Team {
+  readonly members: readonly Member[]
+  readonly exchanges: readonly Exchange[]
+}
+
+/** The teams of a run. Nobody worked on the run from `last` to `next`, in milliseconds since 1970. */
+export interface Teams {
+  readonly teams: readonly Team[]
+  readonly pauses: readonly { readonly last: number; readonly next: number }[]
+}
+
+/**
+ * The teams of a run by its records: who started whom, who worked and waited when, and what was said. An agent that a model has given
+ * work to by `task` is one of a team as well. The tree has to keep answers, and all parts.
+ */
+export function readTeams({ root, breaks }: RunTree, source: RecordSource): Teams {
+  const records = readTeamRecords(root, source)
+  const spawns = records.calls.flatMap(spawnOf)
+  const byPlace = new Map(spawns.map((spawn) => [spawn.place, spawn]))
+  const leaderOf = (place: string): string => {
+    const spawn = byPlace.get(place)
+    return spawn === undefined ? place : leaderOf(spawn.call.owner)
+  }
+  const teams = new Map<string, Spawn[]>()
+  for (const spawn of spawns) {
+    const leader = leaderOf(spawn.call.owner)
+    teams.set(leader, [...(teams.get(leader) ?? []), spawn])
+  }
+  return {
+    teams: [...teams].map(([leader, agents]) => teamOf({ leader, spawns: agents, records, root, source })),
+    pauses: breaks.map(({ last, next }) => ({ last: timeOf(last, source), next: timeOf(next, source) })),
+  }
+}
+
+function spawnOf(call: TeamCall): readonly Spawn[] {
+  const { name, value, place, args } = call
+  if (!isObject(value) || 'refused' in value) return []
+  const role = args[name === spawnTool ? 'role' : 'agent']
+  if ((name !== spawnTool && name !== 'task') || typeof role !== 'string') return []
+  const at = [...parsePlace(place), { kind: 'agent', name: role } as const]
+  const given = callOfAgent(at)
+  return [{ call, id: given === undefined ? String(value['id']) : agentIdAt(given.call), role, place: placeText(at) }]
+}
+
+interface TeamParts {
+  readonly leader: string
+  readonly spawns: readonly Spawn[]
+  readonly records: TeamRecords
+  readonly root: Part
+  readonly source: RecordSource
+}
+
+function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
+  const ids = new Map([[leader, leader], ...spawns.map(({ place, id }) => [place, id] as const)])
+  const known = new Set(ids.values())
+  const idAt = (place: string): string | undefined => ids.get(place)
+  const idOf = (named: string): string => (known.has(named) ? named : leader)
+  const exchanges = exchangesOf({ records, spawns, idAt, idOf })
+  const closed = closedIn(exchanges, spawns, idAt)
+  const names = namesOf(spawns)
+  const foreground = foregroundOf(spawns, records)
+  const parents = new Map(spawns.map(({ id, call }) => [id, idAt(call.owner) ?? leader]))
+  const depthOf = (id: string): number => (id === leader ? 0 : 1 + depthOf(parents.get(id) ?? leader))
+  const agents = spawns.map(({ call, id, role, place }): Member => {
+    const pieces = records.pieces.filter(({ agent }) => agent === place)
+    const message = call.args['message']
+    return {
+      id,
+      name: names.get(id) ?? role,
+      role,
+      label: typeof message === 'string' ? message : (pieces[0]?.label ?? ''),
+      place,
+      from: idAt(call.owner) ?? leader,
+      depth: depthOf(id),
+      ...standingOf(pieces, closed.has(id)),
+      closed: closed.has(id),
+      spans: spansOf({ place, spawned: call.t, foreground }, records),
+      paid: paidAt(place, records),
+    }
+  })
+  const first: Member = {
+    id: leader,
+    name: 'leader',
+    role: '',
+    label: '',
+    place: leader,
+    from: null,
+    depth: 0,
+    ...leaderStanding(leader, root, source),
+    closed: false,
+    spans: spansOf({ place: leader, spawned: undefined, foreground }, records),
+    paid: paidAt(leader, records),
+  }
+  return { members: [first, ...agents], exchanges }
+}
+
+/** `worker 1`, `worker 2`: counted within their role. */
+function namesOf(spawns: readonly Spawn[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>()
+  return new Map(
+    spawns.map(({ id, role }) => {
+      const number = (counts.get(role) ?? 0) + 1
+      counts.set(role, number)
+      return [id, `${role} ${number}`]
+    }),
+  )
+}
+
+/** Whoever is closed takes along the agents that it has started. */
+function closedIn(
+  exchanges: readonly Exchange[],
+  spawns: readonly Spawn[],
+  idAt: (place: string) => string | undefined,
+): ReadonlySet<string> {
+  const closed = new Set(exchanges.flatMap((one) => (one.kind === 'close' ? [one.to] : [])))
+  // in the order in which they were started: each comes after the one that has started it
+  for (const { id, call } of spawns) if (closed.has(idAt(call.owner) ?? '')) closed.add(id)
+  return closed
+}
+
+/** Agents whose caller waits for their end by the call itself, by its place. */
+function foregroundOf(
+  spawns: readonly Spawn[],
+  { pieces }: TeamRecords,
+): ReadonlyMap<string, Piece & { readonly id: string }> {
+  return new Map(
+    spawns.flatMap(({ call, id, place }) => {
+      const piece = pieces.find(({ agent }) => agent === place)
+      const waits = call.name !== spawnTool && call.args['background'] === false
+      return waits && piece !== undefined ? [[call.place, { ...piece, id }] as const] : []
+    }),
+  )
+}
+
+function standingOf(pieces: readonly Piece[], isClosed: boolean): Pick<Member, 'status' | 'text'> {
+  const last = pieces.at(-1)
+  if (last === undefined) return { status: isClosed ? 'shutdown' : 'pending_init', text: '' }
+  if (last.end === undefined) return { status: isClosed ? 'shutdown' : 'running', text: '' }
+  const { status, text } = last.end
+  switch (status) {
+    case 'done':
+      return { status: 'completed', text }
+    case 'failed':
+      return { status: 'errored', text }
+    case 'suspended':
+      return { status: 'suspended', text }
+    case 'stopped':
+      return { status: isClosed ? 'shutdown' : 'interrupted', text }
+  }
+}
+
+/** That of the piece of work that its conversation is part of. */
+function leaderStanding(place: string, root: Part, source: RecordSource): Pick<Member, 'status' | 'text'> {
+  const { done, failure } = boundaryAround(root, place) ?? {}
+  if (done !== undefined) return { status: 'completed', text: '' }
+  if (failure === undefined) return { status: 'running', text: '' }
+  return { status: source.at(failure.location).k === 'suspended' ? 'suspended' : 'errored', text: '' }
+}
+
+function boundaryAround(part: Part, place: string): Part | undefined {
+  for (const below of part.parts.values()) {
+    if (isWithin(place, below.place))
+      return boundaryAround(below, place) ?? (below.begin === undefined ? undefined : below)
+  }
+  return undefined
+}
+
+function paidAt(place: string, { models }: TeamRecords): Paid {
+  return models
+    .filter(({ owner }) => owner === place)
+    .flatMap(({ spent }) => spent)
+    .reduce(addPaid, noPaid)
+}

@@ -1,0 +1,76 @@
+import { harmless } from '../base/terminal-text.ts'
+import type { Exchange } from '../history/team-exchanges.ts'
+import type { Team, Teams } from '../history/team.ts'
+import { oneLine } from './format.ts'
+import { namesIn, sayingOf } from './sequence.ts'
+import { timesOf } from './timeline.ts'
+
+const longest = 60
+
+/**
+ * A text as Mermaid shows it, and takes it for nothing else: what has a meaning there is written by its number. Diagrams know no quotes
+ * around texts.
+ */
+function shown(text: string, width = longest): string {
+  const line = harmless(oneLine(text, width)).trim()
+  // a name has to be there
+  return line === '' ? '-' : line.replaceAll(/[^\p{L}\p{N} ._,()!?/'=*@+-]/gu, (one) => `#${one.codePointAt(0)};`)
+}
+
+/** Who of a team worked when, as `gantt` of Mermaid: a section for each member. Times are those of the run, without breaks between its sessions. */
+export function ganttText(team: Team, pauses: Teams['pauses'], title: string): string {
+  const { active, begin, end } = timesOf(team, pauses)
+  const names = namesIn(team)
+  const sections = team.members.flatMap(({ name, spans }) => {
+    const bars = spans.map(({ kind, from, to, on, ended }) => {
+      const text = kind === 'working' ? 'works' : kind === 'queued' ? 'waits for its turn' : waitText(on.map(names))
+      const tags = kind !== 'working' ? ['done'] : ended === 'failed' ? ['crit'] : to === null ? ['active'] : []
+      const start = Math.round(begin + active(from))
+      // a bar has to be longer than nothing
+      const stop = Math.max(start + 1, Math.round(begin + active(to ?? end)))
+      return `    ${text} :${[...tags, start, stop].join(', ')}`
+    })
+    return bars.length === 0 ? [] : [`    section ${shown(name)}`, ...bars]
+  })
+  return ['gantt', `    title ${shown(title)}`, '    dateFormat x', '    axisFormat %H:%M:%S', ...sections, ''].join(
+    '\n',
+  )
+}
+
+function waitText(on: readonly string[]): string {
+  if (on.length === 0) return 'waits for messages'
+  return `waits for ${on.length > 3 ? `${on.length} agents` : on.map((name) => shown(name)).join(', ')}`
+}
+
+/** What was said between the members of a team, as `sequenceDiagram` of Mermaid. */
+export function sequenceText(team: Team, pauses: Teams['pauses']): string {
+  const { active } = timesOf(team, pauses)
+  const names = namesIn(team)
+  const ids = new Map(team.members.map(({ id }, index) => [id, `m${index}`]))
+  const idOf = (id: string): string => ids.get(id) ?? 'm0'
+  const participants = team.members.map(({ id, name }) => `    participant ${idOf(id)} as ${shown(name)}`)
+  const lines = team.exchanges.map((exchange) => {
+    const { verb, text } = sayingOf(exchange, { names, active })
+    const said = text === '' ? shown(verb, 200) : `${shown(verb, 200)}#58; ${shown(text)}`
+    return `    ${arrowOf(exchange, idOf)}: ${said}`
+  })
+  return ['sequenceDiagram', ...participants, ...lines, ''].join('\n')
+}
+
+function arrowOf(exchange: Exchange, idOf: (id: string) => string): string {
+  switch (exchange.kind) {
+    case 'spawn':
+    case 'message':
+      return `${idOf(exchange.from)}->>${idOf(exchange.to)}`
+    case 'end':
+      return `${idOf(exchange.from)}-->>${idOf(exchange.to)}`
+    case 'close':
+      return `${idOf(exchange.from)}-x${idOf(exchange.to)}`
+    case 'wait':
+    case 'waited':
+    case 'refused':
+      return `Note over ${idOf(exchange.from)}`
+    case 'notice':
+      return `Note over ${idOf(exchange.to)}`
+  }
+}
