@@ -1,3 +1,4 @@
+import type { AgentStatus } from './collab.ts'
 import { count, list, number, object, oneOf, optional, type Schema, text, textOrNull, truth } from './event-schema.ts'
 
 /*
@@ -5,17 +6,7 @@ import { count, list, number, object, oneOf, optional, type Schema, text, textOr
  * of `[delegate]` (R142-R144). Part of the vocabulary of event.ts.
  */
 
-/** Where an agent of a team stands. `interrupted` is not the end of its work: the message that interrupted it comes next. */
-type TeamStatus =
-  | 'pending_init'
-  | 'running'
-  | 'interrupted'
-  | 'shutdown'
-  | 'not_found'
-  | { readonly completed: string | null }
-  | { readonly errored: string }
-
-const status: Schema<TeamStatus> = {
+const status: Schema<AgentStatus> = {
   anyOf: [
     oneOf('pending_init', 'running', 'interrupted', 'shutdown', 'not_found'),
     object({ completed: textOrNull }),
@@ -23,7 +14,7 @@ const status: Schema<TeamStatus> = {
   ],
 }
 
-const statuses: Schema<{ readonly [threadId: string]: TeamStatus }> = { type: 'object', additionalProperties: status }
+const statuses: Schema<{ readonly [threadId: string]: AgentStatus }> = { type: 'object', additionalProperties: status }
 
 /** `call_id`: of the call of the tool, as in `tool.started`. `sender_id`: whose model made it, the leader or an agent. */
 const call = { call_id: text, sender_id: text }

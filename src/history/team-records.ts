@@ -12,7 +12,7 @@ import type { Part } from './run-tree.ts'
  */
 
 /** Something that was recorded at a time. `order` grows in the order of writing, `t` is only for people. */
-export interface Stamp {
+interface Stamp {
   readonly order: Location
   readonly t: number
 }
@@ -118,6 +118,11 @@ function originText(place: string): string {
   return placeText(originOf(parsePlace(place)))
 }
 
+/** The call of a tool that something was recorded for, which is made several times where a person is asked. */
+function toolCallIn(origin: string): string {
+  return /^.*\/tool\/\d+:[^/#]+/.exec(origin)?.[0] ?? origin
+}
+
 function ownerOf(place: string, origin: string): string {
   return agentAround(origin) ?? placeText(openerOf(parsePlace(place)))
 }
@@ -130,12 +135,11 @@ function callAt(place: string, location: Location, source: RecordSource): TeamCa
   const record = source.at(location)
   if (record.k !== 'obs' || !observed.has(record.name)) return undefined
   const origin = originText(place)
-  // what an agent is told between its pieces is observed at its own place
   const args = valueOf(record.args, source)
   return {
     order: location,
     t: record.t,
-    place: origin.replace(/#\d+$/, ''),
+    place: toolCallIn(origin),
     owner: ownerOf(place, origin),
     name: record.name,
     args: isObject(args) ? args : {},
@@ -156,7 +160,7 @@ function actOf({ place, started, ended, isOk }: Part, source: RecordSource): Tea
   return {
     order: ended,
     t: end.t,
-    place: origin.replace(/#\d+$/, ''),
+    place: toolCallIn(origin),
     owner: ownerOf(place, origin),
     name,
     args: isObject(input) ? input : {},

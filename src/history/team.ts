@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { leaderId } from '../event/collab.ts'
 import { isWithin, parsePlace, placeText } from '../event/place.ts'
 import { agentIdAt, callOfAgent } from '../event/sub-agents.ts'
 import type { RecordSource } from '../journal/source.ts'
@@ -20,7 +21,7 @@ export type MemberStatus =
 
 /** A leader, or an agent that a model has started. */
 export interface Member {
-  /** Of an agent; of a leader the place where its conversation was opened. */
+  /** Of an agent; `root` for a leader. */
   readonly id: string
   /** `leader`, `worker 1`: for people, unique in the team. */
   readonly name: string
@@ -98,16 +99,16 @@ interface TeamParts {
 }
 
 function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
-  const ids = new Map([[leader, leader], ...spawns.map(({ place, id }) => [place, id] as const)])
+  const ids = new Map([[leader, leaderId], ...spawns.map(({ place, id }) => [place, id] as const)])
   const known = new Set(ids.values())
   const idAt = (place: string): string | undefined => ids.get(place)
-  const idOf = (named: string): string => (known.has(named) ? named : leader)
+  const idOf = (named: string): string => (known.has(named) ? named : leaderId)
   const exchanges = exchangesOf({ records, spawns, idAt, idOf })
   const closed = closedIn(exchanges, spawns, idAt)
   const names = namesOf(spawns)
   const foreground = foregroundOf(spawns, records)
-  const parents = new Map(spawns.map(({ id, call }) => [id, idAt(call.owner) ?? leader]))
-  const depthOf = (id: string): number => (id === leader ? 0 : 1 + depthOf(parents.get(id) ?? leader))
+  const parents = new Map(spawns.map(({ id, call }) => [id, idAt(call.owner) ?? leaderId]))
+  const depthOf = (id: string): number => (id === leaderId ? 0 : 1 + depthOf(parents.get(id) ?? leaderId))
   const agents = spawns.map(({ call, id, role, place }): Member => {
     const pieces = records.pieces.filter(({ agent }) => agent === place)
     const message = call.args['message']
@@ -117,7 +118,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
       role,
       label: typeof message === 'string' ? message : (pieces[0]?.label ?? ''),
       place,
-      from: idAt(call.owner) ?? leader,
+      from: idAt(call.owner) ?? leaderId,
       depth: depthOf(id),
       ...standingOf(pieces, closed.has(id)),
       closed: closed.has(id),
@@ -126,7 +127,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
     }
   })
   const first: Member = {
-    id: leader,
+    id: leaderId,
     name: 'leader',
     role: '',
     label: '',

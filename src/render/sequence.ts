@@ -18,7 +18,7 @@ export interface SequenceOptions {
 /** What was said between the members of a team, one line each: when, who to whom, what. */
 export function sequenceLines(team: Team, pauses: Teams['pauses'], options: SequenceOptions): readonly string[] {
   const { paint, width, lines } = options
-  const { active } = timesOf(team, pauses)
+  const { active } = timesOf([team], pauses)
   const names = namesIn(team)
   const shown = team.exchanges.slice(0, lines)
   const whos = shown.map((one) => whoText(one, names))

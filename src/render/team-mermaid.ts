@@ -17,24 +17,31 @@ function shown(text: string, width = longest): string {
   return line === '' ? '-' : line.replaceAll(/[^\p{L}\p{N} ._,()!?/'=*@+-]/gu, (one) => `#${one.codePointAt(0)};`)
 }
 
-/** Who of a team worked when, as `gantt` of Mermaid: a section for each member. Times are those of the run, without breaks between its sessions. */
-export function ganttText(team: Team, pauses: Teams['pauses'], title: string): string {
-  const { active, begin, end } = timesOf(team, pauses)
-  const names = namesIn(team)
-  const sections = team.members.flatMap(({ name, spans }) => {
-    const bars = spans.map(({ kind, from, to, on, ended }) => {
-      const text = kind === 'working' ? 'works' : kind === 'queued' ? 'waits for its turn' : waitText(on.map(names))
-      const tags = kind !== 'working' ? ['done'] : ended === 'failed' ? ['crit'] : to === null ? ['active'] : []
-      const start = Math.round(begin + active(from))
-      // a bar has to be longer than nothing
-      const stop = Math.max(start + 1, Math.round(begin + active(to ?? end)))
-      return `    ${text} :${[...tags, start, stop].join(', ')}`
+/** Who of the teams of a run worked when, as `gantt` of Mermaid: a section for each member. Times are without breaks between sessions. */
+export function ganttText({ teams, pauses }: Teams, title: string): string {
+  const { active, begin, end } = timesOf(teams, pauses)
+  const sections = teams.flatMap((team) => {
+    const names = namesIn(team)
+    return team.members.flatMap(({ id, spans }) => {
+      const bars = spans.map(({ kind, from, to, on, ended }) => {
+        const text = kind === 'working' ? 'works' : kind === 'queued' ? 'waits for its turn' : waitText(on.map(names))
+        const tags = kind !== 'working' ? ['done'] : ended === 'failed' ? ['crit'] : to === null ? ['active'] : []
+        const start = Math.round(begin + active(from))
+        // a bar has to be longer than nothing
+        const stop = Math.max(start + 1, Math.round(begin + active(to ?? end)))
+        return `    ${text} :${[...tags, start, stop].join(', ')}`
+      })
+      return bars.length === 0 ? [] : [`    section ${nameIn(team, teams, names(id))}`, ...bars]
     })
-    return bars.length === 0 ? [] : [`    section ${shown(name)}`, ...bars]
   })
   return ['gantt', `    title ${shown(title)}`, '    dateFormat x', '    axisFormat %H:%M:%S', ...sections, ''].join(
     '\n',
   )
+}
+
+/** Of several teams the place of the leader tells which it is. */
+function nameIn({ members: [leader] }: Team, teams: readonly Team[], name: string): string {
+  return shown(teams.length === 1 ? name : `${leader?.place ?? ''} ${name}`)
 }
 
 function waitText(on: readonly string[]): string {
@@ -42,19 +49,29 @@ function waitText(on: readonly string[]): string {
   return `waits for ${on.length > 3 ? `${on.length} agents` : on.map((name) => shown(name)).join(', ')}`
 }
 
-/** What was said between the members of a team, as `sequenceDiagram` of Mermaid. */
-export function sequenceText(team: Team, pauses: Teams['pauses']): string {
-  const { active } = timesOf(team, pauses)
-  const names = namesIn(team)
-  const ids = new Map(team.members.map(({ id }, index) => [id, `m${index}`]))
-  const idOf = (id: string): string => ids.get(id) ?? 'm0'
-  const participants = team.members.map(({ id, name }) => `    participant ${idOf(id)} as ${shown(name)}`)
-  const lines = team.exchanges.map((exchange) => {
-    const { verb, text } = sayingOf(exchange, { names, active })
-    const said = text === '' ? shown(verb, 200) : `${shown(verb, 200)}#58; ${shown(text)}`
-    return `    ${arrowOf(exchange, idOf)}: ${said}`
+/** What was said between the members of the teams of a run, as `sequenceDiagram` of Mermaid. */
+export function sequenceText({ teams, pauses }: Teams): string {
+  const { active } = timesOf(teams, pauses)
+  const drawn = teams.map((team, number) => {
+    const names = namesIn(team)
+    const ids = new Map(team.members.map(({ id }, index) => [id, `t${number}m${index}`]))
+    const idOf = (id: string): string => ids.get(id) ?? `t${number}m0`
+    const participants = team.members.map(
+      ({ id }) => `    participant ${idOf(id)} as ${nameIn(team, teams, names(id))}`,
+    )
+    const lines = team.exchanges.map((exchange) => {
+      const { verb, text } = sayingOf(exchange, { names, active })
+      const said = text === '' ? shown(verb, 200) : `${shown(verb, 200)}#58; ${shown(text)}`
+      return `    ${arrowOf(exchange, idOf)}: ${said}`
+    })
+    return { participants, lines }
   })
-  return ['sequenceDiagram', ...participants, ...lines, ''].join('\n')
+  return [
+    'sequenceDiagram',
+    ...drawn.flatMap(({ participants }) => participants),
+    ...drawn.flatMap(({ lines }) => lines),
+    '',
+  ].join('\n')
 }
 
 function arrowOf(exchange: Exchange, idOf: (id: string) => string): string {

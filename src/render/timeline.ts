@@ -16,13 +16,15 @@ export interface TimelineOptions {
 /** A time of the run without the breaks between its sessions, in milliseconds since its team began. */
 export type ActiveTime = (t: number) => number
 
-/** When a team began and ended, and its times without breaks. An end that is not known is that of the last thing that is. */
+/** When teams began and ended, and its times without breaks. An end that is not known is that of the last thing that is. */
 export function timesOf(
-  { members }: Team,
+  teams: readonly Team[],
   pauses: Teams['pauses'],
 ): { readonly active: ActiveTime; readonly begin: number; readonly end: number } {
-  const known = members.flatMap(({ spans }) => spans.flatMap(({ from, to }) => [from, to ?? from]))
-  const [begin, end] = [known.reduce((one, other) => Math.min(one, other), Infinity), Math.max(0, ...known)]
+  const spans = teams.flatMap(({ members }) => members.flatMap((member) => member.spans))
+  const known = spans.flatMap(({ from, to }) => [from, to ?? from])
+  const begin = known.reduce((one, other) => Math.min(one, other), Infinity)
+  const end = known.reduce((one, other) => Math.max(one, other), 0)
   const within = pauses.filter(({ last, next }) => last >= begin && next > last)
   const active = (t: number): number => {
     const idle = within.map(({ last, next }) => Math.max(0, Math.min(t, next) - last))
@@ -50,7 +52,7 @@ type Mark = keyof typeof marks
 export function timelineLines(team: Team, pauses: Teams['pauses'], options: TimelineOptions): readonly string[] {
   const { paint, lines } = options
   const columns = Math.min(options.width, widest) - 1
-  const { active, end } = timesOf(team, pauses)
+  const { active, end } = timesOf([team], pauses)
   const total = Math.max(1, active(end))
   const shown = team.members.slice(0, lines)
   const names = shown.map(({ name, depth }) => ' '.repeat(2 * depth) + oneLine(name))
@@ -60,18 +62,20 @@ export function timelineLines(team: Team, pauses: Teams['pauses'], options: Time
   const room = columns - nameWidth - 2
   // what does not fit beside a bar is left out, the last first
   const barWidth = Math.max(leastBar, room - factWidth - 2)
+  // to be started takes a moment, which is no wait
+  const drawnOf = ({ spans }: Member): readonly Span[] =>
+    spans.filter(({ kind, from, to }) => kind !== 'queued' || active(to ?? end) - active(from) >= total / barWidth)
   const rows = shown.map((member, index) => {
     const name = cutMiddle(names[index] ?? '', nameWidth)
-    const bar = barOf(member.spans, { active, end, total, columns: barWidth, paint })
+    const bar = barOf(drawnOf(member), { active, end, total, columns: barWidth, paint })
     const fact = joinedWithin(facts[index] ?? [], room - barWidth - 2)
     const padding = ' '.repeat(nameWidth - widthOf(name) + 2)
     return `${name}${padding}${bar}  ${paint(statusFormats[member.status], fact)}`.trimEnd()
   })
   const length = formatDuration(total)
   const axis = `${' '.repeat(nameWidth + 2)}0s${length.padStart(barWidth - 2)}`
-  const seen = new Set(
-    shown.flatMap(({ spans }) => spans.flatMap(({ kind, ended }): readonly unknown[] => [kind, ended])),
-  )
+  const drawn = shown.flatMap(drawnOf)
+  const seen = new Set(drawn.flatMap(({ kind, ended }): readonly unknown[] => [kind, ended]))
   const legend = (Object.keys(marks) as readonly Mark[])
     .filter((mark) => seen.has(mark))
     .map((mark) => `${paint(formats[mark], marks[mark])} ${meanings[mark]}`)

@@ -91,7 +91,7 @@ export async function recordTeam(): Promise<Recorder> {
   const recorder = createRecorder()
   const { at, observe, boundary, model, act } = recorder
   const spawn = (call: number, id: string, message: string): void =>
-    observe(`${leader}/turn/0/tool/${call}:spawn_agent#0`, 'spawn_agent', {
+    observe(`${leader}/turn/0/tool/${call}:spawn_agent/0#0`, 'spawn_agent', {
       args: { role: 'worker', message },
       value: { id },
     })
@@ -116,14 +116,14 @@ export async function recordTeam(): Promise<Recorder> {
   at(8)
   await broken.end({ status: 'failed', text: '', error: { code: 'MODEL_FAILED', message: 'no such model' } })
   at(14)
-  observe(`${leader}/turn/1/tool/0:wait#0`, 'wait', {
+  observe(`${leader}/turn/1/tool/0:wait/0#0`, 'wait', {
     args: { ids: Object.values(ids), return_when: 'all', timeout_ms: 10_000 },
     value: { status: { [ids.slow]: 'running' }, timed_out: true },
   })
   const turn2 = await model(`${leader}/turn/2#0`)
   at(15)
   await turn2.end('send_input')
-  observe(`${leader}/turn/2/tool/0:send_input#0`, 'send_input', {
+  observe(`${leader}/turn/2/tool/0:send_input/0#0`, 'send_input', {
     args: { id: ids.slow, message: 'Only the tests; be quick.', interrupt: true },
     value: { submission_id: 'm1' },
   })
@@ -137,7 +137,7 @@ export async function recordTeam(): Promise<Recorder> {
   const turn3 = await model(`${leader}/turn/3#0`)
   at(16)
   await turn3.end('close_agent')
-  await act(`${leader}/turn/3/tool/0:close_agent#0`, 'close_agent', { id: ids.broken })
+  await act(`${leader}/turn/3/tool/0:close_agent/0#0`, 'close_agent', { id: ids.broken })
   const turn4 = await model(`${leader}/turn/4#0`)
   at(17)
   await turn4.end()

@@ -38,6 +38,7 @@ export const usualLines = { show: 40, diff: 60 } as const
 
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
 export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  refuseSeveralViews(flags)
   const folder = findRun(context.folder, flags.run[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
@@ -52,10 +53,27 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
       await showAgent(flags.agent, { run: run.id, source, isJson: flags.json }, context)
       return 0
     }
+    if (flags.timeline || flags.messages) {
+      const { showTeams } = await import('./runs-team.ts')
+      await showTeams({ run: run.id, source, lines }, flags, context)
+      return 0
+    }
     await (flags.place === undefined ? showWhole(shown, flags, context) : showPlace(shown, flags.place, context))
     return 0
   } finally {
     source.close()
+  }
+}
+
+function refuseSeveralViews({ place, agent, diff, timeline, messages, format }: Flags<'runs'>): void {
+  const given = Object.entries({ place, agent, diff, timeline, messages })
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([name]) => `--${name}`)
+  if (given.length > 1) {
+    throw usageError(`${given.join(' and ')}: each shows something else of a run`, 'Leave all but one out.')
+  }
+  if (format === 'mermaid' && !timeline && !messages) {
+    throw usageError('--format mermaid draws the team of a run', 'Add --timeline or --messages.')
   }
 }
 

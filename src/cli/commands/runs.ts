@@ -38,7 +38,7 @@ interface ActionSpec {
 
 const actions: { readonly [action in Action]: ActionSpec } = {
   list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status', 'waiting'] },
-  show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'agent', 'diff', 'all'] },
+  show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'agent', 'diff', 'timeline', 'messages', 'format', 'all'] },
   diff: { least: 2, most: 2, words: 'A B', flags: ['all'] },
   export: { least: 1, most: 2, words: 'RUN [FILE]', flags: [] },
   rm: {

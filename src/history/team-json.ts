@@ -1,0 +1,75 @@
+import type { Exchange } from './team-exchanges.ts'
+import type { Member, Team, Teams } from './team.ts'
+
+/*
+ * Teams for programs, as docs/runs.md describes them: times in UTC, fields in snake_case.
+ */
+
+/** Who of each team worked when. */
+export function timelineJson(run: string, { teams, pauses }: Teams): object {
+  return {
+    run,
+    teams: teams.map(({ members }) => ({ members: members.map(memberJson) })),
+    breaks: pauses.map(({ last, next }) => ({ from: timeText(last), to: timeText(next) })),
+  }
+}
+
+function memberJson({ id, name, role, label, place, from, depth, status, text, closed, spans, paid }: Member): object {
+  const { calls, input, output, cached, usd } = paid
+  return {
+    id,
+    name,
+    role,
+    prompt: label,
+    place,
+    from,
+    depth,
+    status,
+    text,
+    closed,
+    calls,
+    tokens: { input, output, cached },
+    cost_usd: usd,
+    spans: spans.map(({ kind, from: begin, to, on, ended }) => ({
+      kind,
+      from: timeText(begin),
+      to: to === null ? null : timeText(to),
+      on,
+      ended,
+    })),
+  }
+}
+
+/** What was said in a team, one object for each line. `place`: of its leader, which tells the teams of a run apart. */
+export function exchangesJson({ members, exchanges }: Team): readonly object[] {
+  const place = members[0]?.place ?? ''
+  return exchanges.map((exchange) => ({ place, at: timeText(exchange.t), ...fieldsOf(exchange) }))
+}
+
+function fieldsOf(exchange: Exchange): object {
+  const { t: _, ...fields } = exchange
+  switch (fields.kind) {
+    case 'message':
+    case 'end': {
+      const { told, ...others } = fields
+      return { ...others, told: told === null ? null : timeText(told) }
+    }
+    case 'wait': {
+      const { returnWhen: return_when, ...others } = fields
+      return { ...others, return_when }
+    }
+    case 'waited': {
+      const { timedOut: timed_out, ...others } = fields
+      return { ...others, timed_out }
+    }
+    case 'spawn':
+    case 'refused':
+    case 'close':
+    case 'notice':
+      return fields
+  }
+}
+
+function timeText(t: number): string {
+  return new Date(t).toISOString()
+}
