@@ -5,14 +5,19 @@ import { describeValue } from '../config/issue.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 
-/** Later wins, except null, which says nothing; `model_aliases` join key by key. */
+const joinedTables = ['model_aliases', 'collab'] as const
+
+/** Later wins, except null, which says nothing; `model_aliases` and `collab` join key by key. */
 export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): JsonObject {
   let merged: JsonObject = {}
   for (const layer of layers) {
     if (layer === undefined) continue
     const given = Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== null))
-    const aliases = { ...tableOf(merged['model_aliases']), ...tableOf(given['model_aliases']) }
-    merged = { ...merged, ...given, ...(Object.keys(aliases).length > 0 ? { model_aliases: aliases } : {}) }
+    const joined = joinedTables.flatMap((key) => {
+      const table = { ...tableOf(merged[key]), ...tableOf(given[key]) }
+      return Object.keys(table).length > 0 ? [[key, table] as const] : []
+    })
+    merged = { ...merged, ...given, ...Object.fromEntries(joined) }
   }
   return merged
 }
@@ -41,7 +46,7 @@ export function fromLua(options: JsonObject): JsonObject {
   return Object.fromEntries(said.map(([key, value]) => [key, isEmptyTable(value) ? (empty[key] ?? value) : value]))
 }
 
-const empty: JsonObject = { model_aliases: {}, fallback_models: [] }
+const empty: JsonObject = { model_aliases: {}, fallback_models: [], collab: {} }
 
 function isEmptyTable(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0

@@ -1,5 +1,5 @@
 import { isBatonError } from '../base/error.ts'
-import { defined } from '../base/json.ts'
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
 import { type Issue, withPlace } from '../config/issue.ts'
 import type { OwnOptions } from './own-options.ts'
 import type { AgentParts } from './parts.ts'
@@ -15,16 +15,24 @@ export async function ownIssues(
   own: OwnOptions,
   { plugins = async () => noPlugins, servers, leftOut }: Pick<AgentParts, 'plugins'> & Omit<OtherTools, 'brought'>,
 ): Promise<readonly Issue[]> {
-  const { mode, tools } = own.values
+  const { mode, tools, collab } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
-  if (typeof mode !== 'string' && named.length === 0) return own.issues
+  const ofTeam = isJsonObject(collab) ? await teamIssues(collab, own) : []
+  if (typeof mode !== 'string' && named.length === 0) return [...own.issues, ...ofTeam]
   const brought = await plugins()
   const ofTools = await toolIssues(named, own, {
     brought: brought.tools.map(({ name }) => name),
     ...defined({ servers, leftOut }),
   })
   const ofMode = typeof mode === 'string' ? await modeIssues(mode, own, brought) : []
-  return [...own.issues, ...ofTools, ...ofMode]
+  return [...own.issues, ...ofTeam, ...ofTools, ...ofMode]
+}
+
+/** Its table is that of prompt files; what checks it is loaded for those that have one. */
+async function teamIssues(table: JsonObject, { placeOf }: OwnOptions): Promise<readonly Issue[]> {
+  const { collabFindings } = await import('./collab/options.ts')
+  const findings = collabFindings(table)
+  return Promise.all(findings.map(async (found) => withPlace(found, await placeOf(found.path, found.part))))
 }
 
 async function toolIssues(

@@ -150,10 +150,20 @@ interface LimitFlags extends Pick<GlobalFlags, 'config'> {
   readonly until?: string | undefined
   readonly mode?: string | undefined
   readonly sandbox?: string | undefined
+  readonly collab?: boolean
 }
 
-/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode` and `--sandbox`. @throws BatonError USAGE for an invalid value */
-export function overridesOf({ config, maxCost, timeout, iter, until, mode, sandbox }: LimitFlags): readonly string[] {
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode`, `--sandbox` and `--collab`. @throws BatonError USAGE for an invalid value */
+export function overridesOf({
+  config,
+  maxCost,
+  timeout,
+  iter,
+  until,
+  mode,
+  sandbox,
+  collab = false,
+}: LimitFlags): readonly string[] {
   return [
     ...config,
     ...costLimit(maxCost),
@@ -161,6 +171,7 @@ export function overridesOf({ config, maxCost, timeout, iter, until, mode, sandb
     ...iteration(iter, until),
     ...named('mode', mode),
     ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
+    ...(collab ? ['collab.enabled=true'] : []),
   ]
 }
 

@@ -211,7 +211,8 @@ function originText({ from, source }: DefinitionPart): string {
 /** The line of the head of its table, where it has one. */
 function headLine({ text, at }: DefinitionSource): number | undefined {
   const name = String(at.at(-1))
-  const heads = [name, JSON.stringify(name), `'${name}'`].flatMap((key) => [`[agents.${key}]`, `[agents.${key}.`])
+  const tables = at.slice(0, -1).join('.')
+  const heads = [name, JSON.stringify(name), `'${name}'`].flatMap((key) => [`[${tables}.${key}]`, `[${tables}.${key}.`])
   const index = text.split('\n').findIndex((line) => heads.some((head) => line.trimStart().startsWith(head)))
   return index === -1 ? undefined : index + 1
 }

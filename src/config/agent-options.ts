@@ -16,6 +16,8 @@ const rules: Rules = {
   fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
   mode: { expected: 'text that is not empty', fits: isName },
   tools: { expected: 'a list of tools', fits: (value) => Array.isArray(value) && value.every(isName) },
+  // what is inside of it is checked where it is read
+  collab: { expected: 'a table', fits: isJsonObject },
   timeout: {
     expected: 'a duration above zero such as "30s" or "10m"',
     fits: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) > 0,
@@ -62,10 +64,10 @@ interface AgentSettings {
 
 /**
  * What agents start from: the options among `own`, the settings of their caller. But `fallback_models` of a prompt file
- * is for its main agent alone, so agents have the list of `config`, the config files.
+ * is for its main agent alone, so agents have the list of `config`, the config files. Who may start agents says so itself.
  */
 export function inheritedOptions(own: AgentSettings, config: AgentSettings): JsonObject {
-  const { fallback_models: _, ...options } = pickAgentOptions(own)
+  const { fallback_models: _, collab: _collab, ...options } = pickAgentOptions(own)
   const { fallback_models: names = [] } = config
   return names.length === 0 ? options : { ...options, fallback_models: names as readonly Json[] }
 }

@@ -34,6 +34,29 @@ export const settingKeys = [
   'structure_globs',
 ] as const
 
+/** Those of them that a role of `[collab]` may set: how its model works, and not which files a run begins with. */
+export const roleSettingKeys = [
+  'model',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'reasoning_effort',
+  'reasoning_summary',
+  'seed',
+  'fallback_models',
+  'tools',
+  'disallowed_tools',
+  'permission',
+  'sandbox',
+  'max_turns',
+  'max_rounds',
+  'timeout',
+  'budget',
+  'mode',
+  'code',
+  'write_mode',
+] as const satisfies readonly (typeof settingKeys)[number][]
+
 /** Keys that make a definition a command line, and say which. */
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
 

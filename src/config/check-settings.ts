@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
 import { checkAgents } from './agent-tables.ts'
+import { checkRoles } from './collab.ts'
 import { checkServers } from './mcp-servers.ts'
 import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
@@ -30,9 +31,17 @@ export function checkSettings(
     if (isGuarded(key) && scope === 'workspace') return []
     if (isGuarded(key) && scope === 'flag')
       return misplaced(`"${key}" cannot be set by -c`, `Put it into your config file ${userFile}.`)
-    return checkReserved(key, value)
+    const isHow = key === 'collab' && scope !== 'flag' && isJsonObject(value) && value['enabled'] !== undefined
+    const startsTeams = isHow ? [onlyInPrompts] : []
+    return [...startsTeams, ...checkReserved(key, value)]
   })
 }
+
+const onlyInPrompts: Finding = wrongKey(['collab', 'enabled'], {
+  message:
+    '"collab.enabled" can be set in a prompt file only: here the table says how agents work, where there are some',
+  hint: 'Remove it, and write [collab] into the prompt file, or run it with --collab.',
+})
 
 const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly || entry.available === false ? [] : [key]))
 
@@ -42,6 +51,7 @@ export function checkReserved(key: ReservedKey, value: Json): readonly Finding[]
   if (findings.length === 0 && isJsonObject(value)) {
     if (key === 'mcp_servers') return checkServers(value)
     if (key === 'agents') return checkAgents(value)
+    if (key === 'collab') return checkRoles(value)
   }
   if (findings.length > 0) return findings
   const missing = unavailableIn(key, value)

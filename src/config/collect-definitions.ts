@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
+import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
 import { isFile, namesIn } from '../base/entries.ts'
 import { displayPath, realPath } from '../base/files.ts'
@@ -216,21 +217,22 @@ const origins = {
 function tableParts(layer: Layer, places: DefinitionPlaces): readonly (readonly [string, DefinitionPart])[] {
   const { agents } = layer.values
   if (!isJsonObject(agents)) return []
+  return Object.entries(agents).flatMap(([name, values]) =>
+    isJsonObject(values) ? [[name, partOfTable(values, { layer, at: ['agents', name] }, places)] as const] : [],
+  )
+}
+
+/** What a table of a layer defines, with the place where it is written. */
+export function partOfTable(
+  values: JsonObject,
+  { layer, at }: { readonly layer: Layer; readonly at: DataPath },
+  { cwd, promptFile }: Pick<DefinitionPlaces, 'cwd' | 'promptFile'>,
+): DefinitionPart {
   const { origin, text, isTrusted = false } = layer
   const from = origins[origin.kind]
-  return Object.entries(agents).flatMap(([name, values]) => {
-    if (!isJsonObject(values)) return []
-    const part = { from, isTrusted: isTrusted || from === 'flag', values: values as JsonObject }
-    if (text === undefined || !('file' in origin)) return [[name, part] as const]
-    const isPrompt = origin.kind === 'front matter'
-    const file = isPrompt ? (places.promptFile ?? origin.file) : resolve(realPath(places.cwd), origin.file)
-    const source = {
-      file,
-      shown: origin.file,
-      text,
-      form: isPrompt ? 'prompt' : 'config',
-      at: ['agents', name],
-    } as const
-    return [[name, { ...part, source }] as const]
-  })
+  const part = { from, isTrusted: isTrusted || from === 'flag', values }
+  if (text === undefined || !('file' in origin)) return part
+  const isPrompt = origin.kind === 'front matter'
+  const file = isPrompt ? (promptFile ?? origin.file) : resolve(realPath(cwd), origin.file)
+  return { ...part, source: { file, shown: origin.file, text, form: isPrompt ? 'prompt' : 'config', at } }
 }

@@ -4,6 +4,7 @@ import { editDistance, foldKey } from '../base/suggest.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
+import { ownCollab } from './collab.ts'
 import { checkEnsemble } from './ensemble-check.ts'
 import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './issue.ts'
@@ -79,7 +80,7 @@ function readReserved(data: JsonObject, trust: TrustState) {
     const wrong = checkReserved(key, value)
     const found = wrong.length === 0 ? checkInside(key, value) : wrong
     findings.push(...found)
-    if (found.length === 0) values[key] = value
+    if (found.length === 0) values[key] = key === 'collab' && isJsonObject(value) ? ownCollab(value) : value
   }
   return { values, findings: [...findings, ...checkStrategies(data)] }
 }

@@ -1,6 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { coversHost } from '../base/host-entry.ts'
-import { canonicalJson, type Json } from '../base/json.ts'
+import { canonicalJson, isJsonObject, type Json } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { parseDuration } from './duration.ts'
 import type { Origin } from './layers.ts'
@@ -112,6 +112,9 @@ function isWritten({ layer }: OwnValue): boolean {
 function isLooser(rule: Rule, value: Json, own: Json | undefined): boolean {
   if (rule === 'user') return own === undefined || canonicalJson(value) !== canonicalJson(own)
   if (own === undefined) return false
+  if (rule === 'down' && isJsonObject(value) && isJsonObject(own)) {
+    return Object.entries(own).some(([key, limit]) => value[key] === undefined || isLooser(rule, value[key], limit))
+  }
   if (rule === 'down') {
     const [size, limit] = [sizeOf(value), sizeOf(own)]
     return size !== undefined && limit !== undefined && size > limit

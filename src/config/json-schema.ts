@@ -137,8 +137,9 @@ function describedTable(properties: JsonObject, path: readonly string[]): JsonOb
 /** Settings of an agent mean what they mean in its front matter. */
 function textOf(path: readonly string[]): string | undefined {
   const own = texts[path.join('.').replace(/^gateway\./, 'providers.*.')]
-  const [table, , ...setting] = path
-  if (own !== undefined || table !== 'agents') return own
+  const agent = path[0] === 'agents' ? 2 : path[0] === 'collab' && path[1] === 'roles' ? 3 : path.length
+  const setting = path.slice(agent)
+  if (own !== undefined || setting.length === 0) return own
   return texts[setting.join('.')] ?? reserved.get(setting.join('.'))?.text
 }
 
@@ -198,6 +199,20 @@ const texts: { readonly [path: string]: string } = {
   'workflow.step.isolation':
     'worktree: it works in a git work tree, whose changes reach the workspace when it is done.',
   'workflow.step.options': 'Settings of its agent, such as its model.',
+  'collab.enabled': 'false: the table only says how agents work. Default: true where a prompt file has the table.',
+  'collab.max_agents': 'Agents that work at once; more wait for their turn.',
+  'collab.max_depth': 'How deep agents may start agents: 1 is those of the main agent alone.',
+  'collab.default_wait': 'How long a wait takes that names no time.',
+  'collab.min_wait': 'The shortest wait; a shorter one is made this long.',
+  'collab.max_wait': 'The longest wait; a longer one is made this short.',
+  'collab.return_when': 'Whether a wait that does not say it ends with all of its agents, or with the first.',
+  'collab.on_stall': 'What becomes of agents that wait for each other for good: the model is told, or the run fails.',
+  'collab.stall_after': 'After this time without progress the model is told.',
+  'collab.budget': 'What all agents together may use.',
+  'collab.roles': 'Kinds of agents, by name. default, worker and orchestrator are there without being written.',
+  'collab.roles.*.agent': 'A prompt file, or an agent of [agents], in place of all other keys but description.',
+  'collab.roles.*.description': 'What it is for: the model that starts agents is told.',
+  'collab.roles.*.instructions': 'What its model is told before everything else: text, or the name of a .md file.',
   'agents.*.description': 'What it is for: a model that may start it is told. Without one it is not offered to models.',
   'agents.*.instructions': 'What its model is told before everything else.',
   'agents.*.fork_context': 'Started by a model, it begins with the messages of its caller.',

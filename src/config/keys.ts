@@ -198,7 +198,20 @@ const entries = {
     },
     text: 'Work on the prompt again and again: by count, by time, or until a command succeeds.',
   },
-  collab: { ...notYet, text: 'Agents that start and ask other agents.' },
+  collab: {
+    ...frameTable,
+    initial: {
+      max_agents: 6,
+      max_depth: 1,
+      default_wait: '30s',
+      min_wait: '10s',
+      max_wait: '5m',
+      return_when: 'all',
+      on_stall: 'tell',
+      stall_after: '2m',
+    },
+    text: 'The model starts agents, gives them work, waits for them and asks them again.',
+  },
   delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
   code: {
     ...frameTable,

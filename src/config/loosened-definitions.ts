@@ -17,11 +17,12 @@ interface DefinitionTable {
  */
 export function loosenedDefinitions(values: JsonObject, held: HeldTo): readonly Loosened[] {
   const named = definitionsIn(values['agents'], ['agents'])
-  const { ensemble = null } = values
-  // only prompt files have an ensemble
-  const members =
-    held.by === 'prompt' && isJsonObject(ensemble) ? definitionsIn(ensemble['agents'], ['ensemble', 'agents']) : []
-  return [...named, ...members].flatMap((table) => {
+  const { ensemble = null, collab = null } = values
+  // only prompt files have an ensemble, and roles
+  const isPrompt = held.by === 'prompt'
+  const members = isPrompt && isJsonObject(ensemble) ? definitionsIn(ensemble['agents'], ['ensemble', 'agents']) : []
+  const roles = isPrompt && isJsonObject(collab) ? definitionsIn(collab['roles'], ['collab', 'roles']) : []
+  return [...named, ...members, ...roles].flatMap((table) => {
     const found = [
       ...(held.by === 'prompt' ? gettingAround(table, held) : takingNames(table, held)),
       ...looserSandbox(table, held),

@@ -4,7 +4,7 @@ import { globKeys, type ReservedKey } from './keys.ts'
 /**
  * How a value that comes with a folder may differ from what its user has: a folder only tightens.
  * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
- * and sizes may be smaller. `added`: a list that is only added to. `fewer`: a list of hosts, of which less is allowed. `names`: a table whose names that the user has keep their values.
+ * and sizes may be smaller, and of a table each of them, with none missing. `added`: a list that is only added to. `fewer`: a list of hosts, of which less is allowed. `names`: a table whose names that the user has keep their values.
  * `agents`: the same, and no command lines.
  * `rules`: rules of a folder count where they are stricter than the others, without trust; with it they count as all do.
  * A list: its values from the strictest to the loosest.
@@ -139,7 +139,21 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   tools: free,
   disallowed_tools: { rule: 'added' },
   iterate: byPrompt,
-  collab: byPrompt,
+  collab: {
+    keys: {
+      enabled: byPrompt,
+      max_agents: down,
+      max_depth: down,
+      default_wait: free,
+      min_wait: free,
+      max_wait: free,
+      return_when: free,
+      on_stall: { rule: ['fail', 'tell'] },
+      stall_after: free,
+      budget: down,
+      roles: byPrompt,
+    },
+  },
   ensemble: byPrompt,
   delegate: byPrompt,
   workflow: byPrompt,

@@ -10,11 +10,12 @@ import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts
 import type { DefinedText } from './agent-definitions.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
+import { checkWaits } from './collab.ts'
 import { checkFrontMatter, unlikelyPrompt } from './front-matter.ts'
 import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
-import { mergeLayers, placeOrigins, type Layer, type SourcedValue } from './layers.ts'
+import { mergeLayers, placeOrigins, type Layer, type MergedLayers, type SourcedValue } from './layers.ts'
 import type { LeftOutServers, ServersOfPack } from './left-out-servers.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
@@ -116,11 +117,15 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
       : { rules: await locatedRules(permission, { file, locate, tightens: !checked.isTrusted }) }),
   }
   const all = mergeLayers([...below, written, ...above])
-  const outside = checkBounds(all.values, { workspace })
+  const wrongIn = ({ values }: MergedLayers): readonly Finding[] => [
+    ...checkBounds(values, { workspace }),
+    ...checkWaits(values['collab']),
+  ]
+  const outside = wrongIn(all)
   const issues = [...found, ...(await placeOrigins(outside, all.origins))]
   const own = { ...written, values: without(written.values, outside) }
   const merged = outside.length === 0 ? all : mergeLayers([...below, own, ...above])
-  if (outside.length > 0 && checkBounds(merged.values, { workspace }).length > 0) return { issues, spec: undefined }
+  if (outside.length > 0 && wrongIn(merged).length > 0) return { issues, spec: undefined }
   const settings = withModeOptions(settingsOf(merged.values, { workspace }), checked.params)
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {

@@ -28,8 +28,6 @@ const hostEntry = z
 const seconds = number(0.1, 1_000_000)
 const anything = z.unknown()
 
-const role = table({ instructions: name, model: name, tools: toolNames })
-
 /** `[sandbox]`. */
 export const sandboxSchema = table({
   mode: sandboxMode,
@@ -91,17 +89,25 @@ export const codeSchema = table({
   auto_approve: flag,
 })
 
+/** `[collab]`; `settings` are those that a role may have, too. What does not go together is found by collab.ts. */
+export function collabTable(settings: z.ZodRawShape): z.ZodType {
+  return table({
+    enabled: flag,
+    max_agents: integer(1, 1000),
+    max_depth: integer(1, 10),
+    default_wait: timeLimit,
+    min_wait: duration,
+    max_wait: timeLimit,
+    return_when: oneOf('all', 'any'),
+    on_stall: oneOf('tell', 'fail'),
+    stall_after: timeLimit,
+    budget: table({ usd: number(0, 1e9), tokens: integer(1), calls: integer(1) }),
+    roles: tableOf(table({ ...settings, agent: name, description: text, instructions: text })),
+  })
+}
+
 /** Tables of strategies, agents and limits; keys.ts says which of them this version does not act on. */
 export const strategySchemas = {
-  collab: table({
-    max_agents: integer(1),
-    max_depth: integer(1),
-    default_wait: duration,
-    min_wait: duration,
-    max_wait: duration,
-    return_when: oneOf('all', 'any'),
-    roles: tableOf(role),
-  }),
   ensemble: table({
     quorum: integer(1),
     timeout: timeLimit,

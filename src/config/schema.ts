@@ -17,11 +17,12 @@ import {
   timeLimit,
   variableName,
 } from './expect.ts'
-import { settingKeys } from './agent-tables.ts'
+import { roleSettingKeys, settingKeys } from './agent-tables.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 import { permissionEffects } from './permission-rules.ts'
 import {
   codeSchema,
+  collabTable,
   iterateSchema,
   sandboxSchema,
   serversSchema,
@@ -208,6 +209,7 @@ export type Expectation = z.infer<typeof expectation>
 export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ...settingShape,
   ...strategySchemas,
+  collab: collabTable(Object.fromEntries(roleSettingKeys.map((key) => [key, settingShape[key]]))),
   name,
   description: text,
   fork_context: flag,

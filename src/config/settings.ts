@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
+import { type Collab, isCollab, readCollab } from './collab.ts'
 import { parseDuration } from './duration.ts'
 import { type Ensemble, readEnsemble, type WrittenEnsemble } from './ensemble.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
@@ -111,6 +112,8 @@ export interface Settings extends Pick<
   readonly workflow?: Workflow
   /** Several agents answer each task, and their answers become one. */
   readonly ensemble?: Ensemble
+  /** The model may start agents; undefined: it has no tools for that. */
+  readonly collab?: Collab
   /** Options of the mode `code`. */
   readonly code: Values['code']
   /** What programs that a model chooses may touch. */
@@ -151,7 +154,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
-  const { workflow, ensemble } = merged
+  const { workflow, ensemble, collab } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
@@ -206,6 +209,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
     ...(isJsonObject(ensemble) ? { ensemble: readEnsemble(ensemble as WrittenEnsemble) } : {}),
     sandbox: values.sandbox,
+    ...(isCollab(collab) ? { collab: readCollab(collab) } : {}),
   }
 }
 

@@ -7,8 +7,15 @@ import { isRequestKey, isReserved, reserved } from './keys.ts'
 /** Tables of the front matter that say how many agents work on the prompt: at most one of them. */
 const strategies = ['iterate', 'workflow', 'ensemble', 'delegate'] as const
 
-/** Every second strategy of a file, and `agent` beside one that has agents of its own. */
+/** Every second strategy of a file, and `agent` beside what is for the model of the file, or has agents of its own. */
 export function checkStrategies(data: JsonObject): readonly Finding[] {
+  const { agent, collab } = data
+  if (agent === undefined || collab === undefined) return checkStrategy(data)
+  const message = '"agent" and [collab] do not go together: the model of the file starts agents, and it is not asked'
+  return [...checkStrategy(data), wrongKey(['collab'], { message, hint: 'Move [collab] into the file of the agent.' })]
+}
+
+function checkStrategy(data: JsonObject): readonly Finding[] {
   const [first, ...others] = strategies.filter((key) => data[key] !== undefined)
   if (first === undefined) return []
   const findings = others.map((other) => {

@@ -3,6 +3,7 @@ import type { DataPath } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import type { AgentConfig } from '../config/agent-config.ts'
+import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
@@ -28,6 +29,7 @@ import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
+import type { RolePlaces } from './roles.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -65,6 +67,8 @@ export interface PromptTarget {
   readonly agents: readonly NamedFile[]
   /** What the file starts, as it is written. */
   readonly starts: readonly NamedAgent[]
+  /** The roles of `[collab]`; empty without such a table. */
+  readonly roles: ReadonlyMap<string, AgentDefinition>
 }
 
 /**
@@ -100,6 +104,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   if (settings.ensemble !== undefined) {
     await (await import('./ensemble/load.ts')).checkEnsembleFits(spec, output)
   }
+  const roles = settings.collab === undefined ? noRoles : await rolesOf(spec, { ...options, lookup, definitions })
   return {
     kind: 'prompt',
     spec,
@@ -124,7 +129,21 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     vars,
     agents: all,
     starts,
+    roles,
   }
+}
+
+const noRoles: PromptTarget['roles'] = new Map()
+
+/** @throws BatonError USAGE where nobody asks the model of the file, and what is wrong with a role */
+async function rolesOf(spec: RunSpec, places: RolePlaces): Promise<PromptTarget['roles']> {
+  const { agent } = spec.settings
+  if (agent !== undefined) {
+    throw new BatonError('USAGE', `--collab is for the model of the file, and "${agent}" answers in its place`, {
+      hint: 'Leave --collab out, or write [collab] into the file of that agent.',
+    })
+  }
+  return (await import('./roles.ts')).findRoles(spec, places)
 }
 
 /** @throws BatonError for a template or expression of a step that cannot be used, at its place */

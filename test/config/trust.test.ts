@@ -97,7 +97,7 @@ describe('trusted files', () => {
     for (const [text, message] of [
       ['[providers.x]\nbase_url = 1\n', 'providers.x.base_url'],
       ['[providers.x]\nbase_url = "http://x.example"\nkeyless = false\n', 'keyless'],
-      ['[collab]\nmax_agents = 1\n', 'is not available in this version'],
+      ['instructions = "auto"\n', 'is not available in this version'],
     ] as const) {
       const { trust, config } = world({ 'baton.toml': text })
       trust('baton.toml', sha256(text))

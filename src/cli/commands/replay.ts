@@ -21,8 +21,8 @@ export async function replayCommand(flags: Flags<'run'>, replay: string, io: Com
   const record = await recordOf(replay, flags, workplace)
   const isGiven = flags.file !== undefined || flags.prompt !== undefined
   const { file, text, stdin }: Partial<PromptSource> = isGiven ? await promptSource(flags, io) : {}
-  const { input, onFiles, config, iter, until, var: vars, model, dry, outputSchema } = flags
-  const overrides = overridesOf({ config, iter, until, maxCost: undefined })
+  const { input, onFiles, config, iter, until, collab, var: vars, model, dry, outputSchema } = flags
+  const overrides = overridesOf({ config, iter, until, collab, maxCost: undefined })
   const some = (list: readonly string[]) => (list.length === 0 ? undefined : list)
   const lists = { inputs: some(input), onFiles: some(onFiles), overrides: some(overrides), vars: some(vars) }
   const given = defined({ ...lists, text, stdin, model, dry, outputSchema })

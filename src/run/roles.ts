@@ -1,0 +1,144 @@
+import { dirname, resolve } from 'node:path'
+import { BatonError, isBatonError, rewordError } from '../base/error.ts'
+import { isFile } from '../base/entries.ts'
+import { displayPath, isInside, realPath } from '../base/files.ts'
+import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
+import { type ReadLog, readSource } from '../base/reads.ts'
+import { type AgentDefinition, joinParts } from '../config/agent-definitions.ts'
+import { builtInRoles, type Collab } from '../config/collab.ts'
+import { partOfTable } from '../config/collect-definitions.ts'
+import type { Layer } from '../config/layers.ts'
+import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
+import type { FindDefinitions } from './definitions.ts'
+import type { AgentLookup, FoundAgent } from './prompt-agents.ts'
+
+export interface RolePlaces {
+  readonly lookup: AgentLookup
+  readonly definitions: FindDefinitions
+  readonly cwd: string
+  readonly reads?: ReadLog | undefined
+}
+
+/**
+ * The roles of `[collab]` (R106): those that are written, and those that Baton knows, which inherit everything from whoever starts them.
+ * @throws BatonError what is wrong with one of them, at its place: an agent that does not exist, a file that cannot be read, and what
+ * is wrong with its settings
+ */
+export async function findRoles(spec: RunSpec, places: RolePlaces): Promise<ReadonlyMap<string, AgentDefinition>> {
+  const { collab } = spec.settings
+  if (collab === undefined) return new Map()
+  const found = new Map<string, AgentDefinition>()
+  for (const name of roleNames(collab)) found.set(name, await findRole(name, spec, places))
+  return found
+}
+
+/** The roles that a model may name, those of Baton first. */
+export function roleNames({ roles }: Pick<Collab, 'roles'>): readonly string[] {
+  return [...new Set([...Object.keys(builtInRoles), ...Object.keys(roles)])]
+}
+
+/** One role of a file. @throws as `findRoles` */
+export async function findRole(name: string, spec: RunSpec, places: RolePlaces): Promise<AgentDefinition> {
+  const written = spec.settings.collab?.roles[name]
+  const builtIn = { from: 'built-in', isTrusted: true, values: builtInRoles[name] ?? {} } as const
+  if (written === undefined) return joinParts(name, [builtIn], spec.file)
+  const { agent, description } = written
+  if (typeof agent === 'string') {
+    const found = await atKey(spec, name, 'agent', () => agentOfRole(agent, name, places))
+    const text = typeof description === 'string' ? description : (found.description ?? builtIn.values['description'])
+    return { ...found, name, description: typeof text === 'string' ? text : `Works as ${agent}.` }
+  }
+  const layer = layerOfRoles(spec)
+  const values = await atKey(spec, name, 'instructions', () => withInstructions(written, layer, spec, places))
+  const part = partOfTable(values, { layer, at: ['collab', 'roles', name] }, { cwd: places.cwd, promptFile: spec.file })
+  const role = joinParts(name, [builtIn, part], spec.file)
+  if (role.agent.kind === 'prompt') {
+    await places.lookup.load({ ...role.agent, builtIn: false }, { options: {} }, [...places.lookup.callers, spec.file])
+  }
+  return role
+}
+
+/** Where the roles in force are written: they come from one layer. */
+function layerOfRoles({ origins, layers }: RunSpec): Layer {
+  return origins.find(({ path }) => path[0] === 'collab' && path[1] === 'roles')?.layer ?? layers.own
+}
+
+/** A definition by its name, or a prompt file. */
+async function agentOfRole(agent: string, role: string, { lookup, definitions }: RolePlaces): Promise<AgentDefinition> {
+  const { byName, broken } = await definitions()
+  const why = broken.get(agent)
+  if (why !== undefined) throw why
+  const found = await lookup.find(agent)
+  const defined = byName.get(agent)
+  if (defined !== undefined) return defined
+  if (found.kind === 'prompt') return definitionOfFile(found, lookup)
+  throw new BatonError('CONFIG_INVALID', `the role "${role}" cannot be ${agent}: a script takes no messages`, {
+    hint: 'Name a prompt file, or an agent of [agents].',
+  })
+}
+
+async function definitionOfFile(
+  found: FoundAgent & { readonly kind: 'prompt' },
+  { load, callers }: AgentLookup,
+): Promise<AgentDefinition> {
+  const { spec } = await load(found, { options: {} }, callers)
+  const { frontMatter, document } = spec
+  const values = { ...frontMatter, instructions: document.instruction }
+  const { file, text } = found
+  const source = { file, shown: document.file, text, form: 'prompt', at: [] } as const
+  return joinParts(found.name, [{ from: 'workspace', isTrusted: false, values, source }], file)
+}
+
+/** Instructions that name a Markdown file are its text. */
+async function withInstructions(
+  role: JsonObject,
+  { origin }: Layer,
+  { workspace, promptDir }: RunSpec,
+  { cwd, reads }: RolePlaces,
+): Promise<JsonObject> {
+  const { instructions } = role
+  if (typeof instructions !== 'string' || !/^\S+\.md$/.test(instructions)) return role
+  const isOwn = origin.kind === 'user'
+  const base = isOwn ? dirname(resolve(cwd, origin.file)) : /^\.\.?\//.test(instructions) ? promptDir : workspace
+  const file = resolve(base, instructions)
+  const shown = displayPath(realPath(cwd), file)
+  if (!isOwn) {
+    if (!isInside(workspace, file)) {
+      const hint = 'Put the file into the workspace, or write the text itself.'
+      throw new BatonError('OUTSIDE_WORKSPACE', `${shown} is outside the workspace ${workspace}`, { hint })
+    }
+    refuseLeadingOut(file, { within: workspace, cwd, reads })
+  }
+  const text = textOf(file, instructions, reads)
+  if (/^(?:\+\+\+|---)\s*$/m.test(text.split('\n', 1)[0] ?? '')) {
+    throw new BatonError('CONFIG_INVALID', `${shown} is a prompt file: instructions are text`, {
+      hint: `Write agent = ${JSON.stringify(instructions)} in their place: its front matter says how it works.`,
+    })
+  }
+  return { ...role, instructions: text.trim() }
+}
+
+function textOf(file: string, written: string, reads: ReadLog | undefined): string {
+  try {
+    return readSource(file, reads)
+  } catch (error) {
+    if (!isBatonError(error) || isFile(file)) throw error
+    throw new BatonError('FILE_UNREADABLE', `there is no file ${written}, which instructions name`, {
+      hint: 'Names start in the workspace, with ./ in the folder of the prompt file. Text that ends in .md needs a space in it.',
+      cause: error,
+    })
+  }
+}
+
+/** An error that knows no place is about the key of the role. */
+async function atKey<T>(spec: RunSpec, role: string, key: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    const isHere = isJsonObject(spec.frontMatter['collab'] ?? null)
+    const place = isHere ? await placeInPrompt(spec, ['collab', 'roles', role, key], 'value') : undefined
+    throw place === undefined ? error : rewordError(error, { from: place })
+  }
+}
