@@ -93,7 +93,7 @@ interface NamedAgent {
 export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurroundings): Promise<readonly Problem[]> {
   // what starts a program is looked at by its owner
   if (agent.kind === 'command') return []
-  const key = `${agent.file}\n${isDefined(agent) ? `#${agent.name}` : (agent.pack?.identity ?? '')}`
+  const key = `${agent.file}\n${definedAs(agent) ?? agent.pack?.identity ?? ''}`
   if (around.seen.has(key)) return []
   around.seen.add(key)
   if (agent.kind === 'prompt') {
@@ -110,8 +110,10 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
   return problems
 }
 
-function isDefined(agent: AgentFile): boolean {
-  return agent.kind === 'prompt' && agent.defined !== undefined
+/** The table that defines an agent, beside its name: a role may have the name of an agent. */
+function definedAs(agent: AgentFile): string | undefined {
+  if (agent.kind !== 'prompt' || agent.defined === undefined) return undefined
+  return `#${agent.name} ${agent.defined.sources[0]?.at.join('.') ?? ''}`
 }
 
 function scriptOf(

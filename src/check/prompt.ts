@@ -89,6 +89,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...(await checkSummarizer(spec, around)),
     ...(await checkSteps(spec, around)),
     ...(await definitionProblems(spec, around)),
+    ...(await rolesProblems(spec, around)),
     ...(await caught(file, async () => checkEnsembleFits(spec, await loadOutput(spec, {})))),
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
@@ -102,6 +103,14 @@ async function rulesProblems({ settings: { permission = [] }, workspace }: RunSp
   return ruleProblems(permission, workspace).map((issue) =>
     problemOf(issue, { severity: 'warning', file: '', trail: [] }),
   )
+}
+
+/** Most files have no roles, and load nothing for them. */
+async function rolesProblems(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
+  if (spec.settings.collab === undefined) return []
+  const { roleProblems } = await import('./roles.ts')
+  const { lookup, definitions, options } = around
+  return roleProblems(spec, { lookup, definitions, cwd: options.cwd }, around)
 }
 
 async function checkEntry(config: AgentConfig, spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
@@ -209,7 +218,8 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   ]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
   const others = await otherToolsOf(spec)
-  const givesTools = mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
+  const givesTools =
+    spec.settings.collab !== undefined || mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {
     // the tools of an agent of the chain are known where its own options are
     const usesTools = givesTools && path[0] !== 'sub_agents'

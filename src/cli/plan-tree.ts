@@ -10,6 +10,7 @@ import type {
   SingleAnswerPlan,
   StepPlan,
   TaskPlanned,
+  TeamPlan,
   ToolPlan,
   WorkflowStepPlan,
 } from '../plan/plan.ts'
@@ -108,7 +109,34 @@ function singleLines(answer: SingleAnswerPlan, name: string, options: AnswerOpti
   return [
     `${options.paint('bold', name)}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
     ...toolLines(answer.tools, options.paint).map(indented),
+    ...(answer.team === undefined ? [] : teamLines(answer.team, options.paint).map(indented)),
   ]
+}
+
+/** `agents  up to 6 at once, started by the model · together at most 500k tokens`, and a line for each role that differs. */
+function teamLines({ max_agents: most, max_depth: depth, budget, roles }: TeamPlan, paint: Paint): readonly string[] {
+  const { usd, tokens, calls } = budget ?? {}
+  const limits = [
+    ...(usd === undefined ? [] : [`$${usd}`]),
+    ...(tokens === undefined ? [] : [`${formatCount(tokens)} tokens`]),
+    ...(calls === undefined ? [] : [countOf(calls, 'request')]),
+  ]
+  const together = limits.length === 0 ? 'no budget of their own' : `together at most ${limits.join(', ')}`
+  const deep = depth === 1 ? '' : `, ${depth} levels deep`
+  const own = roles.filter(({ agent, model, tools }) => agent !== null || model !== null || tools !== null)
+  return [
+    `${paint('bold', 'agents')}  as the model starts them, up to ${most} at once${deep} · ${together}`,
+    ...own.map((role) => indented(roleLine(role))),
+  ]
+}
+
+function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): string {
+  const facts = [
+    ...(agent === null ? [] : [`agent ${shown(agent)}`]),
+    ...(model === null ? [] : [shown(model)]),
+    ...(tools === null ? [] : [tools.length === 0 ? 'no tools' : `tools ${tools.map(shown).join(', ')}`]),
+  ]
+  return `${shown(name)}  ${facts.join(' · ')}`
 }
 
 function ensembleLines(

@@ -15,6 +15,7 @@ import { type PlannedAlone, planEnsemble } from './ensemble.ts'
 import type { AnswerPlan, SingleAnswerPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
+import { planTeam } from './team.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
 
@@ -139,7 +140,16 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
     const asks = await planAsk(request, options, planner.models)
     const { output } = figuresOf(request)
     const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
-    return { answer: { by: 'model', asks, tools, output_limit: output, decided_by: drift.by }, tokens: output }
+    const team = await planTeam(target, planner)
+    const answer = {
+      by: 'model',
+      asks,
+      tools,
+      output_limit: output,
+      decided_by: drift.by,
+      ...defined({ team }),
+    } as const
+    return { answer, tokens: output }
   }
   const at = placeText(context.scope.at)
   const { name } = request.agent
@@ -189,17 +199,18 @@ function joinEnsembles(first: EnsemblePlan, answers: readonly AnswerPlan[]): Ens
 }
 
 function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): SingleAnswerPlan {
-  const asks = joinAsks(answers.flatMap(asksOf))
-  return answer.by === 'model'
-    ? { ...answer, asks }
-    : { by: 'agent', step: { ...answer.step, runs: answers.length, asks } }
+  if (answer.by === 'agent') {
+    return { by: 'agent', step: { ...answer.step, runs: answers.length, asks: joinAsks(answers.flatMap(asksOf)) } }
+  }
+  // who a model may start has no number, so it is the same for all
+  return { ...answer, asks: joinAsks(answers.flatMap((one) => (one.by === 'model' ? one.asks : asksOf(one)))) }
 }
 
 /** All that is asked for an answer. */
 export function asksOf(answer: AnswerPlan): readonly Ask[] {
   switch (answer.by) {
     case 'model':
-      return answer.asks
+      return [...answer.asks, ...(answer.team?.asks ?? [])]
     case 'agent':
       return answer.step.asks
     case 'workflow':

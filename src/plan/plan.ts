@@ -142,8 +142,32 @@ export type SingleAnswerPlan =
       /** What one answer can have at most, in tokens. */
       readonly output_limit: number
       readonly decided_by: readonly string[]
+      /** The agents that it may start; left out: none. */
+      readonly team?: TeamPlan
     }
   | { readonly by: 'agent'; readonly step: StepPlan }
+
+/** The agents that a model may start by `[collab]`. */
+export interface TeamPlan {
+  /** That work at once. */
+  readonly max_agents: number
+  readonly max_depth: number
+  /** Of all of them together; null: that of the run alone. */
+  readonly budget: { readonly usd?: number; readonly tokens?: number; readonly calls?: number } | null
+  readonly roles: readonly RolePlan[]
+  /** Of the models that roles name: as often as the model decides, or not at all. */
+  readonly asks: readonly Ask[]
+}
+
+export interface RolePlan {
+  readonly name: string
+  /** What it names as its agent; null: it is the model itself, with what the role says. */
+  readonly agent: string | null
+  /** Null: that of whoever starts it. */
+  readonly model: string | null
+  /** Null: all of whoever starts it. */
+  readonly tools: readonly string[] | null
+}
 
 /** A step of a workflow. */
 export interface WorkflowStepPlan {

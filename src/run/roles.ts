@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { isFile } from '../base/entries.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { type AgentDefinition, joinParts } from '../config/agent-definitions.ts'
@@ -10,8 +10,11 @@ import { builtInRoles, type Collab } from '../config/collab.ts'
 import { partOfTable } from '../config/collect-definitions.ts'
 import type { Layer } from '../config/layers.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
+import type { PromptFile } from '../pack/resolve.ts'
+import { parsePrompt } from '../prompt/document.ts'
+import { passesFilters } from '../tool/tool-filter.ts'
 import type { FindDefinitions } from './definitions.ts'
-import type { AgentLookup, FoundAgent } from './prompt-agents.ts'
+import type { AgentLookup } from './prompt-agents.ts'
 
 export interface RolePlaces {
   readonly lookup: AgentLookup
@@ -28,9 +31,22 @@ export interface RolePlaces {
 export async function findRoles(spec: RunSpec, places: RolePlaces): Promise<ReadonlyMap<string, AgentDefinition>> {
   const { collab } = spec.settings
   if (collab === undefined) return new Map()
+  const { load, callers } = places.lookup
   const found = new Map<string, AgentDefinition>()
-  for (const name of roleNames(collab)) found.set(name, await findRole(name, spec, places))
+  for (const name of roleNames(collab)) {
+    const role = await findRole(name, spec, places)
+    found.set(name, role)
+    const { agent } = role
+    if (collab.roles[name] === undefined || agent.kind !== 'prompt') continue
+    await load({ ...agent, builtIn: false }, { options: {} }, [...callers, spec.file])
+  }
   return found
+}
+
+async function runsItself(name: string, spec: RunSpec): Promise<BatonError> {
+  const place = await placeInPrompt(spec, ['collab', 'roles', name, 'agent'], 'value')
+  const hint = 'Leave agent out: a role has the model and the tools of the file without it.'
+  return new BatonError('AGENT_CYCLE', `the role "${name}" is this file itself`, { place, hint })
 }
 
 /** The roles that a model may name, those of Baton first. */
@@ -38,7 +54,7 @@ export function roleNames({ roles }: Pick<Collab, 'roles'>): readonly string[] {
   return [...new Set([...Object.keys(builtInRoles), ...Object.keys(roles)])]
 }
 
-/** One role of a file. @throws as `findRoles` */
+/** One role of a file, of which what its agent says is not looked at. @throws as `findRoles` */
 export async function findRole(name: string, spec: RunSpec, places: RolePlaces): Promise<AgentDefinition> {
   const written = spec.settings.collab?.roles[name]
   const builtIn = { from: 'built-in', isTrusted: true, values: builtInRoles[name] ?? {} } as const
@@ -46,6 +62,7 @@ export async function findRole(name: string, spec: RunSpec, places: RolePlaces):
   const { agent, description } = written
   if (typeof agent === 'string') {
     const found = await atKey(spec, name, 'agent', () => agentOfRole(agent, name, places))
+    if (found.agent.file === spec.file && found.agent.defined === undefined) throw await runsItself(name, spec)
     const text = typeof description === 'string' ? description : (found.description ?? builtIn.values['description'])
     return { ...found, name, description: typeof text === 'string' ? text : `Works as ${agent}.` }
   }
@@ -59,35 +76,47 @@ export async function findRole(name: string, spec: RunSpec, places: RolePlaces):
   return role
 }
 
+/** Tools that a role names one by one, and that it is not given: agents have none that the model which starts them has not. */
+export function keptTools(
+  { tools = [] }: Pick<AgentDefinition, 'tools'>,
+  { tools: own = [], disallowed_tools }: Pick<RunSpec['settings'], 'tools' | 'disallowed_tools'>,
+): readonly string[] {
+  const filter = { tools: own, ...defined({ disallowed_tools }) }
+  return tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, [filter]))
+}
+
 /** Where the roles in force are written: they come from one layer. */
 function layerOfRoles({ origins, layers }: RunSpec): Layer {
   return origins.find(({ path }) => path[0] === 'collab' && path[1] === 'roles')?.layer ?? layers.own
 }
 
 /** A definition by its name, or a prompt file. */
-async function agentOfRole(agent: string, role: string, { lookup, definitions }: RolePlaces): Promise<AgentDefinition> {
+async function agentOfRole(
+  agent: string,
+  role: string,
+  { lookup, definitions, cwd }: RolePlaces,
+): Promise<AgentDefinition> {
   const { byName, broken } = await definitions()
   const why = broken.get(agent)
   if (why !== undefined) throw why
   const found = await lookup.find(agent)
   const defined = byName.get(agent)
   if (defined !== undefined) return defined
-  if (found.kind === 'prompt') return definitionOfFile(found, lookup)
+  if (found.kind === 'prompt') return definitionOfFile(found, { name: agent, cwd })
   throw new BatonError('CONFIG_INVALID', `the role "${role}" cannot be ${agent}: a script takes no messages`, {
     hint: 'Name a prompt file, or an agent of [agents].',
   })
 }
 
 async function definitionOfFile(
-  found: FoundAgent & { readonly kind: 'prompt' },
-  { load, callers }: AgentLookup,
+  { file, text }: Pick<PromptFile, 'file' | 'text'>,
+  { name, cwd }: { readonly name: string; readonly cwd: string },
 ): Promise<AgentDefinition> {
-  const { spec } = await load(found, { options: {} }, callers)
-  const { frontMatter, document } = spec
-  const values = { ...frontMatter, instructions: document.instruction }
-  const { file, text } = found
-  const source = { file, shown: document.file, text, form: 'prompt', at: [] } as const
-  return joinParts(found.name, [{ from: 'workspace', isTrusted: false, values, source }], file)
+  const shown = displayPath(realPath(cwd), file)
+  const { meta, instruction } = await parsePrompt(shown, text)
+  const source = { file, shown, text, form: 'prompt', at: [] } as const
+  const values = { ...meta.data, instructions: instruction }
+  return joinParts(name, [{ from: 'workspace', isTrusted: false, values, source }], file)
 }
 
 /** Instructions that name a Markdown file are its text. */

@@ -220,7 +220,7 @@ describe('several issues', () => {
       '3:9 CONFIG_INVALID "model" must be text, not the number 3 | Write text.',
       '4:8 CONFIG_INVALID "seed" must be a whole number, not the number 1.5 | Write a whole number.',
       '5:15 CONFIG_INVALID sub_agents[0] must be a name or a table with a name, not the number 7 | Write "name" or { name = "name" }.',
-      '6:16 NOT_AVAILABLE instructions = "auto" is not available in this version | Remove it.',
+      '6:1 NOT_AVAILABLE instructions = "auto" is not available in this version | Remove it.',
     ])
   })
 

@@ -140,7 +140,7 @@ function usdText(usd: number): string {
 
 function askLine({ model, requests, input_tokens, output_tokens, usd }: Ask): string {
   const asked = requests.as_written
-  if (asked === 0) return `${shown(model)}: only if a script decides so`
+  if (asked === 0) return `${shown(model)}: only if a script or a model decides so`
   const price = usd === null ? 'no known price' : usdText(usd.as_written)
   return `${shown(model)}: ${countOf(asked, 'request')} · ${formatCount(input_tokens.as_written)} tokens in · ${formatCount(output_tokens.as_written)} out · ${price}`
 }
