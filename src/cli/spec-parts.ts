@@ -21,7 +21,7 @@ export const requestFlags = {
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
   iter: { kind: 'text', describe: 'work on it again and again: a count (5) or a time (10m)' },
   until: { kind: 'text', describe: 'work on it until this command ends with 0, for example "npm test"' },
-  collab: { kind: 'switch', describe: 'let the model start agents, give them work, wait for them and ask them again' },
+  collab: { kind: 'switch', describe: 'let the model start agents and lead them' },
 } as const satisfies FlagSpecs
 
 export const timeout = { kind: 'text', describe: 'stop when the run takes longer than this, for example 30m' } as const

@@ -10,7 +10,7 @@ import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts
 import type { DefinedText } from './agent-definitions.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
-import { checkWaits } from './collab.ts'
+import { checkWaits } from './collab-check.ts'
 import { checkFrontMatter, unlikelyPrompt } from './front-matter.ts'
 import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'

@@ -1,0 +1,73 @@
+import type { DataPath } from '../base/data-text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isCollab, type WrittenCollab } from './collab.ts'
+import { parseDuration } from './duration.ts'
+import { type Finding, wrongKey, wrongValue } from './issue.ts'
+import { defaults } from './keys.ts'
+
+/** The table of a file that the model leads a team by. */
+export function ownCollab(table: JsonObject): JsonObject {
+  return { enabled: true, ...table }
+}
+
+/** What of merged settings of `[collab]` does not fit together, once each is of the right type; each layer may say a part of them. */
+export function checkWaits(table: Json | undefined): readonly Finding[] {
+  if (!isCollab(table)) return []
+  const waits = { ...defaults.collab, ...table } as unknown as WrittenCollab
+  const { min_wait: min, max_wait: max, default_wait: usual } = waits
+  const written = (key: 'min_wait' | 'max_wait' | 'default_wait'): string =>
+    `${key} (${waits[key]}${waits[key] === defaults.collab[key] ? ', its default' : ''})`
+  const wrong = (key: string, message: string, hint: string): readonly Finding[] => [
+    wrongValue(['collab', key], { message, hint }),
+  ]
+  if (durationMs(min) > durationMs(max)) {
+    const key = min === defaults.collab.min_wait ? 'max_wait' : 'min_wait'
+    const message = `[collab] ${written('min_wait')} is longer than ${written('max_wait')}: no wait could be both`
+    return wrong(key, message, 'Set both, the shorter one as min_wait.')
+  }
+  if (usual === defaults.collab.default_wait) return []
+  if (durationMs(usual) > durationMs(max)) {
+    const message = `[collab] ${written('default_wait')} is longer than ${written('max_wait')}`
+    return wrong('default_wait', message, 'Make it shorter, or set a longer max_wait.')
+  }
+  if (durationMs(usual) >= durationMs(min)) return []
+  const message = `[collab] ${written('default_wait')} is shorter than ${written('min_wait')}`
+  return wrong('default_wait', message, 'Make it longer, or set a shorter min_wait.')
+}
+
+/** What of checked `[collab.roles]` does not fit together: names, and `agent` beside what that agent says itself. */
+export function checkRoles(table: JsonObject, at: DataPath = ['collab']): readonly Finding[] {
+  const { roles = null } = table
+  if (!isJsonObject(roles)) return []
+  return Object.entries(roles).flatMap(([name, role]) => {
+    const path = [...at, 'roles', name]
+    return [
+      ...(isRoleName(name) ? [] : [badName(name, path)]),
+      ...(isJsonObject(role) ? besideAgent(name, role, path) : []),
+    ]
+  })
+}
+
+function isRoleName(name: string): boolean {
+  return /^[A-Za-z][\w-]{0,63}$/.test(name)
+}
+
+function badName(name: string, path: DataPath): Finding {
+  const hint = 'Use letters, digits, - and _, a letter first, and at most 64 of them.'
+  return wrongKey(path, { message: `"${name}" cannot be the name of a role`, hint })
+}
+
+function besideAgent(name: string, role: JsonObject, path: DataPath): readonly Finding[] {
+  if (role['agent'] === undefined) return []
+  return Object.keys(role)
+    .filter((key) => key !== 'agent' && key !== 'description')
+    .map((key) => {
+      const message = `the role "${name}" has both agent and ${key}: its agent has settings of its own`
+      return wrongKey([...path, key], { message, hint: `Keep one of them: set ${key} where the agent is defined.` })
+    })
+}
+
+/** Of a text that was checked. */
+function durationMs(text: string): number {
+  return parseDuration(text) ?? 0
+}
