@@ -142,8 +142,10 @@ export interface Team {
   readonly inboxOf: (id: string) => Inbox
   /** Its record is passed: it does something new, or nothing. At once for ids that nobody has. */
   readonly caughtUp: (id: string) => Promise<void>
-  /** A member, or the leader, has got further: so much that no standstill is seen. */
+  /** A member has got further, such as by output of its model: the team does not stand still. That the leader has says nothing. */
   readonly progressed: (id: string) => void
+  /** A person is asked: meanwhile no team stands still. Returns the function that ends it. */
+  readonly asking: () => () => void
   /** A member has called a tool; `call` is the same text for the same input and result. */
   readonly called: (id: string, tool: string, call: string) => void
   /** Aborted when the leader has failed: what agents do ends without an end, and a resumed run does it again. */

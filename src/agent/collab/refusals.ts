@@ -1,0 +1,65 @@
+import { type AgentStatus, leaderId, type TeamRequest } from '../../event/collab.ts'
+
+/** What a refusal is made of. */
+export interface Standing {
+  readonly maxDepth: number
+  /** Agents that nobody has closed. */
+  readonly open: number
+  readonly statusOf: (id: string) => AgentStatus
+  /** Whether the agent is the other one, or works for it, also through others. */
+  readonly worksFor: (id: string, other: string) => boolean
+}
+
+/** Agents of one team that may be open at once: finished ones are kept for messages, and somebody has to close them. */
+export const mostOpen = 1_000
+
+/** Why a call is refused, as its model is told it (R105, R108 to R110); undefined: it is not. */
+export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, worksFor }: Standing): string | undefined {
+  switch (request.kind) {
+    case 'spawn':
+      if (isBlank(request.message)) return emptyMessage
+      if (request.depth >= maxDepth) return `agent depth limit reached (max ${maxDepth}): do the work yourself`
+      return open >= mostOpen ? `agent thread limit reached (max ${mostOpen}): close agents first` : undefined
+    case 'send': {
+      const { to, text } = request
+      if (isBlank(text)) return emptyMessage
+      if (to === leaderId) return undefined
+      if (!isUuid(to)) return invalidId(to)
+      const status = statusOf(to)
+      if (status === 'not_found') return notFound(to)
+      return status === 'shutdown' ? `agent with id ${to} is closed` : undefined
+    }
+    case 'wait': {
+      if (request.ids.length === 0) return 'ids must be non-empty'
+      const wrong = request.ids.find((id) => id !== leaderId && !isUuid(id))
+      return wrong === undefined ? undefined : invalidId(wrong)
+    }
+    case 'close': {
+      const { id, by } = request
+      if (id === leaderId) return 'the leader cannot be closed'
+      if (!isUuid(id)) return invalidId(id)
+      if (statusOf(id) === 'not_found') return notFound(id)
+      return worksFor(by, id) ? `agent ${id} cannot be closed by itself or by agents that it spawned` : undefined
+    }
+  }
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function isUuid(text: string): boolean {
+  return uuid.test(text)
+}
+
+const emptyMessage = "Empty message can't be sent to an agent"
+
+function isBlank(text: string): boolean {
+  return text.trim() === ''
+}
+
+function notFound(id: string): string {
+  return `agent with id ${id} not found`
+}
+
+function invalidId(id: string): string {
+  return `invalid agent id ${id}: an id is what spawn_agent gave, such as 67e55044-10b1-426f-9247-bb680e5fe0c8`
+}

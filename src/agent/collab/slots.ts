@@ -1,0 +1,58 @@
+import { manyListeners } from '../../base/concurrency.ts'
+
+/** How many agents may work at once. Who waits for a slot is served in turn with the other spawners, and in order within one. */
+export interface Slots {
+  /** Waits for a slot. @throws the reason of the signal; no slot is taken then */
+  readonly take: (spawner: string, signal: AbortSignal) => Promise<void>
+  readonly give: () => void
+}
+
+export function createSlots(count: number): Slots {
+  let free = count
+  /** The spawner that is served next comes first. */
+  const queues = new Map<string, Set<() => void>>()
+
+  function next(): (() => void) | undefined {
+    for (const [spawner, queue] of queues) {
+      const [start] = queue
+      queues.delete(spawner)
+      if (start === undefined) continue
+      queue.delete(start)
+      if (queue.size > 0) queues.set(spawner, queue)
+      return start
+    }
+    return undefined
+  }
+
+  function queueUp(spawner: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const queue = queues.get(spawner) ?? new Set()
+      queues.set(spawner, queue)
+      const start = (): void => {
+        signal.removeEventListener('abort', abort)
+        resolve()
+      }
+      const abort = (): void => {
+        queue.delete(start)
+        if (queue.size === 0 && queues.get(spawner) === queue) queues.delete(spawner)
+        signal.removeEventListener('abort', abort)
+        reject(signal.reason as Error)
+      }
+      queue.add(start)
+      manyListeners(signal).addEventListener('abort', abort)
+    })
+  }
+
+  return {
+    async take(spawner, signal) {
+      signal.throwIfAborted()
+      if (free === 0) return queueUp(spawner, signal)
+      free -= 1
+    },
+    give() {
+      const start = next()
+      if (start === undefined) free += 1
+      else start()
+    },
+  }
+}

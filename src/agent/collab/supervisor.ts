@@ -1,0 +1,167 @@
+import { durationText } from '../../base/clock.ts'
+import type { StallKind, TeamMember } from '../../event/collab.ts'
+
+/** A standstill of a team: who it is about, and the sentence that names them. */
+export interface Stall {
+  readonly kind: StallKind
+  readonly agents: readonly string[]
+  readonly message: string
+}
+
+/** One wait of a member: for all of the others, or for any of them. */
+export interface WaitFor {
+  readonly ids: readonly string[]
+  readonly returnWhen: 'all' | 'any'
+}
+
+/** A team at one moment. */
+export interface TeamView {
+  /**
+   * `ended`: a wait for it is over. `person`: it goes on only when a person has answered. `leader`: it ends after all others. `open`: it
+   * works, unless it waits.
+   */
+  readonly stateOf: (id: string) => 'ended' | 'open' | 'person' | 'leader'
+  /** A member goes on when all of its waits have ended. */
+  readonly waitsOf: (id: string) => readonly WaitFor[]
+  readonly nameOf: (id: string) => string
+}
+
+/** Whether the waits of a member, the last of which has just begun, can never end; only what can be reached from it is looked at. */
+export function stallOf(waiter: string, view: TeamView): Stall | undefined {
+  const able = ableFrom(waiter, view, true)
+  if (able.has(waiter)) return undefined
+  const path: string[] = []
+  let at: string | undefined = waiter
+  while (at !== undefined && !path.includes(at)) {
+    path.push(at)
+    at = blockedIn(view.waitsOf(at), view, able)
+  }
+  if (at === undefined) {
+    const message = `${sentence(path, view)}, which ends only after its agents`
+    return { kind: 'endless_wait', agents: path, message: `this wait can never end: ${message}` }
+  }
+  const cycle = path.slice(path.indexOf(at))
+  const inFront = path.slice(0, path.indexOf(at) + 1)
+  const round = sentence([...cycle, at], view)
+  return inFront.length === 1
+    ? { kind: 'cycle', agents: cycle, message: `wait cycle: ${round}` }
+    : { kind: 'endless_wait', agents: path, message: `this wait can never end: ${sentence(inFront, view)}; ${round}` }
+}
+
+/** The member for whose person a wait is held up: nothing else that it waits for goes on. Undefined: something does. */
+export function heldBy(wait: WaitFor, view: TeamView): string | undefined {
+  const left = wait.ids.filter((id) => view.stateOf(id) !== 'ended')
+  const able = left.some((id) => ableFrom(id, view, false).has(id))
+  return able ? undefined : findPerson(left, view)
+}
+
+function findPerson(ids: readonly string[], view: TeamView, seen = new Set<string>()): string | undefined {
+  for (const id of ids) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    if (view.stateOf(id) === 'person') return id
+    const found = findPerson(
+      view.waitsOf(id).flatMap((wait) => wait.ids),
+      view,
+      seen,
+    )
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Of the members that can be reached: those that come to an end, or do something before, by what others do. */
+function ableFrom(start: string, view: TeamView, personsGoOn: boolean): ReadonlySet<string> {
+  const able = new Set<string>()
+  const blocked = blockedFrom(start, view)
+  const isAble = (id: string): boolean => {
+    const state = view.stateOf(id)
+    if (state === 'ended') return true
+    if (state === 'leader') return false
+    if (state === 'person') return personsGoOn
+    return able.has(id) || view.waitsOf(id).length === 0
+  }
+  for (let before = -1; before !== able.size;) {
+    before = able.size
+    for (const id of blocked) if (!able.has(id) && canGoOn(view.waitsOf(id), isAble)) able.add(id)
+  }
+  if (blocked.length === 0 && isAble(start)) able.add(start)
+  return able
+}
+
+/** Those that wait, and can be reached: whom others wait for comes before them, so that one pass is enough where nobody is in a cycle. */
+function blockedFrom(start: string, view: TeamView): readonly string[] {
+  const seen = new Set<string>([start])
+  const order: string[] = []
+  const open: { readonly id: string; readonly next: Iterator<string> }[] = []
+  const enter = (id: string): void => {
+    const waits = view.waitsOf(id)
+    if (waits.length > 0) open.push({ id, next: waits.flatMap(({ ids }) => ids).values() })
+  }
+  enter(start)
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    const { value, done } = top.next.next()
+    if (done === true) {
+      order.push(top.id)
+      open.pop()
+    } else if (!seen.has(value)) {
+      seen.add(value)
+      enter(value)
+    }
+  }
+  return order
+}
+
+function canGoOn(waits: readonly WaitFor[], isAble: (id: string) => boolean): boolean {
+  return waits.every(({ ids, returnWhen }) => (returnWhen === 'all' ? ids.every(isAble) : ids.some(isAble)))
+}
+
+/** One that a wait is blocked by, of the waits of a member that cannot go on. */
+function blockedIn(waits: readonly WaitFor[], view: TeamView, able: ReadonlySet<string>): string | undefined {
+  const isBlocked = (id: string): boolean => {
+    const state = view.stateOf(id)
+    return state === 'leader' || (state === 'open' && view.waitsOf(id).length > 0 && !able.has(id))
+  }
+  const stuck = waits.find((wait) => !canGoOn([wait], (id) => !isBlocked(id)))
+  return stuck?.ids.find(isBlocked)
+}
+
+/** `a waits for b, b waits for c`. */
+function sentence(path: readonly string[], { nameOf }: TeamView): string {
+  return path
+    .slice(1)
+    .map((id, index) => `${nameOf(path[index] ?? '')} waits for ${nameOf(id)}`)
+    .join(', ')
+}
+
+/** How often a tool may be called with the same input and the same result before it is told. */
+export const repeatsTold = 3
+
+export function stallOfRepeats(id: string, tool: string, name: string): Stall {
+  const message = `${name} has called ${tool} ${repeatsTold} times in a row with the same input and the same result`
+  return { kind: 'repeats', agents: [id], message }
+}
+
+export interface TeamAtRest {
+  readonly members: readonly TeamMember[]
+  /** Members that work, or are about to. */
+  readonly active: ReadonlySet<string>
+  /** For how long no agent has got further. */
+  readonly restedMs: number
+  readonly stallAfterMs: number
+  readonly nameOf: (id: string) => string
+}
+
+/** Agents have work to do, and none has got further for as long as settings allow. */
+export function stallOfRest({ members, active, restedMs, stallAfterMs, nameOf }: TeamAtRest): Stall | undefined {
+  const busy = members.filter(({ id }) => active.has(id))
+  if (busy.length === 0 || restedMs < stallAfterMs) return undefined
+  const each = busy.map(({ id, waitsFor, isQueued }) => {
+    if (waitsFor.length > 0) return `${nameOf(id)} waits for ${waitsFor.map(nameOf).join(' and ')}`
+    return isQueued
+      ? `${nameOf(id)} waits until it may work`
+      : `${nameOf(id)} works, and nothing has come of it since then`
+  })
+  const message = `no agent has got further for ${durationText(restedMs)}: ${each.join(', ')}`
+  return { kind: 'no_progress', agents: busy.map(({ id }) => id), message }
+}

@@ -1,0 +1,32 @@
+import { cutText } from '../../base/cut-text.ts'
+import { type AgentStatus, leaderId, type Mail } from '../../event/collab.ts'
+
+/** Characters of an answer that a notice brings. */
+const mostInNotice = 30_000
+
+/** How a member is called in what models and people are told. */
+export function nameOf(id: string, role: string | undefined): string {
+  if (id === leaderId) return 'the leader'
+  return role === undefined ? id : `${role} ${id}`
+}
+
+/** A message as its receiver is told it: as it is when it comes from who gave it its work, else with its sender. */
+export function mailText(
+  { from, text }: Mail,
+  receiver: { readonly parent: string } | undefined,
+  sender: string,
+): string {
+  return from === receiver?.parent ? text : `Message from ${sender}:\n\n${text}`
+}
+
+/** What the spawner of an agent is told when a piece of its work has ended. */
+export function noticeText(name: string, status: AgentStatus): string {
+  const text = `${name} ${endText(status)}`
+  return text.length <= mostInNotice ? text : `${cutText(text, mostInNotice)}\n[cut: wait gives all that it has said]`
+}
+
+function endText(status: AgentStatus): string {
+  if (typeof status === 'string') return `is ${status}`
+  if ('errored' in status) return `failed: ${status.errored}`
+  return status.completed === null ? 'is done; it has said nothing' : `is done: ${status.completed}`
+}
