@@ -1,5 +1,4 @@
 import type { Clock } from '../../base/clock.ts'
-import { manyListeners, unlessAborted } from '../../base/concurrency.ts'
 import { BatonError, isSuspension } from '../../base/error.ts'
 import {
   type AgentStatus,
@@ -9,18 +8,18 @@ import {
   type Team,
   type TeamEvent,
   type TeamMember,
-  type WaitEnd,
-  type WaitTerms,
 } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { createMailbox, type Letter, type Mailbox } from './mailbox.ts'
 import { createMember, type Member } from './member.ts'
 import { refusalOf } from './refusals.ts'
+import { createRestWatch } from './rest.ts'
 import { createSlots } from './slots.ts'
 import { isFinal } from './status.ts'
-import { heldBy, repeatsTold, type Stall, stallOf, stallOfRepeats, stallOfRest, type TeamView } from './supervisor.ts'
+import { repeatsTold, type Stall, stallOfRepeats, stallOfRest, type TeamView } from './supervisor.ts'
 import { mailText, nameOf, noticeText } from './texts.ts'
-import { createWaits, type OpenWait, type WaitOutcome } from './waits.ts'
+import { createWaiting } from './waiting.ts'
+import { createWaits } from './waits.ts'
 
 export interface CoordinatorOptions {
   readonly settings: Pick<CollabSettings, 'maxAgents' | 'maxDepth' | 'onStall' | 'stallAfterMs'>
@@ -43,13 +42,9 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   const closing = new Map<Member, Promise<void>>()
   const lastCalls = new Map<string, { readonly tool: string; readonly call: string; readonly times: number }>()
   const abandon = new AbortController()
-  const over = new AbortController()
   let onRest: () => void = () => {}
   let broken: { readonly error: unknown } | undefined
   let stalls = 0
-  let lastProgress = clock.now()
-  let isWatchingRest = false
-  let asked = 0
 
   const name = (id: string): string => nameOf(id, members.get(id)?.order.role)
   const agentsOf = (id: string): ReadonlySet<Member> => spawnedBy.get(id) ?? new Set()
@@ -63,6 +58,28 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     waitsOf: waits.of,
     nameOf: name,
   }
+
+  const rest = createRestWatch({
+    clock,
+    stallAfterMs,
+    onRest(restedMs) {
+      const active = new Set([...members].flatMap(([id, member]) => (member.isActive() ? [id] : [])))
+      const stall = stallOfRest({ members: list(), active, restedMs, nameOf: name })
+      if (stall !== undefined) report(stall)
+    },
+  })
+  const waiting = createWaiting({
+    clock,
+    waits,
+    view,
+    memberOf: (id) => members.get(id),
+    agentsOf,
+    mailboxOf,
+    behind,
+    hasSuspended: () => suspended.size > 0,
+    refuseBroken,
+    report,
+  })
 
   function tell(event: TeamEvent): void {
     for (const listener of listeners) listener(event)
@@ -100,33 +117,6 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     for (const wait of waits.all()) wait.fail(broken.error)
   }
 
-  function progress(): void {
-    lastProgress = clock.now()
-    if (!isWatchingRest && !over.signal.aborted) void watchRest()
-  }
-
-  /** Until nothing goes on, or a standstill was told: what comes next begins it again. */
-  async function watchRest(): Promise<void> {
-    isWatchingRest = true
-    try {
-      for (;;) {
-        const restedMs = clock.now() - lastProgress
-        if (restedMs >= stallAfterMs && asked === 0) {
-          const active = new Set([...members].flatMap(([id, member]) => (member.isActive() ? [id] : [])))
-          const stall = stallOfRest({ members: list(), active, restedMs, stallAfterMs, nameOf: name })
-          if (stall !== undefined) report(stall)
-          return
-        }
-        // eslint-disable-next-line no-await-in-loop
-        await clock.sleep(asked === 0 ? stallAfterMs - restedMs : stallAfterMs, over.signal)
-      }
-    } catch {
-      // the team has ended
-    } finally {
-      isWatchingRest = false
-    }
-  }
-
   /** `by`: the member that is told of it already. */
   function report({ kind, agents, message }: Stall, by?: string): void {
     tell({ kind: 'stalled', stall: kind, agents, message })
@@ -139,33 +129,12 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     }
   }
 
-  /** Looks at a wait that has just begun. */
-  function judge(wait: OpenWait): void {
-    for (let stall = stallOf(wait.waiter, view); stall !== undefined; stall = stallOf(wait.waiter, view)) {
-      // a member that only waits for news of its agents is told them: who waits by a call gives way
-      const { agents } = stall
-      const victim = wait.isCall ? wait : waits.all().findLast((one) => one.isCall && agents.includes(one.waiter))
-      report(stall, victim?.waiter)
-      victim?.stall(stall.message)
-      victim?.close()
-      if (victim === undefined || victim === wait) return
-    }
-    hold(wait)
-  }
-
-  /** One that nothing but the answer of a person can end ends with that. */
-  function hold(wait: OpenWait): void {
-    if (suspended.size === 0 || !wait.isCall) return
-    const member = members.get(heldBy(wait, view) ?? '')?.suspension()
-    if (member !== undefined) wait.fail(member.error)
-  }
-
   function rests(member: Member): void {
     if (member.suspension() === undefined) {
       suspended.delete(member)
     } else {
       suspended.add(member)
-      for (const wait of waits.all()) hold(wait)
+      for (const wait of waits.all()) waiting.hold(wait)
     }
     for (const wait of waits.of(member.order.parent)) if (!wait.isCall) wait.end('ended')
     onRest()
@@ -180,8 +149,8 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
         const status = changed.status()
         if (changed.suspension() === undefined) suspended.delete(changed)
         tell({ kind: 'status', id, role, status })
-        for (const wait of waits.changed(id)) hold(wait)
-        progress()
+        for (const wait of waits.changed(id)) waiting.hold(wait)
+        rest.progress()
       },
       onTold: (mail) => told(id, { id: mail.id, mail }),
       onEnd: (ended) => deliver(parent, { id: ended.endId(), text: noticeText(name(id), ended.status()) }),
@@ -193,101 +162,10 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     spawnedBy.set(parent, (spawnedBy.get(parent) ?? new Set()).add(member))
     behind.add(member)
     tell({ kind: 'status', id, role, status: member.status() })
-    progress()
+    rest.progress()
     member.begin()
     const by = closedEarly.get(id)
     if (by !== undefined) void close(id, by)
-  }
-
-  async function wait(waiter: string, ids: readonly string[], terms: WaitTerms, signal: AbortSignal): Promise<WaitEnd> {
-    signal.throwIfAborted()
-    const member = members.get(waiter)
-    member?.catchUp()
-    while (behind.size > 0) {
-      // eslint-disable-next-line no-await-in-loop
-      await unlessAborted(Promise.all([...behind].map(({ caughtUp }) => caughtUp)), signal)
-    }
-    refuseBroken()
-    const { ms, returnWhen } = terms
-    const open = waits.open(waiter, { ids: [...new Set(ids)], returnWhen }, true)
-    member?.pause()
-    let outcome: WaitOutcome
-    try {
-      if (!open.isSettled()) judge(open)
-      outcome = open.isSettled() ? await open.outcome : await outcomeIn(open, ms, signal)
-    } finally {
-      open.close()
-    }
-    if (outcome.kind === 'failed') {
-      member?.fail()
-      throw outcome.error
-    }
-    await member?.resume(signal)
-    if (outcome.kind === 'stalled') return { stalled: outcome.message }
-    const seen = seenBy(waiter, outcome.status)
-    mailboxOf(waiter).know(seen)
-    return { status: Object.fromEntries(outcome.status), timed_out: outcome.kind === 'time', seen }
-  }
-
-  async function outcomeIn(open: OpenWait, ms: number, signal: AbortSignal): Promise<WaitOutcome> {
-    const timer = new AbortController()
-    const onAbort = (): void => open.fail(signal.reason)
-    manyListeners(signal).addEventListener('abort', onAbort)
-    void clock.sleep(ms, timer.signal).then(
-      () => open.end('time'),
-      () => undefined,
-    )
-    try {
-      return await open.outcome
-    } finally {
-      timer.abort()
-      signal.removeEventListener('abort', onAbort)
-    }
-  }
-
-  /** Notices that say what the result of a wait says. */
-  function seenBy(waiter: string, statuses: ReadonlyMap<string, AgentStatus>): readonly string[] {
-    return [...statuses].flatMap(([id, status]) => {
-      const member = members.get(id)
-      return member?.order.parent === waiter && typeof status === 'object' ? [member.endId()] : []
-    })
-  }
-
-  function activeAgentsOf(id: string): readonly string[] {
-    return [...agentsOf(id)].flatMap((member) => (member.isActive() ? [member.order.id] : []))
-  }
-
-  async function next(id: string, signal: AbortSignal): Promise<boolean> {
-    const member = members.get(id)
-    for (;;) {
-      signal.throwIfAborted()
-      refuseBroken()
-      if (!mailboxOf(id).isEmpty() && member?.isStopping() !== true) return true
-      const ids = activeAgentsOf(id)
-      if (ids.length === 0) break
-      const open = waits.open(id, { ids, returnWhen: 'any' }, false)
-      member?.catchUp()
-      member?.pause()
-      const onAbort = (): void => open.fail(signal.reason)
-      manyListeners(signal).addEventListener('abort', onAbort)
-      try {
-        if (!open.isSettled()) judge(open)
-        // eslint-disable-next-line no-await-in-loop
-        const outcome = await open.outcome
-        if (outcome.kind === 'failed') {
-          member?.fail()
-          throw outcome.error
-        }
-      } finally {
-        open.close()
-        signal.removeEventListener('abort', onAbort)
-      }
-      // eslint-disable-next-line no-await-in-loop
-      await member?.resume(signal)
-    }
-    const waiting = [...agentsOf(id)].find((agent) => agent.suspension() !== undefined)?.suspension()
-    if (waiting !== undefined) throw waiting.error
-    return false
   }
 
   function inboxOf(id: string): Inbox {
@@ -310,7 +188,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       know(ids) {
         for (const letter of mailbox.know(ids)) told(id, letter)
       },
-      next: (signal) => next(id, signal),
+      next: (signal) => waiting.next(id, signal),
     }
   }
 
@@ -366,13 +244,13 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
         await new Promise<void>((resolve) => (onRest = resolve))
       }
       abandon.abort(reason)
-      over.abort()
+      rest.end()
       for (const member of members.values()) member.abandon(reason)
       return []
     }
     const left = list().filter(({ id }) => members.get(id)?.isClosed() === false)
     await Promise.all(left.map(({ id }) => close(id, leaderId)))
-    over.abort()
+    rest.end()
     return left
   }
 
@@ -383,33 +261,24 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     },
     spawn,
     send(to, mail) {
-      progress()
+      rest.progress()
       deliver(to, { id: mail.id, mail })
     },
     statusOf,
     members: list,
-    wait,
+    wait: waiting.wait,
     close,
     inboxOf,
     caughtUp: async (id) => members.get(id)?.caughtUp,
-    progressed: (id) => void (id !== leaderId && progress()),
-    asking() {
-      asked += 1
-      let isAsking = true
-      return () => {
-        if (!isAsking) return
-        isAsking = false
-        asked -= 1
-        progress()
-      }
-    },
+    progressed: (id) => (id === leaderId ? undefined : rest.progress()),
+    asking: rest.asking,
     called(id, tool, call) {
       // asking again and again whether somebody has ended is what it is for
       if (tool === 'wait') return
       const last = lastCalls.get(id)
       const times = last?.call === call && last.tool === tool ? last.times + 1 : 1
       lastCalls.set(id, { tool, call, times })
-      if (times < repeatsTold) return progress()
+      if (times < repeatsTold) return rest.progress()
       if (times === repeatsTold) report(stallOfRepeats(id, tool, name(id)))
     },
     abandoned: abandon.signal,

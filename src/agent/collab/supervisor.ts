@@ -148,14 +148,13 @@ export interface TeamAtRest {
   readonly active: ReadonlySet<string>
   /** For how long no agent has got further. */
   readonly restedMs: number
-  readonly stallAfterMs: number
   readonly nameOf: (id: string) => string
 }
 
-/** Agents have work to do, and none has got further for as long as settings allow. */
-export function stallOfRest({ members, active, restedMs, stallAfterMs, nameOf }: TeamAtRest): Stall | undefined {
+/** Agents have work to do, and none has got further; undefined: they have none. */
+export function stallOfRest({ members, active, restedMs, nameOf }: TeamAtRest): Stall | undefined {
   const busy = members.filter(({ id }) => active.has(id))
-  if (busy.length === 0 || restedMs < stallAfterMs) return undefined
+  if (busy.length === 0) return undefined
   const each = busy.map(({ id, waitsFor, isQueued }) => {
     if (waitsFor.length > 0) return `${nameOf(id)} waits for ${waitsFor.map(nameOf).join(' and ')}`
     return isQueued

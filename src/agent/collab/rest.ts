@@ -1,0 +1,60 @@
+import type { Clock } from '../../base/clock.ts'
+
+/** Sees that nothing happens for too long. */
+export interface RestWatch {
+  /** Somebody has got further. */
+  readonly progress: () => void
+  /** A person is asked, whose time does not count. Returns the function that ends it. */
+  readonly asking: () => () => void
+  readonly end: () => void
+}
+
+export interface RestOptions {
+  readonly clock: Clock
+  readonly stallAfterMs: number
+  /** Nobody has got further for this long; called once until somebody does. */
+  readonly onRest: (restedMs: number) => void
+}
+
+export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): RestWatch {
+  const over = new AbortController()
+  let last = clock.now()
+  let isWatching = false
+  let asked = 0
+
+  async function watch(): Promise<void> {
+    isWatching = true
+    try {
+      for (;;) {
+        const restedMs = clock.now() - last
+        if (restedMs >= stallAfterMs && asked === 0) return onRest(restedMs)
+        // eslint-disable-next-line no-await-in-loop
+        await clock.sleep(asked === 0 ? stallAfterMs - restedMs : stallAfterMs, over.signal)
+      }
+    } catch (error) {
+      if (!over.signal.aborted) throw error
+    } finally {
+      isWatching = false
+    }
+  }
+
+  function progress(): void {
+    last = clock.now()
+    if (!isWatching && !over.signal.aborted) void watch()
+  }
+
+  return {
+    progress,
+    asking() {
+      asked += 1
+      let isAsking = true
+      return () => {
+        if (!isAsking) return
+        isAsking = false
+        asked -= 1
+        progress()
+      }
+    },
+    end: () => over.abort(),
+  }
+}
