@@ -6,6 +6,7 @@ import { withReferences } from '../../base/references.ts'
 import type { CommandAgent } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import { passesVariable } from '../../event/permission.ts'
+import { ownWorkspace } from '../../tool/worktree/tree-paths.ts'
 import { presets } from './presets/preset.ts'
 
 /** What is started for one prompt. */
@@ -75,9 +76,12 @@ function noSessions({ name }: Pick<CommandAgent, 'name'>): BatonError {
   )
 }
 
-/** The program as it is looked for: a path counts from the workspace. */
+/**
+ * The program as it is looked for: a path counts from the workspace of the run, also where the work is done in a work tree, whose
+ * copy a model may have changed.
+ */
 export function programOf({ command }: Pick<CommandStart, 'command'>, { scope }: RunContext): string {
-  return command.includes('/') ? resolve(scope.folders.workspace, command) : command
+  return command.includes('/') ? resolve(ownWorkspace(scope.folders), command) : command
 }
 
 /**

@@ -13,7 +13,7 @@ export function pathHere({ workspace, standsFor }: Pick<RunFolders, 'workspace' 
 }
 
 /** The workspace of the run, by which files of the user are named. */
-function ownWorkspace({ workspace, standsFor }: Pick<RunFolders, 'workspace' | 'standsFor'>): string {
+export function ownWorkspace({ workspace, standsFor }: Pick<RunFolders, 'workspace' | 'standsFor'>): string {
   return standsFor?.at(-1) ?? workspace
 }
 

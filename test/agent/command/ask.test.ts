@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -6,6 +6,7 @@ import { processStatus } from '../../../src/base/process-group.ts'
 import type { CommandLine } from '../../../src/event/agent.ts'
 import { allRights } from '../../../src/event/permission.ts'
 import { commandAgent, commandWorld, playing, stream } from '../../helpers/command-world.ts'
+import { tempTree } from '../../helpers/temp.ts'
 
 interface Given {
   readonly args: readonly string[]
@@ -61,6 +62,21 @@ describe('a program is given its prompt', () => {
     const { args, cwd, folder } = await given('{model}', { args: ['{model}', '{prompt}'], model: 'small' })
     expect(args).toEqual(['small', '{model}'])
     expect(cwd).toBe(folder)
+  })
+
+  it('in a work tree, whose copy of the program does not count', async () => {
+    const [workspace, tree] = ['own', 'copied'].map((words) => {
+      const folder = tempTree({ 'tell.sh': `#!/bin/sh\necho ${words}; pwd\n` })
+      chmodSync(join(folder, 'tell.sh'), 0o755)
+      return folder
+    }) as [string, string]
+    const { ask, context } = commandWorld()
+    const folders = { ...context.scope.folders, workspace: tree, standsFor: [workspace] as const }
+    const inTree = commandWorld({ scope: { folders } })
+    expect((await inTree.ask({ agent: commandAgent([], { command: './tell.sh', args: [] }) })).text).toBe(
+      `own\n${tree}`,
+    )
+    await expect(ask({ agent: commandAgent([], { command: './tell.sh', args: [] }) })).rejects.toThrow('tell.sh')
   })
 
   it('while it prints more than a pipe holds before it reads', async () => {
