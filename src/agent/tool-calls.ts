@@ -2,7 +2,7 @@ import { messageOf, stopsRun } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
 import { isOffered, type OnToolProgress, type Tool, type ToolResult } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type RunContext, withServices } from '../event/context.ts'
 import { inputOf } from './call-input.ts'
 import type { Place } from '../event/place.ts'
 import type { Timeline } from './modes/timeline.ts'
@@ -43,7 +43,8 @@ export async function callTool(
   emit(opener, { type: 'tool.started', id, name, input, ...of })
   running?.set(id, context.scope.at)
   const onProgress: OnToolProgress = (progress) => emit(opener, { type: 'tool.progress', id, name, ...progress, ...of })
-  const result = await runTool(name, text, { tools, context, onProgress }).finally(() => running?.delete(id))
+  const called = withServices(context, { callId: id })
+  const result = await runTool(name, text, { tools, context: called, onProgress }).finally(() => running?.delete(id))
   const { text: output, isError = false, isDenied = false, files = [] } = result
   ended?.(isError ? { error: output } : { output })
   for (const file of files) timeline?.addFile(file)

@@ -1,12 +1,13 @@
 import { BatonError } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
-import type { ModelAgent, ModelResult, Tool } from '../event/agent.ts'
+import { isOffered, type ModelAgent, type ModelResult, type Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { chosenTools } from '../tool/toolbox/chosen.ts'
 import { openTools } from '../tool/toolbox/tools.ts'
-import type { ToolName } from '../tool/toolbox/names.ts'
+import { teamTools as teamToolNames, type ToolName } from '../tool/toolbox/names.ts'
+import { verdictOnAny } from '../tool/tool-rules.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
 import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
@@ -67,16 +68,18 @@ export async function giveTools(
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
   const agents = await agentTools(names, { named, box, context })
+  const team = await teamOf({ named, box, context })
   const tools = [
     ...(await openTools(names, box)),
     ...(agents?.tools ?? []),
+    ...(team?.tools ?? []),
     ...pluginTools(named, box, context),
     ...(await serverTools(named, box, context)),
   ]
-  const given = { box, ...defined({ inbox: agents?.inbox }) }
+  const given = { box, ...defined({ inbox: await inboxOf(agents, team, context) }) }
   if (!names.includes('interpreter_run')) return { tools, ...given }
   const { interpreterTool } = await import('./modes/code/interpreter.ts')
-  return { tools: [...tools, interpreterTool(tools, box, context)], ...given }
+  return { tools: [...tools, interpreterTool(tools.filter(isOffered), box, context)], ...given }
 }
 
 /** The tools by which a model gives work to agents, where there is one that it may use. */
@@ -85,6 +88,32 @@ async function agentTools(names: readonly ToolName[], around: TaskSurroundings):
   const { taskTools, usableAgents } = await import('./subagents/tools.ts')
   const offered = await usableAgents(around.context)
   return offered.length === 0 ? undefined : taskTools(names, offered, around)
+}
+
+/** The tools by which a member of a team leads others, and for the leader what the team sends to it. */
+async function teamOf({ named, box, context }: TaskSurroundings): Promise<Partial<TaskTools> | undefined> {
+  const { collab } = context.services
+  if (collab === undefined) return undefined
+  const names = teamToolNames.filter((name) => isUsable(name, named, context))
+  if (names.length === 0) return undefined
+  const { teamTools } = await import('./collab/tools.ts')
+  const tools = teamTools(names, { collab, named, box })
+  return collab.self.depth > 0 ? { tools } : { tools, inbox: collab.team.inboxOf(collab.self.id) }
+}
+
+function isUsable(name: string, named: ToolFilter, { scope }: RunContext): boolean {
+  return passesFilters(name, [named, ...(scope.rights.tools ?? [])]) && verdictOnAny(name, scope).kind !== 'deny'
+}
+
+/** A team sends at any time, so what the conversation goes on for is recorded. */
+async function inboxOf(
+  agents: TaskTools | undefined,
+  team: Partial<TaskTools> | undefined,
+  context: RunContext,
+): Promise<ModelAgent['inbox']> {
+  if (team?.inbox === undefined) return agents?.inbox
+  const { joinInboxes, recordedInbox } = await import('./inboxes.ts')
+  return recordedInbox(agents === undefined ? team.inbox : joinInboxes([agents.inbox, team.inbox]), context)
 }
 
 /** Runs without servers load nothing for them. */

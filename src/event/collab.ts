@@ -1,6 +1,7 @@
 import type { AgentDefinition } from './agent.ts'
 import type { BudgetLimits } from './effects.ts'
 import type { Inbox } from './inbox.ts'
+import type { Spent } from './meter.ts'
 
 /** The id of the conversation that a team works for: the leader. */
 export const leaderId = 'root'
@@ -175,9 +176,22 @@ export interface CollabSettings {
   readonly roles: ReadonlyMap<string, AgentDefinition>
 }
 
+/** The budget of all agents of a team together, of which each piece of work is lent a share. */
+export interface TeamBudget {
+  /** The share of an agent that begins to work, among so many that may at once; undefined: no limit holds. */
+  readonly lend: (agent: string, among: number) => Partial<BudgetLimits> | undefined
+  /** Its work has ended and used this, in this process or in an older one: the rest of its share goes back. */
+  readonly settle: (agent: string, spent: Spent) => void
+  /** It works no more without an end: a resumed run works on. */
+  readonly release: (agent: string) => void
+}
+
 /** The team that a conversation belongs to, and who it is there. */
 export interface Collab {
   readonly team: Team
   readonly settings: CollabSettings
   readonly self: { readonly id: string; readonly depth: number }
+  /** Of the conversation of the leader: agents end with it. */
+  readonly signal: AbortSignal
+  readonly budget: TeamBudget
 }

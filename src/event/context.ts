@@ -164,6 +164,8 @@ export interface RunServices {
   readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
   /** Of a tool that is called; left out: no model calls it. */
   readonly conversation?: CallingConversation
+  /** The id of the call of a tool, as events name it; left out: no model calls one. */
+  readonly callId?: string
   /** Tools that plug-ins bring; left out: none. */
   readonly broughtTools?: readonly PluginTool[]
   /** Servers that settings name; left out: none. */

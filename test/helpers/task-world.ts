@@ -9,7 +9,7 @@ import type { JournalRecord } from '../../src/journal/record.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFileConverser } from '../../src/run/converse-file.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
-import type { ToolName } from '../../src/tool/toolbox/names.ts'
+import type { teamTools, ToolName } from '../../src/tool/toolbox/names.ts'
 import { builtInDir } from './agents.ts'
 import { createFakeProvider, type FakeTurn } from './fake-model.ts'
 import { gitIn } from './git-world.ts'
@@ -18,7 +18,7 @@ import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
 
 /** A call of a tool, as a scripted model makes it. */
-export type Call = readonly [tool: ToolName, input: object]
+export type Call = readonly [tool: ToolName | (typeof teamTools)[number], input: object]
 
 /** What a scripted model answers: a text, or calls of tools. */
 export type Answer = string | readonly Call[] | FakeTurn

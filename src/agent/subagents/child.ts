@@ -35,8 +35,8 @@ export interface Order {
   readonly baseDir: string
   /** How many share what is left of the budget when it begins: itself, those that its caller starts with it, and its caller. */
   readonly among: number
-  /** What all of its kind together may still cost, its part of that; left out: only what its definition says holds. */
-  readonly limits?: Partial<BudgetLimits>
+  /** Its part of what all of its team together may still cost, asked when it begins; left out: only what its definition says holds. */
+  readonly limits?: () => Partial<BudgetLimits> | undefined
   /** What comes to it while it works; left out: nothing does. */
   readonly inbox?: Inbox
 }

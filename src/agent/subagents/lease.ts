@@ -6,11 +6,12 @@ import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 interface Borrower {
   readonly offered: Pick<AgentDefinition, 'name' | 'settings'>
   readonly among: number
-  readonly limits?: Partial<BudgetLimits>
+  readonly limits?: () => Partial<BudgetLimits> | undefined
 }
 
 /** What it may use up of the budget of its caller: that is its own failure, and the others have theirs left. */
-export function leaseOf({ offered: { name, settings }, among, limits: given = {} }: Borrower): LeaseTerms {
+export function leaseOf({ offered: { name, settings }, among, limits: share }: Borrower): LeaseTerms {
+  const given = share?.() ?? {}
   const { budget } = settings
   const own = isJsonObject(budget) ? limitsIn(budget) : {}
   const limits = { ...given, ...own, ...leastOf(given, own) }

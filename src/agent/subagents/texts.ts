@@ -107,6 +107,11 @@ function doneText({ text, limit, applied = [] }: ChildEnd): string {
   return `${said}\n[changed in the workspace: ${applied.slice(0, mostNamed).join(', ')}${more}]`.trimStart()
 }
 
+/** What an agent has answered, and by which limit it stopped. */
+export function limitedText({ text, limit }: Pick<ChildEnd, 'text' | 'limit'>): string {
+  return withLimit(text, limit)
+}
+
 function withLimit(text: string, limit: ModelEnd | undefined): string {
   return limit === undefined ? text : `${text}\n[${limitTexts[limit]}]`.trimStart()
 }

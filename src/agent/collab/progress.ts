@@ -1,0 +1,54 @@
+import { sha256 } from '../../base/hash.ts'
+import type { Team } from '../../event/collab.ts'
+import { type RunContext, withServices } from '../../event/context.ts'
+import { canonicalText } from '../message-log.ts'
+import { originOf, type Place } from '../../event/place.ts'
+
+/** The same context, whose team is told how far the member gets that works in it, and while a person is asked. */
+export function watchProgress(
+  { team, id }: { readonly team: Team; readonly id: string },
+  context: RunContext,
+): RunContext {
+  const { events, asking } = context.services
+  const own = originOf(context.scope.at).length
+  const inputs = new Map<string, unknown>()
+
+  return withServices(context, {
+    events(place, event) {
+      events(place, event)
+      if (isOfAgent(place, own)) return
+      switch (event.type) {
+        case 'tool.started':
+          inputs.set(event.id, event.input)
+          return team.progressed(id)
+        case 'tool.completed': {
+          const { id: call, name, output } = event
+          team.called(
+            id,
+            name,
+            sha256(JSON.stringify([name, canonicalText(JSON.stringify(inputs.get(call) ?? null)), output])),
+          )
+          return void inputs.delete(call)
+        }
+        case 'item.delta':
+        case 'item.completed':
+          return team.progressed(id)
+        default:
+      }
+    },
+    async asking(ask) {
+      const done = team.asking()
+      try {
+        return await (asking === undefined ? ask() : asking(ask))
+      } finally {
+        done()
+      }
+    },
+  })
+}
+
+/** What agents do that the member has given work to is not its own. */
+function isOfAgent(place: Place, own: number): boolean {
+  const below = originOf(place).slice(own)
+  return below.some(({ kind }, index) => kind === 'agent' && below[index - 1]?.kind === 'tool')
+}

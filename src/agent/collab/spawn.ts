@@ -1,0 +1,52 @@
+import type { AgentDefinition } from '../../event/agent.ts'
+import type { Collab, Mail } from '../../event/collab.ts'
+import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
+import type { ToolFilter } from '../../event/permission.ts'
+import type { Place } from '../../event/place.ts'
+import { toolLayers, toolsThrough } from '../subagents/filter.ts'
+import { tellKeptTools } from '../tools.ts'
+import { createAgentWork } from './work.ts'
+import type { JsonObject } from '../../base/json.ts'
+
+/** What a model wants an agent for. */
+export interface Spawning {
+  readonly id: string
+  readonly role: string
+  /** In a few words, for people. */
+  readonly description: string
+  readonly message: Mail
+  /** The place of the call that spawns it. */
+  readonly place: Place
+  readonly inherited: JsonObject
+  /** Absolute. */
+  readonly baseDir: string
+  /** The tools of the one that spawns it. */
+  readonly named: ToolFilter
+  /** That one is in plan mode. */
+  readonly onlyReads: boolean
+}
+
+/** Adds an agent to the team, with no rights that the context has not. */
+export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { collab, context }: Spawner): void {
+  const { id, role, description, message, place, inherited, baseDir, named, onlyReads } = spawning
+  const { team, self, signal } = collab
+  const tools = offered.tools ?? named.tools ?? []
+  const layers = toolLayers({ ...offered, tools }, { isBackground: false, onlyReads, leads: true })
+  const at: Place = [...place, { kind: 'agent', name: role }]
+  const begun = withScope(context, { at })
+  const held = [named, ...layers].reduce((one, filter) => narrow(one, { tools: filter }), begun)
+  const limited = onlyReads ? narrow(held, { write: false }) : held
+  if (!team.members().some((member) => member.role === role)) {
+    tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, role, context)
+  }
+  const own = withServices(limited, { signal: AbortSignal.any([signal, team.abandoned]) })
+  const order = { id, parent: self.id, depth: self.depth + 1, role, offered, description, inherited, baseDir }
+  const { parent, depth } = order
+  team.spawn({ id, parent, depth, role, message, work: createAgentWork(order, collab, own) })
+}
+
+interface Spawner {
+  readonly collab: Collab
+  /** Of the call. */
+  readonly context: RunContext
+}

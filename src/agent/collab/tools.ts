@@ -1,0 +1,279 @@
+import { BatonError } from '../../base/error.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
+import { newUuid, uuidText } from '../../base/uuid.ts'
+import { sha256 } from '../../base/hash.ts'
+import type { Tool } from '../../event/agent.ts'
+import type { AgentStatus, Collab, WaitEnd } from '../../event/collab.ts'
+import { emit, type RunContext, withScope } from '../../event/context.ts'
+import type { EventBody } from '../../event/event.ts'
+import type { ToolFilter } from '../../event/permission.ts'
+import { callPlace, openerOf, originOf, type Place, placeText } from '../../event/place.ts'
+import { bindTool } from '../../tool/toolbox/bind.ts'
+import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import { endTeam } from './open.ts'
+import { spawnAgent } from './spawn.ts'
+import { descriptions, schemas } from './tool-texts.ts'
+
+export interface TeamSurroundings {
+  readonly collab: Collab
+  /** Which tools the caller is given. */
+  readonly named: ToolFilter
+  readonly box: Toolbox
+}
+
+/**
+ * The tools `spawn_agent`, `send_input`, `wait` and `close_agent` of a member of a team (R95, R107 to R110). Their calls are not recorded whole:
+ * what decides is observed, and a resumed run spawns, sends and closes once more, which does nothing where it is done already.
+ * Where the member may spawn nobody no model is told of them, and each says why.
+ */
+export function teamTools(names: readonly string[], surroundings: TeamSurroundings): readonly Tool[] {
+  const { self, settings } = surroundings.collab
+  const isHidden = self.depth >= settings.maxDepth
+  const kinds = [spawnKind, sendKind, waitKind, closeKind].map((kind) => kind(surroundings))
+  return kinds
+    .filter(({ name }) => names.includes(name))
+    .map((kind) => ({ ...bindTool(kind, surroundings.box), ...(isHidden ? { isHidden } : {}) }))
+}
+
+/** What every call has besides its own input. */
+interface Calling {
+  readonly collab: Collab
+  readonly call: ToolCall
+  readonly tell: (event: EventBody) => void
+  readonly ids: { readonly call_id: string; readonly sender_id: string }
+}
+
+function calling(collab: Collab, call: ToolCall): Calling {
+  const { context, at } = call
+  const opener = withScope(context, { at: openerOf(at) })
+  const call_id = context.services.callId ?? placeText(at)
+  return { collab, call, tell: (event) => emit(opener, event), ids: { call_id, sender_id: collab.self.id } }
+}
+
+function refuseDepth({ self, settings: { maxDepth } }: Collab): void {
+  if (self.depth < maxDepth) return
+  throw new BatonError('AGENT_FAILED', `agent depth limit reached (max ${maxDepth}): do the work yourself`)
+}
+
+interface SpawnInput {
+  readonly message: string
+  readonly role?: string
+  readonly agent_type?: string
+  readonly description?: string
+}
+
+type SpawnDecision = { readonly id: string; readonly plan: boolean } | { readonly refused: string }
+
+function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
+  const { team, settings, self } = collab
+  return defineTool<SpawnInput>({
+    name: 'spawn_agent',
+    description: descriptions.spawn(settings.roles),
+    ...schemas.spawn,
+    callsOthers: true,
+    reads: true,
+    subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
+    async run({ message, role: given, agent_type: alias, description }, call) {
+      refuseDepth(collab)
+      const { tell, ids } = calling(collab, call)
+      const role = given ?? alias ?? usualRole
+      const place = originOf(call.at.slice(0, -1))
+      tell({ type: 'collab.spawn_begin', ...ids, prompt: message, role })
+      const { effects, conversation } = call.context.services
+      const offered = settings.roles.get(role)
+
+      function decide(): SpawnDecision {
+        const known = [...settings.roles.keys()].join(', ')
+        const unknown = offered === undefined ? `Unknown role: ${role}. Roles: ${known}` : undefined
+        const refused = team.refusal({ kind: 'spawn', depth: self.depth, message }) ?? unknown
+        return refused === undefined ? { id: uuidText(newUuid(4)), plan: box.plan.file() !== undefined } : { refused }
+      }
+
+      const asked = { name: 'spawn_agent', args: { role, ...defined({ description }) } }
+      const decision = effects.observe<SpawnDecision>(callPlace(call.at, 0), asked, decide)
+      if ('refused' in decision || offered === undefined) {
+        const refused = 'refused' in decision ? decision.refused : `Unknown role: ${role}`
+        tell({ type: 'collab.spawn_end', ...ids, thread_id: null, status: 'not_found', refused })
+        return { text: refused, isError: true }
+      }
+      const { id, plan } = decision
+      const { write, asks = false } = call.context.scope.rights
+      spawnAgent(
+        {
+          id,
+          role,
+          description: description ?? firstWords(message),
+          message: { id: messageId(place), from: self.id, text: message, interrupts: false },
+          place,
+          inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
+          baseDir: box.baseDir,
+          named,
+          onlyReads: plan,
+        },
+        offered,
+        { collab, context: call.context },
+      )
+      tell({ type: 'collab.spawn_end', ...ids, thread_id: id, status: 'pending_init' })
+      return result({ agent_id: id })
+    },
+    ...(self.depth > 0
+      ? {}
+      : { close: (_box: Toolbox, context: RunContext, failure: unknown) => endTeam(collab, context, failure) }),
+  })
+}
+
+const usualRole = 'default'
+
+function firstWords(message: string): string {
+  const line = message.trim().split('\n')[0] ?? ''
+  return line.length <= 80 ? line : `${line.slice(0, 77)}…`
+}
+
+/** Of a message that a call sends: the same in a resumed run. */
+function messageId(place: Place): string {
+  return `m${sha256(placeText(place)).slice(0, 12)}`
+}
+
+interface SendInput {
+  readonly id: string
+  readonly message: string
+  readonly interrupt?: boolean
+}
+
+type SendDecision =
+  | { readonly submission_id: string; readonly status: AgentStatus }
+  | { readonly refused: string; readonly status: AgentStatus }
+
+function sendKind({ collab }: TeamSurroundings): ToolKind {
+  const { team, self } = collab
+  return defineTool<SendInput>({
+    name: 'send_input',
+    description: descriptions.send,
+    ...schemas.send,
+    callsOthers: true,
+    reads: true,
+    async run({ id, message, interrupt = false }, call) {
+      refuseDepth(collab)
+      const { tell, ids } = calling(collab, call)
+      tell({ type: 'collab.interaction_begin', ...ids, thread_id: id, prompt: message, interrupt })
+      const { effects } = call.context.services
+      const submission_id = messageId(originOf(call.at.slice(0, -1)))
+      const asked = { name: 'send_input', args: { id, interrupt } }
+      const decision = await effects.observeAsync<SendDecision>(callPlace(call.at, 0), asked, async () => {
+        await team.caughtUp(id)
+        const status = team.statusOf(id)
+        const refused = team.refusal({ kind: 'send', to: id, text: message })
+        return refused === undefined ? { submission_id, status } : { refused, status }
+      })
+      const { status } = decision
+      if ('refused' in decision) {
+        tell({ type: 'collab.interaction_end', ...ids, thread_id: id, status, refused: decision.refused })
+        return { text: decision.refused, isError: true }
+      }
+      team.send(id, { id: submission_id, from: self.id, text: message, interrupts: interrupt })
+      tell({ type: 'collab.interaction_end', ...ids, thread_id: id, status, submission_id })
+      return result({ submission_id })
+    },
+  })
+}
+
+interface WaitInput {
+  readonly ids: readonly string[]
+  readonly timeout_seconds?: number
+  readonly timeout_ms?: number
+  readonly return_when?: 'all' | 'any'
+}
+
+function waitKind({ collab }: TeamSurroundings): ToolKind {
+  const { team, settings, self } = collab
+  return defineTool<WaitInput>({
+    name: 'wait',
+    description: descriptions.wait(settings),
+    ...schemas.wait,
+    callsOthers: true,
+    reads: true,
+    async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
+      refuseDepth(collab)
+      const { tell, ids } = calling(collab, call)
+      const ms = clampedMs(limit, settings)
+      if (ms === undefined) return { text: 'the timeout must be greater than zero', isError: true }
+      const seconds = ms / 1000
+      const named = { thread_ids: [...agents], return_when: returnWhen, timeout_seconds: seconds }
+      tell({ type: 'collab.waiting_begin', ...ids, ...named })
+      const { effects, signal } = call.context.services
+      const asked = { name: 'wait', args: { ids: [...agents], return_when: returnWhen, timeout_seconds: seconds } }
+      const end = await effects.observeAsync<WaitEnd | { readonly refused: string }>(
+        callPlace(call.at, 0),
+        asked,
+        async () => {
+          const refused = team.refusal({ kind: 'wait', ids: agents })
+          return refused === undefined ? team.wait(self.id, agents, { ms, returnWhen }, signal) : { refused }
+        },
+      )
+      if ('status' in end) {
+        const { status, timed_out, seen } = end
+        team.inboxOf(self.id).know(seen)
+        tell({ type: 'collab.waiting_end', ...ids, statuses: status, timed_out })
+        return result({ status: status as JsonObject, timed_out })
+      }
+      const why = 'refused' in end ? end.refused : end.stalled
+      tell({ type: 'collab.waiting_end', ...ids, statuses: {}, timed_out: false, stalled: why })
+      return { text: why, isError: true }
+    },
+  })
+}
+
+/** How long a call waits: as it says, within the limits of `[collab]`; undefined for what is no time. */
+function clampedMs(
+  { timeout_seconds: seconds, timeout_ms: given }: Pick<WaitInput, 'timeout_seconds' | 'timeout_ms'>,
+  { defaultWaitMs, minWaitMs, maxWaitMs }: Collab['settings'],
+): number | undefined {
+  const ms = given ?? (seconds === undefined ? defaultWaitMs : seconds * 1000)
+  return ms > 0 ? Math.min(maxWaitMs, Math.max(minWaitMs, ms)) : undefined
+}
+
+type CloseResult = { readonly status: AgentStatus } | { readonly refused: string }
+
+function closeKind({ collab }: TeamSurroundings): ToolKind {
+  const { team, self } = collab
+  return defineTool<{ readonly id: string }>({
+    name: 'close_agent',
+    description: descriptions.close,
+    ...schemas.close,
+    callsOthers: true,
+    reads: true,
+    async run({ id }, call) {
+      refuseDepth(collab)
+      const { tell, ids } = calling(collab, call)
+      const input = { id }
+      tell({ type: 'collab.close_begin', ...ids, thread_id: id, status: team.statusOf(id) })
+      const closed = await call.context.services.effects.perform<CloseResult>(
+        callPlace(call.at, 0),
+        {
+          kind: 'tool',
+          request: { tool: 'close_agent', input },
+          action: { kind: 'tool', tool: 'close_agent', input },
+          repeat: 'safe',
+        },
+        async () => {
+          await team.caughtUp(id)
+          const refused = team.refusal({ kind: 'close', id, by: self.id })
+          return refused === undefined ? { status: await team.close(id, self.id) } : { refused }
+        },
+        call.permit,
+      )
+      if ('refused' in closed) {
+        tell({ type: 'collab.close_end', ...ids, thread_id: id, status: team.statusOf(id) })
+        return { text: closed.refused, isError: true }
+      }
+      // where a record answers it may work again
+      await team.close(id, self.id)
+      tell({ type: 'collab.close_end', ...ids, thread_id: id, status: closed.status })
+      return result({ status: closed.status as Json })
+    },
+  })
+}
+
+function result(value: JsonObject): ToolOutput {
+  return { text: JSON.stringify(value), structured: value }
+}

@@ -1,0 +1,144 @@
+import { defined, type JsonObject } from '../../base/json.ts'
+import { type AgentWork, type Collab, leaderId, type Mail, type PieceEnd } from '../../event/collab.ts'
+import type { AgentDefinition } from '../../event/agent.ts'
+import { type RunContext, withScope, withServices } from '../../event/context.ts'
+import type { Message } from '../../event/message.ts'
+import { callPlace, item, part } from '../../event/place.ts'
+import { recordedInbox } from '../inboxes.ts'
+import { type ChildEnd, liveChild, type Order, stopWaiting } from '../subagents/child.ts'
+import { limitedText } from '../subagents/texts.ts'
+import { watchProgress } from './progress.ts'
+import { mailText, nameOf } from './texts.ts'
+
+/** An agent as it is spawned. */
+export interface AgentOrder {
+  /** A UUID (R97). */
+  readonly id: string
+  readonly parent: string
+  readonly role: string
+  readonly depth: number
+  readonly offered: AgentDefinition
+  /** In a few words, for people. */
+  readonly description: string
+  readonly inherited: JsonObject
+  /** Absolute. */
+  readonly baseDir: string
+}
+
+/**
+ * The durable life of an agent at the place of the context: a series of pieces, one for each input, each of which is a boundary at
+ * `input/<number>` below. What begins a piece is recorded before it, so that a resumed run begins it with the same messages. Each piece begins with
+ * all that was said before. See docs/design/collab.md.
+ */
+export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunContext): AgentWork {
+  const { team, settings, budget } = collab
+  const { id, parent, depth, offered } = agent
+  const { at } = context.scope
+  const { effects } = context.services
+  const inbox = team.inboxOf(id)
+  let pieces = 0
+  let isReplay = false
+  let isClosed = false
+  /** The whole conversation so far. */
+  let before: readonly Message[] = []
+  let session: ChildEnd['session']
+  /** What was sent to a piece that has ended before its conversation began. */
+  let unsaid: readonly string[] = []
+  let current: { readonly order: Order; readonly context: RunContext } | undefined
+
+  function nextPiece(mail: readonly Mail[]): { readonly order: Order; readonly context: RunContext } {
+    const own = withScope(context, { at: [...at, part('input'), item(pieces)] })
+    const inTeam = withServices(own, { collab: { ...collab, self: { id, depth } } })
+    const told = mail.map((one) => mailText(one, agent, nameOf(one.from, roleOf(one.from))))
+    const texts = pieces === 0 && depth < settings.maxDepth ? [...told, introduction] : told
+    const order: Order = {
+      id,
+      offered,
+      description: agent.description,
+      prompt: [...unsaid, ...texts].join('\n\n'),
+      isBackground: true,
+      before,
+      ...defined({ session, maxTurns: offered.maxTurns }),
+      ...(before.length === 0 && session === undefined ? {} : { resumes: id }),
+      inherited: agent.inherited,
+      baseDir: agent.baseDir,
+      among: sharers() + 1,
+      limits: () => budget.lend(id, sharers()),
+      inbox: recordedInbox(inbox, own),
+    }
+    pieces += 1
+    return { order, context: watchProgress({ team, id }, inTeam) }
+  }
+
+  const introduction = `[You are the agent ${id}. By send_input you reach who gave you this work, which is ${parent === leaderId ? `the leader, ${leaderId}` : parent}.]`
+
+  function roleOf(of: string): string | undefined {
+    return team.members().find((member) => member.id === of)?.role
+  }
+
+  /** Agents that share what is left of a budget. */
+  function sharers(): number {
+    const open = team.members().filter(({ status }) => typeof status === 'string' && status !== 'shutdown').length
+    return Math.max(1, Math.min(open, settings.maxAgents))
+  }
+
+  /** What an end is for the next piece, and for the team. */
+  function ended({ order }: { readonly order: Order }, end: ChildEnd): PieceEnd {
+    budget.settle(id, end.spent)
+    inbox.know(end.told ?? [])
+    isClosed ||= end.isClosed === true
+    session = end.session ?? session
+    const hasSaid = end.messages !== undefined || end.session !== undefined
+    unsaid = hasSaid || end.status === 'done' ? [] : [order.prompt]
+    before = end.messages ?? before
+    switch (end.status) {
+      case 'done': {
+        const text = limitedText(end)
+        return { kind: 'completed', text: text === '' ? null : text }
+      }
+      case 'failed':
+        return { kind: 'errored', message: end.error?.message ?? 'nobody knows why' }
+      case 'stopped':
+        return { kind: 'stopped' }
+    }
+  }
+
+  return {
+    async begin(arrive) {
+      if (isClosed) return undefined
+      // in a replay nobody knows whether there is a record: that messages come says so
+      const arrived = isReplay ? await arrive() : undefined
+      if (isReplay && arrived === undefined) return undefined
+      const asked = { name: 'mail', args: null }
+      const told = await effects.observeAsync(callPlace([...at, part('input')], pieces), asked, async () =>
+        forJson(await arrive()),
+      )
+      return told ?? undefined
+    },
+    async piece(mail, { stop, live }) {
+      current = nextPiece(mail)
+      try {
+        const onReplay = (): void => void (isReplay = true)
+        const end = await liveChild(current.order, {
+          context: current.context,
+          stop,
+          live,
+          onReplay,
+          onBegin: () => {},
+        })
+        return ended(current, end)
+      } catch (error) {
+        budget.release(id)
+        throw error
+      }
+    },
+    async withdraw() {
+      if (current !== undefined) ended(current, await stopWaiting(current.order, current.context))
+    },
+  }
+}
+
+/** Null: it was closed. */
+function forJson(mail: readonly Mail[] | undefined): readonly Mail[] | null {
+  return mail === undefined ? null : [...mail]
+}

@@ -1,0 +1,60 @@
+import { openCollab } from '../../src/agent/collab/open.ts'
+import type { AgentDefinition } from '../../src/event/agent.ts'
+import type { CollabSettings } from '../../src/event/collab.ts'
+import { type Asked, type Call, taskWorld, type TaskWorld, type TaskWorldOptions } from './task-world.ts'
+
+interface TeamWorldOptions extends Omit<TaskWorldOptions, 'within'> {
+  readonly settings?: Partial<CollabSettings>
+}
+
+/** A model that leads a team: real prompt files, a scripted model, a journal in memory. Its agents are asked by what they are told first. */
+export function teamWorld({ settings = {}, tools = ['todo'], ...options }: TeamWorldOptions): TaskWorld {
+  return taskWorld({
+    ...options,
+    tools,
+    within: (context, work) => work(openCollab({ ...usual, ...settings }, context)),
+  })
+}
+
+const usual: CollabSettings = {
+  maxAgents: 6,
+  maxDepth: 1,
+  defaultWaitMs: 30_000,
+  minWaitMs: 10,
+  maxWaitMs: 300_000,
+  returnWhen: 'all',
+  onStall: 'tell',
+  stallAfterMs: 120_000,
+  roles: new Map([roleOf('default', ''), roleOf('worker', 'You work.')]),
+}
+
+function roleOf(name: string, instructions: string): readonly [string, AgentDefinition] {
+  const text = `+++\ntools = ["todo"]\n+++\n${instructions}\n`
+  return [
+    name,
+    {
+      name,
+      description: `the role ${name}`,
+      origin: 'built-in',
+      from: 'built-in',
+      agent: { kind: 'prompt', name, file: `/roles/${name}.md`, text, defined: { sources: [], isTrusted: true } },
+      settings: {},
+      instructions,
+      forkContext: false,
+      reminder: undefined,
+      isolation: 'none',
+      allMcp: false,
+      tools: undefined,
+      disallowedTools: [],
+      maxTurns: undefined,
+    },
+  ]
+}
+
+export const spawn = (message: string, more: object = {}): Call => ['spawn_agent', { message, ...more }]
+
+/** Ids of agents that were spawned, in the order in which the leader was told them. */
+export function agentsIn({ request }: Asked): readonly string[] {
+  const texts = request.messages.flatMap(({ parts }) => parts.map((part) => JSON.stringify(part)))
+  return texts.flatMap((text) => [...text.matchAll(/agent_id\\+":\\+"([0-9a-f-]{36})/g)].map(([, id]) => id ?? ''))
+}
