@@ -1,5 +1,6 @@
-import { isBatonError, isSuspension, rewordError } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isBatonError, isSuspension, rewordError, type SourcePlace } from '../base/error.ts'
+import { tableLine } from '../config/table-line.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
 import { parseDuration } from '../config/duration.ts'
 import type {
@@ -158,9 +159,17 @@ function outputOf(result: ScriptResult | PromptResult): Json {
   return (result.end === 'done' ? result.afterAll : undefined) ?? single
 }
 
+/** Where an agent is defined: its file, with the line of its table where it is one of several. */
+function definedAt(agent: ScriptRequest['agent'] | PromptRequest['agent']): SourcePlace {
+  const [source] = 'defined' in agent ? (agent.defined?.sources ?? []) : []
+  const line = source === undefined || source.at.length === 0 ? undefined : tableLine(source)
+  return { file: agent.file, ...defined({ line }) }
+}
+
 /** Errors that know no place get the file of the agent they come from. */
 function located(error: unknown, { agent }: ScriptRequest | PromptRequest): unknown {
   if (!isBatonError(error)) return error
-  if (error.place !== undefined || !['SCRIPT_FAILED', 'LIMIT', 'AGENT_CYCLE'].includes(error.code)) return error
-  return rewordError(error, { place: { file: agent.file } })
+  const isOwn = agent.kind === 'command' || ['SCRIPT_FAILED', 'LIMIT', 'AGENT_CYCLE'].includes(error.code)
+  if (error.place !== undefined || !isOwn || isSuspension(error)) return error
+  return rewordError(error, { place: definedAt(agent) })
 }

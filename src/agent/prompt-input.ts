@@ -48,7 +48,8 @@ export function questionPromptInput(question: JsonObject): PromptInput {
     value: question,
     text: partsText(textOf(instruction), [
       stdin === undefined ? '' : quote('stdin', '', textOf(stdin)),
-      taskPart(question),
+      // an instruction that is the input says it all
+      question['input'] === instruction ? '' : taskPart(question),
       ...memberParts(members),
     ]),
     variables: {

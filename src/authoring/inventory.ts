@@ -8,7 +8,7 @@ import { core, unusedCores } from '../pack/pack-ref.ts'
 import { type PackStatus, packStatus } from '../pack/pack-status.ts'
 import { findAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { isSectionHeading } from '../prompt/aip.ts'
-import { parsePrompt } from '../prompt/document.ts'
+import { parseAgentFile } from '../config/foreign-agent.ts'
 import { pipelineNames } from './starters.ts'
 
 /** Something `baton list` names. */
@@ -213,7 +213,7 @@ function textOfAgent(text: string): readonly string[] {
 
 /** The description, else the first comment of the front matter, else the instruction. */
 async function textOfPrompt(file: string, text: string): Promise<readonly string[]> {
-  const { meta, instruction } = await parsePrompt(file, text)
+  const { meta, instruction } = await parseAgentFile(file, text)
   const { description } = meta.data
   if (typeof description === 'string' && description.trim() !== '') return [description]
   const lines = text.split('\n')

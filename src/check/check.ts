@@ -46,7 +46,12 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
   try {
     const target = await loadTarget(options)
     // packs may hold prompt files, too
-    if (target.kind === 'prompt') return await checkPromptFile({ ...options, file: target.spec.file }, shared)
+    if (target.kind === 'prompt') {
+      const { source, document } = target.spec
+      const isMade = source === 'text' && target.answerAgent?.kind === 'command'
+      const { file: named } = target.spec
+      return await checkPromptFile({ ...options, file: named, ...(isMade ? { text: document.text } : {}) }, shared)
+    }
     const { agent, notes, workspace, settings, definitions } = target
     shared.onSettings(settings)
     const around = surroundingsOf(shared, {

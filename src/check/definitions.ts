@@ -7,18 +7,15 @@ import { checkAgent, type FileSurroundings } from './checker.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
 /**
- * The agents with names that the model of a prompt file may start, each as it would be run, and what is wrong with the others: an
- * error where the model may start agents, else a warning, for nobody may use them. Agents of the file itself are used.
+ * The agents with names that the model of a prompt file may start, each as it would be run, and why others cannot be used. Where the
+ * model starts none, a broken one is an error where it is named. Agents of the file itself are used.
  */
 export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
   const { byName, broken } = await around.definitions()
   const { file } = spec.document
   const isOffered = startsAgents(spec)
-  const problems: Problem[] = [...broken.values()]
-    .flatMap((error) => problemsOfError(error, { file, trail: [] }))
-    // what is refused is an error where it is used
-    .filter(({ code }) => isOffered || code !== 'UNTRUSTED')
-    .map((problem) => (isOffered ? problem : { ...problem, severity: 'warning' as const }))
+  const wrong = isOffered ? [...broken.values()] : []
+  const problems = wrong.flatMap((error) => problemsOfError(error, { file, trail: [] }))
   for (const definition of byName.values()) {
     problems.push(...(await checkDefinition(definition, { isOffered, spec, around })))
   }

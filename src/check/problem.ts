@@ -37,17 +37,18 @@ export function problemsOfError(error: unknown, { file, trail }: Omit<ProblemOpt
   return issuesOf(error).map((issue) => problemOf(issue, options))
 }
 
-/** What makes two problems one: what is said, and where. */
-export function problemKey({ severity, code, message, place: { file, line = 0, column = 0 } }: Problem): string {
-  return JSON.stringify([severity, code, message, file, line, column])
+/** What makes two problems one: what is said, and where, whether it is an error or a warning there. */
+export function problemKey({ code, message, place: { file, line = 0, column = 0 } }: Problem): string {
+  return JSON.stringify([code, message, file, line, column])
 }
 
-/** Each problem once, those of `first` before those of other files, and within a file in the order of the lines. */
+/** Each problem once, as an error where it is one somewhere; those of `first` before those of other files, and within a file in the order of the lines. */
 export function sortProblems(problems: readonly Problem[], first: string): readonly Problem[] {
   const known = new Map<string, Problem>()
   for (const problem of problems) {
     const key = problemKey(problem)
-    if (!known.has(key)) known.set(key, problem)
+    const other = known.get(key)
+    if (other === undefined || (other.severity === 'warning' && problem.severity === 'error')) known.set(key, problem)
   }
   return [...known.values()].toSorted(({ place: left }, { place: right }) => {
     if (left.file === right.file) {

@@ -21,7 +21,7 @@ import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { parsePackRef } from '../pack/pack-ref.ts'
 import { serverFileOf } from '../pack/server-file.ts'
-import { parsePrompt } from '../prompt/document.ts'
+import { parseAgentFile } from '../config/foreign-agent.ts'
 import { usageError } from './command.ts'
 import type { Surroundings } from './io.ts'
 import {
@@ -89,12 +89,12 @@ async function read(path: string, name: string, around: Surroundings): Promise<S
 export async function presentHash(path: string): Promise<string> {
   const text = readSourceFile(path)
   return path.endsWith('.md')
-    ? promptTrustHash(await parsePrompt(path, text))
+    ? promptTrustHash(await parseAgentFile(path, text))
     : sha256(/\.(?:toml|json)$/.test(path) ? text.replace(/^\uFEFF/, '') : text)
 }
 
 async function readPromptFile(path: string, name: string, around: Surroundings): Promise<Subject> {
-  const document = await parsePrompt(displayPath(around.cwd, path), readSourceFile(path))
+  const document = await parseAgentFile(displayPath(around.cwd, path), readSourceFile(path))
   const { data } = document.meta
   const subject = await settingsSubject({ data, hash: promptTrustHash(document), path, name }, 'prompt', around)
   return isDefinition(path, around) ? withDefinition(subject, { path, data }, around) : subject

@@ -3,6 +3,7 @@ import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from
 import { tomlLines } from '../base/toml-line.ts'
 import { commandKeys, definitionKeys, isCommand, usualStdinOver } from './agent-tables.ts'
 import { parseDuration } from './duration.ts'
+import { tableLine } from './table-line.ts'
 
 /** Where a definition, or a part of it, is written. Plain JSON. */
 export type DefinitionSource = {
@@ -204,17 +205,8 @@ function lineOf(values: JsonObject): DefinedCommandLine {
 function originText({ from, source }: DefinitionPart): string {
   if (source === undefined) return from === 'built-in' ? 'built-in' : '-c'
   if (source.at.length === 0) return source.shown
-  const line = headLine(source)
+  const line = tableLine(source)
   return line === undefined ? source.shown : `${source.shown}:${line}`
-}
-
-/** The line of the head of its table, where it has one. */
-function headLine({ text, at }: DefinitionSource): number | undefined {
-  const name = String(at.at(-1))
-  const tables = at.slice(0, -1).join('.')
-  const heads = [name, JSON.stringify(name), `'${name}'`].flatMap((key) => [`[${tables}.${key}]`, `[${tables}.${key}.`])
-  const index = text.split('\n').findIndex((line) => heads.some((head) => line.trimStart().startsWith(head)))
-  return index === -1 ? undefined : index + 1
 }
 
 function without(values: JsonObject, keys: readonly string[]): JsonObject {

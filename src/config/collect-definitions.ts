@@ -178,10 +178,10 @@ async function readOwnPart(
 
 async function readPart({ path, from, within }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
   if (within !== undefined) refuseLeadingOut(path, { within, ...places })
-  const { parsePrompt } = await import('../prompt/document.ts')
+  const { parseAgentFile } = await import('./foreign-agent.ts')
   const text = readSource(path, places.areOffered ? places.reads : quiet(places.reads), { part: 'prompt' })
   const shown = displayPath(realPath(places.cwd), path)
-  const document = await parsePrompt(shown, text)
+  const document = await parseAgentFile(shown, text)
   const isTrusted = from === 'user' || (await isTrustedFile(path, document, places))
   const { readDefinitionFile } = await import('./definition-file.ts')
   return {

@@ -1,8 +1,9 @@
 import type { DataPath, DataText } from '../base/data-text.ts'
 import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
-import { parsePrompt, type PromptDocument } from '../prompt/document.ts'
+import type { PromptDocument } from '../prompt/document.ts'
 import type { DefinedAgent, DefinitionSource } from './agent-definitions.ts'
+import { parseAgentFile } from './foreign-agent.ts'
 import { readTomlFile } from './issue.ts'
 
 type DefinedPrompt = Pick<Extract<DefinedAgent, { readonly kind: 'prompt' }>, 'name' | 'text' | 'defined'>
@@ -37,7 +38,7 @@ function split(text: string): readonly [header: string, instruction: string] {
 }
 
 async function readWritten({ form, shown, text }: DefinitionSource): Promise<DataText> {
-  return form === 'config' ? readTomlFile(shown, text) : (await parsePrompt(shown, text)).meta
+  return form === 'config' ? readTomlFile(shown, text) : (await parseAgentFile(shown, text)).meta
 }
 
 function has(data: JsonObject, path: DataPath): boolean {

@@ -1,7 +1,8 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { type PromptDocument, placeOf } from '../prompt/document.ts'
+import { withoutMark } from '../base/text-lines.ts'
+import { hashPrompt, parsePrompt, type PromptDocument, placeOf } from '../prompt/document.ts'
 
 /** Our names of tools in agent files of Claude Code; null: there is none here, and an agent does without it. */
 const tools: { readonly [name: string]: string | null } = {
@@ -40,6 +41,36 @@ const refused: { readonly [key: string]: string } = {
   memory: 'Remove it.',
   permissionMode: 'Say what it may do by [permission] and sandbox.mode.',
   skills: 'Write what it is to know into the instruction.',
+}
+
+/**
+ * Reads a file of a folder `agents/`. Other programs take a description with `: ` in it that YAML wants in quotes.
+ * @throws BatonError PROMPT_SYNTAX as `parsePrompt` does
+ */
+export async function parseAgentFile(file: string, text: string): Promise<PromptDocument> {
+  try {
+    return await parsePrompt(file, text)
+  } catch (error) {
+    const quoted = withQuotedDescription(withoutMark(text))
+    if (quoted === undefined) throw error
+    // what is wrong besides is told of the file as it is written
+    const document = await parsePrompt(file, quoted).catch(() => Promise.reject(error))
+    return { ...document, text: withoutMark(text), hash: hashPrompt(text) }
+  }
+}
+
+/** Reads such a file as the prompt file that it is here. @throws BatonError also CONFIG_INVALID for what has no equal */
+export async function readAgentFile(file: string, text: string): Promise<PromptDocument> {
+  const document = await parseAgentFile(file, text)
+  const data = await translateForeign(document)
+  return data === undefined ? document : { ...document, meta: { ...document.meta, data } }
+}
+
+/** The same lines, with quotes around a description on one line that has none; undefined: there is none. */
+function withQuotedDescription(text: string): string | undefined {
+  const [, head = '', value, rest = ''] =
+    /^(---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?description:[ \t]+)([^\s'"|>][^\r\n]*)([^]*)$/.exec(text) ?? []
+  return value === undefined ? undefined : `${head}'${value.trimEnd().replaceAll("'", "''")}'${rest}`
 }
 
 /**

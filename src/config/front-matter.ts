@@ -81,8 +81,15 @@ function readReserved(data: JsonObject, trust: TrustState) {
     const found = wrong.length === 0 ? checkInside(key, value) : wrong
     findings.push(...found)
     if (found.length === 0) values[key] = key === 'collab' && isJsonObject(value) ? ownCollab(value) : value
+    else if (key === 'agents' && isJsonObject(value)) values[key] = withoutWrong(value, found)
   }
   return { values, findings: [...findings, ...checkStrategies(data)] }
+}
+
+/** The tables that nothing is wrong with: the others can be looked at all the same. */
+function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObject {
+  const wrong = new Set(findings.map(({ path: [, name] }) => name))
+  return Object.fromEntries(Object.entries(tables).filter(([name]) => !wrong.has(name)))
 }
 
 /** What of a table's parts does not fit together, once each of them is of the right type. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
@@ -151,6 +151,11 @@ function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([key]) => !wrong.has(key)))
 }
 
+/** Whether a file lies where agents are defined, ours or those of other programs. */
+function isAgentFile(path: string): boolean {
+  return path.endsWith('.md') && basename(dirname(path)) === 'agents'
+}
+
 type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir'>
 
 async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
@@ -163,7 +168,10 @@ async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecO
   }
   const file = resolve(cwd, name)
   const written = readSource(file, reads, { part: 'prompt' })
-  const document = await parsePrompt(displayPath(cwd, file), written)
+  const shown = displayPath(cwd, file)
+  const document = isAgentFile(file)
+    ? await (await import('./foreign-agent.ts')).readAgentFile(shown, written)
+    : await parsePrompt(shown, written)
   return { document, source: 'file', file, promptDir: dirname(file) }
 }
 

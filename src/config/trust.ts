@@ -70,7 +70,7 @@ export function checkTrust(
     ...needs.loosened.map((value) => {
       return untrusted(
         value.path,
-        `may not be ${shown(withoutVariables(value))} in ${file}: ${ownText(value)}, and ${reason}`,
+        `may not be ${shownOrSet(withoutVariables(value))} in ${file}: ${ownText(value)}, and ${reason}`,
         hint,
       )
     }),
@@ -99,6 +99,11 @@ function ownText({ own, origin, path, why }: Loosened): string {
 function withoutVariables({ path, value }: Loosened): Json {
   if (path.at(-1) !== 'env' || !isJsonObject(value)) return value
   return Object.fromEntries(Object.keys(value).map((name) => [name, '…']))
+}
+
+/** A whole table is only named: it is at the place that is shown. */
+function shownOrSet(value: Json): string {
+  return isJsonObject(value) ? 'set' : shown(value)
 }
 
 function shown(value: Json): string {

@@ -286,10 +286,17 @@ function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOpt
   const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
   const tried = `${isFolder ? 'It is a folder without an agent of its own: name a file in it. ' : ''}${triedText(found)}`
   const meant = meantHint(name, [...names, ...(definitions?.byName.keys() ?? [])], '')
-  const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.` : `${meant} ${tried}`
+  const own = [...(definitions?.byName ?? [])].filter(([, { from }]) => from !== 'built-in').map(([known]) => known)
+  const others = own.length === 0 ? '' : ` Agents with names: ${shownNames(own)}.`
+  const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.${others}` : `${meant} ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,
   })
+}
+
+function shownNames(names: readonly string[], most = 20): string {
+  const rest = names.length - most
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more (baton list agents)` : ''}`
 }
 
 function triedText(groups: Candidates): string {

@@ -120,6 +120,7 @@ export async function loadTarget(options: TargetOptions): Promise<Target> {
 export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions): Promise<Target> {
   refuseBoth(inputs)
   const target = await loadTarget(options)
+  refuseNothing(target, inputs, options)
   if (target.kind === 'agent' || inputs.globs.length === 0) return target
   const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
   return loadTarget({ ...options, flags: { ...options.flags, overrides } })
@@ -137,7 +138,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const agent = await resolveNamed(file, { ...places, definitions })
   // packs may hold prompt files too
   if (agent.kind === 'prompt') return loadPrompt(asTarget(agent, options))
-  if (agent.kind === 'command') throw aloneCommand(agent)
+  if (agent.kind === 'command') return loadPrompt(asPrompt(agent, options))
   refusePromptFlags(options)
   return {
     kind: 'agent',
@@ -166,11 +167,24 @@ function asTarget({ name, file, text, defined }: PromptFile, options: TargetOpti
   return { ...options, file, ...(defined === undefined ? {} : { definition: { name, text, defined } }) }
 }
 
-/** What it is given, and what becomes of its answer, a prompt file says. */
-function aloneCommand({ name }: CommandFile): BatonError {
-  return new BatonError('USAGE', `the command line "${name}" is not run by itself`, {
-    hint: `Write agent = ${JSON.stringify(name)} into the front matter of a prompt file, and run that: baton FILE.md -i TEXT.`,
+/** @throws BatonError USAGE for a command line that is run by its name and given nothing */
+function refuseNothing(target: Target, { texts, globs }: GivenInputs, { file, text }: TargetOptions): void {
+  const isGiven = texts.length > 0 || globs.length > 0 || text !== undefined
+  if (isGiven || target.kind !== 'prompt' || target.spec.source !== 'text') return
+  if (target.answerAgent?.kind !== 'command') return
+  throw new BatonError('USAGE', `the program of the agent "${file}" is told nothing`, {
+    hint: `Say what it is to do: baton ${file} -i TEXT.`,
   })
+}
+
+/** The prompt file that a command line is run as when its name is all that is given: it gets the input word by word. */
+function asPrompt({ name }: CommandFile, options: TargetOptions): TargetOptions {
+  const instruction = '{{#if input.files}}Work on these files.{{else}}{{input}}{{/if}}'
+  return {
+    ...options,
+    file: name,
+    text: `+++\nagent = ${JSON.stringify(name)}\ntemplate = true\n+++\n${instruction}\n`,
+  }
 }
 
 function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {

@@ -122,6 +122,9 @@ Fix it.
     const { tools, maxTurns, settings, instructions } = byName.get('fixer') ?? {}
     expect([tools, maxTurns, instructions]).toEqual([['read', 'grep', 'bash', 'docs__search'], 4, 'Fix it.'])
     expect(settings).not.toHaveProperty('model')
+    const plain = text.replace('fixes', 'Use when: it\'s "broken"').replace('Grep', 'Glob')
+    const unquoted = (await definitions({ files: { 'agents/fixer.md': plain } })).byName.get('fixer')
+    expect([unquoted?.description, unquoted?.tools?.[1]]).toEqual(['Use when: it\'s "broken"', 'glob'])
     const { broken } = await definitions({ files: { 'agents/x.md': text.replace('Bash', 'Bash(git *)') } })
     expect(broken.get('x')).toMatchObject({ place: { line: 4 }, message: expect.stringContaining('Bash(git *)') })
   })

@@ -49,6 +49,16 @@ describe('an agent with a name', () => {
     expect((await run(['list', '--names'])).stdout).toContain('\nshort\n')
   })
 
+  it('is a command line that is run by its name, and gets the text that it is given', async () => {
+    const own = '[agents.echo]\ncommand = "cat"\nsandbox = { mode = "danger-full-access" }\n'
+    const { run } = await world({ '.home/config/config.toml': own }, () => ({ text: 'no' }))
+    expect(await run(['echo', '-q', '-i', 'say {{x}} <b>'])).toMatchObject({ code: 0, stdout: 'say {{x}} <b>\n' })
+    const nothing = await run(['echo'])
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('is told nothing')])
+    const failing = await run(['echo', '-i', 'x', '-c', 'agents.echo.command="false"'])
+    expect([failing.code, failing.stderr]).toEqual([1, expect.stringContaining('exited with code 1')])
+  })
+
   it('is resumed as it was', async () => {
     let isUp = false
     const answers = (text: string): ModelReply => {
@@ -109,6 +119,28 @@ describe('agents that a model may start', () => {
     expect(stdout + stderr).toContain('nothing uses the agent "own": it has no description')
   })
 
+  it('are told of all at once, each once, and many that are alike in short', async () => {
+    const names = Array.from({ length: 6 }, (_, index) => [`agents/p${index}.md`, '+++\ncommand = "prog"\n+++\n'])
+    const claude = '---\ndescription: Use when: asked\ntools: Read, Grep\ncolor: red\n---\nx\n'
+    const { run } = await world(
+      {
+        ...Object.fromEntries(names),
+        'agents/fine.md': claude,
+        'agents/wrong.md': '---\ntools: Bash(git *)\n---\nx\n',
+        'p.md':
+          '+++\nmodel = "m"\ntools = ["task"]\nsub_agents = ["wrong", "own", "ownn"]\n[agents.own]\ninstructions = 5\n[agents.ours]\ntools = ["reed"]\ndescription = "x"\n+++\nx\n',
+      },
+      () => ({ text: 'no' }),
+    )
+    const { code, stdout } = await run(['check', 'p.md', 'agents/fine.md'])
+    expect([code, stdout.match(/has a pattern/g)?.length, stdout.match(/unknown tool "reed"/g)?.length]).toEqual([
+      2, 1, 1,
+    ])
+    expect(stdout).toContain('"agents.own.instructions" must be text')
+    expect(stdout).toContain('the same 3 more times: agents/p3.md:2:1, agents/p4.md:2:1, agents/p5.md:2:1')
+    expect(stdout).toContain('ok agents/fine.md')
+  })
+
   it('are named by plan, without those that rules deny', async () => {
     const { run } = await world(files, () => ({ text: 'no' }))
     const { stdout } = await run(['plan', 'task.md', '-c', 'permission.task.Plan=deny'])
@@ -127,7 +159,11 @@ describe('agents that a model may start', () => {
 describe('what a folder defines', () => {
   it.each([
     [{ 'baton.toml': '[agents.x]\ncommand = "prog"\n' }, 'p.md', '"agents.x.command" may not be "prog" in baton.toml'],
-    [{ 'baton.toml': '[agents.Plan]\nmodel = "m"\n' }, 'p.md', 'it hides the built-in agent Plan'],
+    [
+      { 'baton.toml': '[agents.Plan]\nmodel = "m"\n' },
+      'p.md',
+      '"agents.Plan" may not be set in baton.toml: it hides the built-in agent Plan',
+    ],
     [{ 'agents/Plan.md': 'Mine.' }, 'plan.md', 'agents/Plan.md hides the built-in agent Plan'],
     [{ 'agents/Explore.md': '+++\ndescription = "x"\n+++\n' }, 'task.md', 'agents/Explore.md hides the built-in agent'],
     [{ 'agents/x.md': '+++\npreset = "claude"\n+++\n' }, 'x.md', '"preset" may not be set by agents/x.md'],

@@ -4,7 +4,7 @@ import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { checkFile, createCheckParts, type Problem, problemKey } from '../../check/check.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
-import { countOf } from '../../render/format.ts'
+import { countOf, placeText } from '../../render/format.ts'
 import { version } from '../../version.ts'
 import type { Flags } from '../command-specs.ts'
 import { defined } from '../../base/json.ts'
@@ -36,7 +36,9 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     found.push(...problems)
     isWrong ||= all.some(isError)
     const describe = describers[format]
-    for (const problem of problems) out(describe(problem, { cwd, paint }))
+    const { shown, rest } = format === 'text' ? withoutAlike(problems, cwd) : { shown: problems, rest: [] }
+    for (const problem of shown) out(describe(problem, { cwd, paint }))
+    for (const line of rest) out(`${line}\n`)
     if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
   }
 
@@ -53,6 +55,26 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
   if (format === 'sarif') out(`${safeJson(sarifLog(found, { cwd, version }), 2)}\n`)
   if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, files.length))
   return isWrong ? 2 : 0
+}
+
+/** How many problems that only differ in their file are shown as a whole. */
+const mostAlike = 3
+
+/** Of many problems that only differ in their file, the first ones; the places of the others are a line. */
+function withoutAlike(problems: readonly Problem[], cwd: string) {
+  const groups = new Map<string, Problem[]>()
+  for (const problem of problems) {
+    const { code, message, place } = problem
+    const key = `${code} ${message.replaceAll(place.file, '')}`
+    groups.set(key, [...(groups.get(key) ?? []), problem])
+  }
+  const left = [...groups.values()].map((group) => group.slice(mostAlike)).filter(({ length }) => length > 1)
+  const leftOut = new Set(left.flat())
+  const rest = left.map((group) => {
+    const places = group.map(({ place }) => harmlessName(placeText(place, cwd)))
+    return `the same ${countOf(group.length, 'more time')}: ${places.join(', ')}`
+  })
+  return { shown: problems.filter((problem) => !leftOut.has(problem)), rest }
 }
 
 function isError({ severity }: Problem): boolean {
