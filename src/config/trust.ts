@@ -68,11 +68,7 @@ export function checkTrust(
   return [
     ...needs.guarded.map((key) => untrusted([key], `may not be set by ${file}: ${reason}`, hint)),
     ...needs.loosened.map((value) => {
-      return untrusted(
-        value.path,
-        `may not be ${shownOrSet(withoutVariables(value))} in ${file}: ${ownText(value)}, and ${reason}`,
-        hint,
-      )
+      return untrusted(value.path, `may not be ${givenText(value)} in ${file}: ${ownText(value)}, and ${reason}`, hint)
     }),
   ]
 
@@ -101,9 +97,9 @@ function withoutVariables({ path, value }: Loosened): Json {
   return Object.fromEntries(Object.keys(value).map((name) => [name, '…']))
 }
 
-/** A whole table is only named: it is at the place that is shown. */
-function shownOrSet(value: Json): string {
-  return isJsonObject(value) ? 'set' : shown(value)
+/** A whole agent is only named: it stands at the place that is shown. */
+function givenText(value: Loosened): string {
+  return value.path[0] === 'agents' && value.path.length === 2 ? 'set' : shown(withoutVariables(value))
 }
 
 function shown(value: Json): string {
