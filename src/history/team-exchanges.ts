@@ -64,7 +64,7 @@ export function exchangesOf({ records, spawns, idAt, idOf }: Known): readonly Ex
     const to = spawn === undefined ? undefined : idAt(spawn.call.owner)
     if (spawn === undefined || to === undefined || end === undefined) continue
     const { status, text, t, order } = end
-    const known = told.get(`end:${spawn.id}:${index}`) ?? null
+    const known = told.get(`end/${spawn.id}/${index + 1}`) ?? null
     ordered.push([order, { t, kind: 'end', from: spawn.id, to, status, text, told: known }])
   }
   return ordered.toSorted(([left], [right]) => left - right).map(([, exchange]) => exchange)
@@ -105,7 +105,7 @@ function ofCall(call: TeamCall, context: CallContext): readonly (readonly [numbe
     case 'mail':
     case 'inbox':
       return messagesIn(value)
-        .filter(({ id }) => id.startsWith('stall:'))
+        .filter(({ id }) => id.startsWith('stall/'))
         .map((one) => [order, { t, kind: 'notice', to: from, text: one.text }])
     default:
       return []

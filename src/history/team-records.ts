@@ -103,9 +103,27 @@ export function readTeamRecords(root: Part, source: RecordSource): TeamRecords {
     if (act !== undefined) calls.push(act)
   }
   return {
-    calls: calls.toSorted((left, right) => left.order - right.order),
+    calls: calls.map((call) => withInput(call, models)).toSorted((left, right) => left.order - right.order),
     pieces: pieces.toSorted((left, right) => left.begin.order - right.begin.order),
     models: models.toSorted((left, right) => left.begin.order - right.begin.order),
+  }
+}
+
+/** A call with what its model wrote, as far as that is not recorded with the call. */
+function withInput(call: TeamCall, models: readonly ModelCall[]): TeamCall {
+  const [, turn, index] = /^(.*)\/tool\/(\d+):[^/]*$/.exec(call.place) ?? []
+  const answer = models.find((model) => model.turn === turn && model.calls.length > 0)
+  const asked = answer?.calls[Number(index)]
+  return asked?.name === call.name ? { ...call, args: { ...inputOf(asked), ...call.args } } : call
+}
+
+/** The arguments of a call, as far as they are JSON. */
+export function inputOf({ input }: ModelCall['calls'][number]): { readonly [name: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(input)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ModelCall, Piece, TeamCall, TeamRecords } from './team-records.ts'
+import { inputOf, type ModelCall, type Piece, type TeamCall, type TeamRecords } from './team-records.ts'
 
 /** A time in which a member did one thing. `to`: null where no record says how long. Milliseconds since 1970. */
 export interface Span {
@@ -31,19 +31,37 @@ export function spansOf({ place, spawned, foreground }: Asked, records: TeamReco
       waits.push({ kind: 'waiting', from: begin.t, to: end?.t ?? null, on: [id], ended: null })
     }
   }
-  const work = pieces.length > 0 || spawned !== undefined ? pieces.map(workOf) : turnsOf(models)
+  if (spawned === undefined)
+    return inOrder(
+      turnsOf(models).flatMap((span) => without(span, waits)),
+      waits,
+    )
+  const work = pieces.flatMap((piece) => workOf(piece, models))
   const first = pieces[0]?.begin.t ?? null
-  const queued: readonly Span[] =
-    spawned === undefined || (first !== null && first <= spawned)
-      ? []
-      : [{ kind: 'queued', from: spawned, to: first, on: [], ended: null }]
-  return [...queued, ...work.flatMap((span) => without(span, waits)), ...waits].toSorted(
-    (one, other) => one.from - other.from,
+  const queued = first === null || first > spawned ? [turnTo(spawned, first)] : []
+  return inOrder(
+    [...queued, ...work.flatMap((span) => (span.kind === 'working' ? without(span, waits) : [span]))],
+    waits,
   )
 }
 
-function workOf({ begin, end }: Piece): Span {
-  return { kind: 'working', from: begin.t, to: end?.t ?? null, on: [], ended: end?.status ?? null }
+function inOrder(...spans: readonly (readonly Span[])[]): readonly Span[] {
+  return spans.flat().toSorted((one, other) => one.from - other.from)
+}
+
+function turnTo(from: number, to: number | null): Span {
+  return { kind: 'queued', from, to, on: [], ended: null }
+}
+
+/** A piece waits for its turn until it asks its model; one that asks none is a program. */
+function workOf({ begin, end }: Piece, models: readonly ModelCall[]): readonly Span[] {
+  const ended = end?.status ?? null
+  const first = models.find((model) => model.begin.order > begin.order && model.begin.order < (end?.order ?? Infinity))
+  const from = first?.begin.t ?? (end === undefined || ended === 'stopped' ? null : begin.t)
+  const to = end?.t ?? null
+  if (from === null) return [{ ...turnTo(begin.t, to), ended }]
+  const work: Span = { kind: 'working', from, to, on: [], ended }
+  return from > begin.t ? [turnTo(begin.t, from), work] : [work]
 }
 
 /** A leader works from request to request, but not when its model had nothing more to do and waited for messages. */
@@ -81,11 +99,11 @@ function waitsOf(place: string, models: readonly ModelCall[], { calls }: TeamRec
   const from = last.end.t
   return [
     ...ended,
-    ...open.map(({ input }): Span => ({
+    ...open.map((call): Span => ({
       kind: 'waiting',
       from,
       to: null,
-      on: idsIn(jsonOf(input)['ids']),
+      on: idsIn(inputOf(call)['ids']),
       ended: null,
     })),
   ]
@@ -104,15 +122,6 @@ export function sinceOf(call: TeamCall, models: readonly ModelCall[]): number {
 
 export function idsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-}
-
-function jsonOf(text: string): { readonly [name: string]: unknown } {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as { readonly [name: string]: unknown }) : {}
-  } catch {
-    return {}
-  }
 }
 
 /** What is left of a span when others are taken out of it. */

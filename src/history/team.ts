@@ -112,6 +112,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
   const agents = spawns.map(({ call, id, role, place }): Member => {
     const pieces = records.pieces.filter(({ agent }) => agent === place)
     const message = call.args['message']
+    const spans = spansOf({ place, spawned: call.t, foreground }, records)
     return {
       id,
       name: names.get(id) ?? role,
@@ -120,9 +121,9 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
       place,
       from: idAt(call.owner) ?? leaderId,
       depth: depthOf(id),
-      ...standingOf(pieces, closed.has(id)),
+      ...standingOf({ pieces, spans, isClosed: closed.has(id) }),
       closed: closed.has(id),
-      spans: spansOf({ place, spawned: call.t, foreground }, records),
+      spans,
       paid: paidAt(place, records),
     }
   })
@@ -180,10 +181,18 @@ function foregroundOf(
   )
 }
 
-function standingOf(pieces: readonly Piece[], isClosed: boolean): Pick<Member, 'status' | 'text'> {
+interface Life {
+  readonly pieces: readonly Piece[]
+  readonly spans: readonly Span[]
+  readonly isClosed: boolean
+}
+
+function standingOf({ pieces, spans, isClosed }: Life): Pick<Member, 'status' | 'text'> {
   const last = pieces.at(-1)
-  if (last === undefined) return { status: isClosed ? 'shutdown' : 'pending_init', text: '' }
-  if (last.end === undefined) return { status: isClosed ? 'shutdown' : 'running', text: '' }
+  if (last?.end === undefined) {
+    const hasWorked = spans.some(({ kind }) => kind === 'working')
+    return { status: isClosed ? 'shutdown' : hasWorked ? 'running' : 'pending_init', text: '' }
+  }
   const { status, text } = last.end
   switch (status) {
     case 'done':

@@ -25,6 +25,10 @@ export interface Lane {
   readonly calls: Map<string, ShownCall>
   /** Of a step with `for_each`. */
   items?: Counted
+  /** Of an agent of a team that may not work yet. */
+  isQueued?: boolean
+  /** What the model calls of an agent of a team came to, in US dollars, as far as their prices are known. */
+  costUsd?: number
   /** The end of the text that streams in. */
   tail: string
 }
@@ -69,13 +73,13 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
 }
 
 /**
- * The part of the run that a place belongs to: the agent that a model has given work to (`task/0/ask/turn/0/tool/1:task/agent/Explore`), else
- * its task (`task/3`, `redo/1/task/3`, `main/task/3`), the step of its workflow (`task/0/step/draft`) or the member of its
+ * The part of the run that a place belongs to: the agent that a model has given work to (`task/0/ask/turn/0/tool/1:task/agent/Explore`), or
+ * has started for its team (`…/tool/1:spawn_agent/agent/worker`), else its task (`task/3`, `redo/1/task/3`, `main/task/3`), the step of its workflow (`task/0/step/draft`) or the member of its
  * ensemble (`task/0/member/a`), a stage of the whole run (`pre`, `post`), the agent that is the target (`main`), or the run
  * itself (the place as it is).
  */
 export function laneOf(place: string): string {
-  const given = place.includes(':task/agent/') ? /^.*?\/tool\/\d+:task\/agent\/[^/]+/.exec(place) : null
+  const given = place.includes('/agent/') ? /^.*\/tool\/\d+:(?:task|spawn_agent)\/agent\/[^/]+/.exec(place) : null
   if (given !== null) return given[0]
   const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/(?:step|member)\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(
     place,

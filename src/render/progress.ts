@@ -15,6 +15,7 @@ import {
   show,
 } from './lane.ts'
 import { isNested } from './renderer.ts'
+import { createTeamMembers, isOfTeam } from './team-members.ts'
 import { callText, progressText } from './tool-text.ts'
 
 /** Where a run is now. */
@@ -32,6 +33,8 @@ export interface Progress {
   readonly skipped: number
   /** Steps of a workflow, and those of them that have ended; none without one. */
   readonly steps: Counted | undefined
+  /** `5 agents, 3 done`; empty without a team. */
+  readonly team: string
   readonly usage: Usage
   readonly costUsd: number | null
   /** How the run ended, once it has. */
@@ -57,6 +60,7 @@ const nothing = {
   failed: 0,
   skipped: 0,
   steps: undefined,
+  team: '',
   usage: noUsage,
   costUsd: 0,
   ending: undefined,
@@ -67,6 +71,9 @@ export function createProgress(clock: () => number): ProgressKeeper {
   const lanes = new Map<string, Lane>()
   /** Labels that scripts gave inputs of an agent before these had a lane. */
   const labels = new Map<string, string>()
+  const members = createTeamMembers()
+  /** The lanes of agents of teams, by their ids. */
+  const agentLanes = new Map<string, string>()
   let counts: Omit<Progress, 'lanes'> = nothing
 
   function open(place: string, label?: string): Lane {
@@ -138,6 +145,27 @@ export function createProgress(clock: () => number): ProgressKeeper {
         if (counts.steps !== undefined) {
           counts = { ...counts, steps: { ...counts.steps, finished: counts.steps.finished + 1 } }
         }
+    }
+  }
+
+  /** Who waits for whom, and whose turn it is. */
+  function addTeam(event: Extract<RunEvent, { readonly type: `collab.${string}` | `delegate.${string}` }>): void {
+    members.add(event)
+    counts = { ...counts, team: members.text() }
+    switch (event.type) {
+      case 'collab.status': {
+        const lane = lanes.get(agentLanes.get(event.thread_id) ?? '')
+        if (lane !== undefined) lane.isQueued = members.isQueued(event.thread_id)
+        return
+      }
+      case 'collab.waiting_begin': {
+        const [first, ...others] = event.thread_ids.map((id) => members.nameOf(id))
+        const text = `waits for ${first ?? 'nobody'}${others.length === 0 ? '' : ` (+${others.length})`}`
+        return within(event.agent, (lane) => lane.calls.set(event.call_id, { text }))
+      }
+      case 'collab.waiting_end':
+        return within(event.agent, (lane) => lane.calls.delete(event.call_id))
+      default:
     }
   }
 
@@ -215,16 +243,23 @@ export function createProgress(clock: () => number): ProgressKeeper {
         })
       case 'agent.started': {
         const name = event.kind === 'llm' ? '' : shortLabel(event.name)
-        const { description } = event
+        const { description, id } = event
+        const inTeam = id !== undefined && isOfTeam(place)
+        const who = inTeam ? members.nameOf(id, event.name) : event.name
         // the target itself has no other name
-        const label = description === undefined ? name : `  ${shortLabel(`${event.name}: ${description}`)}`
-        const lane = open(place, place === laneOf(place) ? label : undefined)
-        lane.agents.set(place, name)
+        const label = description === undefined ? name : `  ${shortLabel(`${who}: ${description}`)}`
+        const lane = open(place, inTeam || place === laneOf(place) ? label : undefined)
+        lane.agents.set(place, inTeam ? '' : name)
+        if (inTeam) {
+          agentLanes.set(id, lane.key)
+          lane.isQueued = members.isQueued(id)
+          lane.costUsd ??= 0
+        }
         return
       }
       case 'agent.suspended':
         // other work goes on beside an agent that waits for a person
-        if (event.id !== undefined) lanes.delete(place)
+        if (event.id !== undefined) lanes.delete(isOfTeam(place) ? laneOf(place) : place)
         return
       case 'agent.completed':
       case 'agent.failed':
@@ -254,12 +289,19 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return showCall(place, { kind: 'asking', model: oneLine(event.to.slice(0, kept.message)) })
       case 'usage':
         counts = { ...counts, usage: event.total, costUsd: event.total_cost_usd }
-        return
+        return within(place, (lane) => {
+          if (lane.costUsd !== undefined) lane.costUsd += event.cost_usd ?? 0
+        })
       case 'output':
         counts = { ...counts, finished: counts.finished + 1 }
         return
       case 'label':
         return setLabel(event)
+      case 'collab.status':
+      case 'collab.waiting_begin':
+      case 'collab.waiting_end':
+      case 'delegate.item':
+        return addTeam(event)
       case 'run.completed':
       case 'run.failed':
         counts = { ...counts, usage: event.usage, costUsd: event.cost_usd, ending: event.stop_reason }

@@ -5,6 +5,8 @@ import type { FileChange, RunEvent } from '../event/event.ts'
 import { countOf, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
+import { createTeamMembers, isOfTeam } from './team-members.ts'
+import { teamLine } from './team-steps.ts'
 import { callText, failureText, resultLines } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
@@ -24,6 +26,8 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
   const calls = new Map<string, ToolStart>()
   /** What agents are about that a model has given work to, by their place. */
   const agents = new Map<string, string>()
+
+  const members = createTeamMembers()
 
   /** The innermost agent that a place is of; undefined: the caller of all of them. */
   function ofAgent(at: string): string | undefined {
@@ -54,10 +58,14 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
       return isOfCall(event) ? undefined : changeLines(event, { paint, level })
     }
     if (event.type === 'agent.started' && event.description !== undefined) {
-      agents.set(event.agent, `${event.name} (${event.description})`)
+      const { id, name } = event
+      const who = id !== undefined && isOfTeam(event.agent) ? members.nameOf(id, name) : name
+      agents.set(event.agent, `${who} (${event.description})`)
     }
     if (event.type === 'tool.started' || event.type === 'tool.completed') return toolLines(event)
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
+    const ofTeam = teamLine(event, { paint, about: agents.get(event.agent) })
+    if (ofTeam !== undefined) return ofTeam
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
 

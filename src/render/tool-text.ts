@@ -19,6 +19,7 @@ export function callText(name: string, input: Json): string {
 function aboutOf(name: string, input: JsonObject): string {
   const { todos, pattern, path, code } = input
   if (isProgram(name) && typeof code === 'string') return beginning(code)
+  if (name === 'spawn_agent') return spawnText(input)
   if (name === 'todo' && Array.isArray(todos)) return stepsText(todos)
   if (typeof pattern === 'string') {
     const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''
@@ -26,6 +27,13 @@ function aboutOf(name: string, input: JsonObject): string {
   }
   const texts = [...telling.map((key) => input[key]), ...Object.values(input)]
   return texts.find((value) => typeof value === 'string') ?? ''
+}
+
+/** `worker: Count the files.` */
+function spawnText({ role, agent_type: type, description, message }: JsonObject): string {
+  const who = [role, type].find((value) => typeof value === 'string')
+  const what = [description, message].find((value) => typeof value === 'string') ?? ''
+  return who === undefined ? what : `${who}: ${what}`
 }
 
 function isProgram(name: string): boolean {

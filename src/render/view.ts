@@ -42,7 +42,12 @@ export function composeView(progress: Progress, frame: Frame): readonly Line[] {
   if (most < 1 || frame.columns < leastColumns) return []
   const all = [...progress.lanes.values()]
   // the agent that is the target has no line of its own while its inputs have one
-  const lanes = all.length > 1 ? all.filter(({ key }) => !/(?:^|\/)main$/.test(key)) : all
+  const begun = all.length > 1 ? all.filter(({ key }) => !/(?:^|\/)main$/.test(key)) : all
+  // who waits for its turn is counted, where there is no room
+  const lanes = [
+    ...begun.filter(({ isQueued }) => isQueued !== true),
+    ...begun.filter(({ isQueued }) => isQueued === true),
+  ]
   const isStarting = lanes.length === 0 && progress.finished === 0
   // the last column stays free: some terminals wrap once it is written to
   const room = { columns: frame.columns - 1, paint: frame.paint }
@@ -87,7 +92,9 @@ function laneLine(lane: Lane, labelWidth: number, frame: Frame): Line {
 function moreLine(lanes: readonly Lane[], frame: Frame): Line {
   const waiting = lanes.filter(({ activity }) => activity.kind === 'retry').length
   const retries = waiting === 0 ? '' : `, ${formatCount(waiting)} waiting to retry`
-  return fitLine([{ text: `  + ${formatCount(lanes.length)} more${retries}`, format: 'dim' }], frame)
+  const queued = lanes.filter(({ isQueued }) => isQueued === true).length
+  const turns = queued === 0 ? '' : `, ${formatCount(queued)} waiting for their turn`
+  return fitLine([{ text: `  + ${formatCount(lanes.length)} more${turns}${retries}`, format: 'dim' }], frame)
 }
 
 /** `  pre_task code-map answering 12s`. */
@@ -99,6 +106,7 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
     ...(lane.items === undefined ? [] : [{ text: `  ${countsText(lane.items)}` }]),
     ...(steps === '' ? [] : [{ text: `  ${steps}`, format: 'cyan' } as const]),
     { text: `  ${formatClock(now - lane.since)}`, format: 'dim' },
+    ...(lane.costUsd === undefined || lane.costUsd === 0 ? [] : [{ text: `  ${formatCost(lane.costUsd)}` }]),
     ...(activity.text === '' ? [] : [{ ...activity, text: `  ${activity.text}` }]),
   ]
 }
@@ -112,7 +120,8 @@ function agentPart({ key, agents }: Lane): string {
   return outer === 0 ? last : `${last} (+${outer})`
 }
 
-function activityOf({ activity, calls }: Lane, now: number): Segment {
+function activityOf({ activity, calls, isQueued }: Lane, now: number): Segment {
+  if (isQueued === true) return { text: 'waits for its turn', format: 'dim' }
   switch (activity.kind) {
     case 'none': {
       const [call] = calls.values()
@@ -149,6 +158,7 @@ export function totalsOf(
     { text: isStopping ? 'stopping' : '', format: 'yellow' },
     { text: progress.iteration, format: 'cyan' },
     { text: donePart(progress), format: 'bold' },
+    { text: progress.team },
     { text: failed > 0 ? `${formatCount(failed)} failed` : '', format: 'red' },
     { text: skipped > 0 ? `${formatCount(skipped)} skipped` : '', format: 'yellow' },
     { text: formatCost(costUsd) },

@@ -92,6 +92,8 @@ describe('the team of a run', () => {
       value: { refused: 'depth limit' },
     })
     await boundary(pieceAt(0, 0).piece)
+    await model(pieceAt(0, 0).model)
+    await boundary(pieceAt(1, 0).piece)
     const waiting = await model('task/0/agent/ask/turn/1#0')
     at(3)
     await waiting.end('wait')

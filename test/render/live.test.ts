@@ -77,6 +77,32 @@ describe('the live view', () => {
     ])
   })
 
+  it('stays small with a team of twenty agents: who works is shown, and the others are counted', () => {
+    const { terminal, add, wait } = open(70)
+    add([started('prompt'), planned(1), ...asking(0, { label: 'lead.md' })])
+    for (let index = 0; index < 20; index += 1) {
+      const place = `task/0/ask/turn/0/tool/${index}:spawn_agent/agent/worker/input/0`
+      const id = `id-${index}`
+      const status = index < 3 || index > 17 ? 'running' : 'pending_init'
+      add([
+        event({ type: 'collab.status', thread_id: id, name: 'worker', role: 'worker', status }, 'task/0/ask'),
+        event({ type: 'agent.started', name: 'worker', kind: 'prompt', id, description: `part ${index}` }, place),
+        event({ type: 'item.started', item: { id: place, type: 'agent_message' } }, `${place}/ask`),
+      ])
+    }
+    wait(1000)
+    expect(terminal.screen()).toEqual([
+      '1s · 20 agents',
+      '  lead.md               1s  asking the model',
+      '    worker 1: part 0    1s  asking the model',
+      '    worker 2: part 1    1s  asking the model',
+      '    worker 3: part 2    1s  asking the model',
+      '    worker 19: part 18  1s  asking the model',
+      '    worker 20: part 19  1s  asking the model',
+      '  + 15 more, 15 waiting for their turn',
+    ])
+  })
+
   it('keeps lines back while a question stands on the terminal, and writes them in order behind it', () => {
     const { terminal, add, wait, say, hold, close } = open()
     add([started('prompt'), planned(1), ...asking(0)])

@@ -44,6 +44,62 @@ describe('agents that a model has given work to', () => {
   })
 })
 
+describe('agents of a team', () => {
+  const place = (call: number): string => `task/0/ask/turn/0/tool/${call}:spawn_agent/agent/worker/input/0`
+  const [one, two] = ['6f9b5c1e-8f0a-4d2b-9c57-2b1f6f0f8a11', '0d4a7b52-53a5-4c0e-8b7d-93a5e9d7c4f2']
+  const begin = (call: number, id: string, description: string): RunEvent =>
+    event({ type: 'agent.started', name: 'worker', kind: 'prompt', id, description, background: true }, place(call))
+  const become = (id: string, status: 'pending_init' | 'running' | { readonly completed: string }): RunEvent =>
+    event({ type: 'collab.status', thread_id: id, name: 'worker', role: 'worker', status }, 'task/0/ask')
+  const working = [
+    started('prompt'),
+    planned(1),
+    ...asking(0),
+    become(one, 'pending_init'),
+    begin(0, one, 'count'),
+    become(one, 'running'),
+    become(two, 'pending_init'),
+    begin(1, two, 'read'),
+  ]
+
+  it('have lanes with numbers, one that may not work yet is marked, and each has what it has cost', () => {
+    const call = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0 }
+    const usage = { type: 'usage', model: 'm', call, total: call, cost_usd: 0.02, total_cost_usd: 0.02 } as const
+    const progress = after([...working, event(usage, `${place(0)}/ask`)])
+    const lanes = [...progress.lanes.values()].slice(1)
+    expect(lanes).toMatchObject([
+      { label: '  worker 1: count', isQueued: false, costUsd: 0.02 },
+      { label: '  worker 2: read', isQueued: true, costUsd: 0 },
+    ])
+    expect(progress.team).toBe('2 agents')
+  })
+
+  it('lose their lane when a piece of their work has ended, and are counted', () => {
+    const progress = after([
+      ...working,
+      event({ type: 'agent.completed', name: 'worker', stop_reason: 'done', id: one }, place(0)),
+      become(one, { completed: 'There are 12.' }),
+    ])
+    expect(laneNames(progress)).toEqual(['file-0.ts', '  worker 2: read'])
+    expect(progress.team).toBe('2 agents, 1 done')
+  })
+
+  it('are named by whoever waits for them', () => {
+    const call = { call_id: 'c', sender_id: 'root' }
+    const waits = [
+      event({ type: 'tool.started', id: 'c', name: 'wait', input: { ids: [one, two] } }, 'task/0/ask'),
+      event(
+        { type: 'collab.waiting_begin', ...call, thread_ids: [one, two], return_when: 'all', timeout_seconds: 30 },
+        'task/0/ask',
+      ),
+    ]
+    const waiting = after([...working, ...waits])
+    expect([...(waiting.lanes.get('task/0')?.calls.values() ?? [])]).toEqual([{ text: 'waits for worker 1 (+1)' }])
+    const ended = event({ type: 'collab.waiting_end', ...call, statuses: {}, timed_out: true }, 'task/0/ask')
+    expect(after([...working, ...waits, ended]).lanes.get('task/0')?.calls.size).toBe(0)
+  })
+})
+
 describe('the tasks of a run', () => {
   it('are counted by how they ended', () => {
     const progress = after([

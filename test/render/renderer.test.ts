@@ -261,3 +261,38 @@ describe('the report of file changes', () => {
     )
   })
 })
+
+describe('agents of a team in plain lines', () => {
+  const place = 'task/0/ask/turn/0/tool/0:spawn_agent/agent/worker/input/0'
+  const agent = { name: 'worker', id: '6f9b5c1e' } as const
+  const begin: EventBody & { agent: string } = {
+    type: 'agent.started',
+    ...agent,
+    kind: 'prompt',
+    description: 'count',
+    agent: place,
+  }
+  const usage = { calls: 1, input: 1000, output: 20, cached: 0, reasoning: 0 }
+
+  it.each([
+    [
+      { type: 'agent.completed', ...agent, stop_reason: 'done', usage, cost_usd: 0.01 },
+      'done worker 1 (count): 1,000 tokens in, 20 out, $0.010\n',
+    ],
+    [{ type: 'agent.completed', ...agent, stop_reason: 'stopped' }, 'stopped worker 1 (count)\n'],
+    [
+      { type: 'agent.failed', ...agent, error: { code: 'X', message: 'no such model' } },
+      'failed worker 1 (count): no such model\n',
+    ],
+  ] as const)('say how a piece of work has ended: %j', (body, text) => {
+    const draw = (level: 'normal' | 'quiet'): string => {
+      let out = ''
+      const renderer = createStepRenderer((piece) => (out += piece), { paint: plain, level })
+      for (const { agent: at, ...rest } of [begin, { ...body, agent: place }])
+        renderer.event(event(rest as EventBody, at))
+      return out
+    }
+    expect(draw('normal')).toBe(text)
+    expect(draw('quiet')).toBe('')
+  })
+})

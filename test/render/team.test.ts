@@ -17,11 +17,11 @@ async function recorded() {
 it('draws who worked when as bars, as wide as the terminal, with waits, turns and what failed', async () => {
   const { team, pauses } = await recorded()
   expect(timelineLines(team, pauses, { ...plain, width: 60 })).toEqual([
-    'leader      ████░░░░░░░░░░░███░░█  completed  8.0s  $0.060',
-    '  worker 1    █████                completed  4.0s  $0.010',
-    '  worker 2    █████████████|████   completed  17.0s  $0.010',
-    '  worker 3    ····██×              errored  2.0s  closed',
-    '            0s              20.0s',
+    'leader      ███░░░░░░░░███░█  completed  8.0s  $0.060',
+    '  worker 1   ████             completed  4.0s  $0.010',
+    '  worker 2   ██████████|████  completed  17.0s  $0.010',
+    '  worker 3   ····█×           errored  2.0s  $0.010  closed',
+    '            0s         20.0s',
     '█ works  ░ waits  · waits for its turn  | was stopped  × failed',
     'failed worker 3: no such model',
   ])
