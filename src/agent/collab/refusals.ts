@@ -11,7 +11,7 @@ export interface Standing {
 }
 
 /** Agents of one team that may be open at once: finished ones are kept for messages, and somebody has to close them. */
-export const mostOpen = 1_000
+const mostOpen = 1_000
 
 /** Why a call is refused, as its model is told it (R105, R108 to R110); undefined: it is not. */
 export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, worksFor }: Standing): string | undefined {
