@@ -65,6 +65,9 @@ export async function giveTools(
   { named, ...options }: Giving,
   context: RunContext,
 ): Promise<GivenTools> {
+  const { seat } = context.services
+  // whoever leads a team that works on a list does nothing of the work itself
+  if (seat?.inbox !== undefined) return { tools: seat.tools, inbox: seat.inbox, box: createToolbox(options) }
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
   const agents = await agentTools(names, { named, box, context })
@@ -73,6 +76,7 @@ export async function giveTools(
     ...(await openTools(names, box)),
     ...(agents?.tools ?? []),
     ...(team?.tools ?? []),
+    ...(seat?.tools ?? []),
     ...pluginTools(named, box, context),
     ...(await serverTools(named, box, context)),
   ]

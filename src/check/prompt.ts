@@ -9,6 +9,7 @@ import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
+import { checkDelegateFits } from '../run/delegate/load.ts'
 import { checkEnsembleFits } from '../run/ensemble/load.ts'
 import { resourceIssues } from '../run/named-resources.ts'
 import { toolIssues } from '../run/named-tools.ts'
@@ -91,6 +92,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...(await definitionProblems(spec, around)),
     ...(await rolesProblems(spec, around)),
     ...(await caught(file, async () => checkEnsembleFits(spec, await loadOutput(spec, {})))),
+    ...(await caught(file, () => checkDelegateFits(spec))),
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
   ]
@@ -138,7 +140,7 @@ async function checkSummarizer(spec: RunSpec, around: PromptSurroundings): Promi
 /** The agents of the steps of a workflow, and their templates and expressions; the agents of an ensemble. */
 async function checkSteps(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { document, settings } = spec
-  if (settings.workflow === undefined && settings.ensemble === undefined) return []
+  if (settings.workflow === undefined && settings.ensemble === undefined && settings.delegate === undefined) return []
   const { agent: _, ...others } = settings
   const alone = { ...spec, agents: [], settings: others }
   const agents: (readonly Problem[])[] = []

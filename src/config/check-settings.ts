@@ -43,11 +43,11 @@ const onlyInPrompts: Finding = wrongKey(['collab', 'enabled'], {
   hint: 'Remove it, and write [collab] into the prompt file, or run it with --collab.',
 })
 
-const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly || entry.available === false ? [] : [key]))
+const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly ? [] : [key]))
 
 /** Checks one reserved key: what this version does not have, types, ranges, unknown keys inside its table. */
 export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
-  const findings = reserved.get(key)?.available === false ? [] : checkValue(key, value)
+  const findings = checkValue(key, value)
   if (findings.length === 0 && isJsonObject(value)) {
     if (key === 'mcp_servers') return checkServers(value)
     if (key === 'agents') return checkAgents(value)

@@ -5,6 +5,7 @@ import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
 import { ownCollab } from './collab-check.ts'
+import { checkDelegate } from './delegate.ts'
 import { checkEnsemble } from './ensemble-check.ts'
 import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './issue.ts'
@@ -97,6 +98,7 @@ function checkInside(key: string, value: Json): readonly Finding[] {
   if (!isJsonObject(value)) return []
   if (key === 'input') return checkVariables(value)
   if (key === 'ensemble') return checkEnsemble(value)
+  if (key === 'delegate') return checkDelegate(value)
   return key === 'workflow' ? [...checkWorkflow(value), ...checkStepOptions(value)] : []
 }
 

@@ -19,7 +19,7 @@ interface SchemaNames {
 export function configJsonSchema(subject: 'prompt' | 'config', { tools = [] }: SchemaNames = {}): JsonObject {
   const properties = [...reserved].flatMap(([key, entry]) => {
     const isAllowed = subject === 'prompt' ? !isGuarded(key) : !entry.isPromptOnly
-    return entry.available !== false && isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)] as const] : []
+    return isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)] as const] : []
   })
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -183,6 +183,18 @@ const texts: { readonly [path: string]: string } = {
   'ensemble.agents.stdin_over': 'A prompt of more bytes goes to standard input in place of {prompt}. Default: 1024.',
   'ensemble.agents.sandbox': 'What its program may do: one that is not known needs danger-full-access.',
   'ensemble.agents.sandbox.mode': 'A program that is not known may do what you may, or is not started.',
+  'delegate.team': 'Its name. Default: that of the file.',
+  'delegate.max_workers': 'Workers at work at once. Default: 5.',
+  'delegate.task_format': 'The form of the list. Default: markdown.',
+  'delegate.notifications': 'Members are told of messages that they have not read. Default: true.',
+  'delegate.task_list':
+    'The list: a file in the folder of the run, or, with a slash, its path from the workspace. Default: tasks.md.',
+  'delegate.lease':
+    'What a worker has claimed that has done nothing for so long is there for others again. Default: 10m.',
+  'delegate.workers':
+    'Agents that may be workers: names, or tables with a name and an agent. Default: Explore, Plan, general-purpose.',
+  'delegate.workers.name': 'What the leader calls it. Default: made of its agent.',
+  'delegate.workers.agent': 'The agent: a name of [agents] or of Baton, or a prompt file. Default: its name.',
   'workflow.concurrency': 'Steps at the same time. Default: input_concurrency.',
   'workflow.on_error': 'What becomes of the run when a step fails that does not say.',
   'workflow.step': 'The steps. Each begins when those that it needs have ended.',

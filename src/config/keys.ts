@@ -13,8 +13,8 @@ export interface ReservedEntry {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes one prompt file. */
   readonly isPromptOnly: boolean
-  /** False: not in this version. A value in a list: the only one that this version has. */
-  readonly available: boolean | readonly [Json]
+  /** A value in a list: the only one that this version has. */
+  readonly available: true | readonly [Json]
   /** It is about models: `-c` sets it for the agents of the run, too. */
   readonly isForModels: boolean
   /** It is a table whose keys come from different layers; other values replace those of lower layers. */
@@ -39,7 +39,6 @@ const frameForModels: Kind = { ...frame, isForModels: true }
 const request: Kind = { ...frame, kind: 'request' }
 const requestForModels: Kind = { ...request, isForModels: true }
 const promptOnly: Kind = { ...frame, isPromptOnly: true }
-const notYet: Kind = { ...frame, available: false }
 
 const entries = {
   model: {
@@ -212,7 +211,7 @@ const entries = {
     },
     text: 'The model starts agents, gives them work, waits for them and asks them again.',
   },
-  delegate: { ...notYet, text: 'A team of agents works on a list of items.' },
+  delegate: { ...promptOnly, text: 'A team of agents works on a list of items.' },
   code: {
     ...frameTable,
     initial: { timeout: '30s', memory_mb: 64, stream: true, auto_approve: false },
@@ -267,6 +266,5 @@ export function isRequestKey(key: string): boolean {
 export function unavailableIn(key: ReservedKey, value: Json): Unavailable | undefined {
   const { available }: ReservedEntry = entries[key]
   if (available === true) return undefined
-  if (available === false) return { path: [key], shown: `"${key}"` }
   return value === available[0] ? undefined : { path: [key], shown: `${key} = ${JSON.stringify(value)}` }
 }

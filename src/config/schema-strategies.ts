@@ -135,10 +135,11 @@ export const strategySchemas = {
   }),
   delegate: table({
     team: name,
-    max_workers: integer(1),
+    max_workers: integer(1, 1000),
     task_format: oneOf('markdown', 'json'),
     notifications: flag,
     task_list: name,
+    lease: timeLimit,
     workers: listOf(z.union([name, table({ name, agent: name })], { error: 'a name or a table with a name' })),
   }),
   workflow: table({

@@ -3,6 +3,7 @@ import { realPath } from '../base/files.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { type Collab, isCollab, readCollab } from './collab.ts'
+import { type Delegate, readDelegate } from './delegate.ts'
 import { parseDuration } from './duration.ts'
 import { type Ensemble, readEnsemble, type WrittenEnsemble } from './ensemble.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
@@ -114,6 +115,8 @@ export interface Settings extends Pick<
   readonly ensemble?: Ensemble
   /** The model may start agents; undefined: it has no tools for that. */
   readonly collab?: Collab
+  /** A team works on a list of items. */
+  readonly delegate?: Delegate
   /** Options of the mode `code`. */
   readonly code: Values['code']
   /** What programs that a model chooses may touch. */
@@ -154,7 +157,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
-  const { workflow, ensemble, collab } = merged
+  const { workflow, ensemble, collab, delegate } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
@@ -210,6 +213,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     ...(isJsonObject(ensemble) ? { ensemble: readEnsemble(ensemble as WrittenEnsemble) } : {}),
     sandbox: values.sandbox,
     ...(isCollab(collab) ? { collab: readCollab(collab) } : {}),
+    ...(isJsonObject(delegate) ? { delegate: readDelegate(delegate) } : {}),
   }
 }
 

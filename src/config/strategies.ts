@@ -7,9 +7,21 @@ import { isRequestKey, isReserved, reserved } from './keys.ts'
 /** Tables of the front matter that say how many agents work on the prompt: at most one of them. */
 const strategies = ['iterate', 'workflow', 'ensemble', 'delegate'] as const
 
+/** Who has agents in a strategy, and one of them. */
+const agentsOf = {
+  workflow: ['steps', 'a step'],
+  ensemble: ['members', 'a member'],
+  delegate: ['workers', 'a worker'],
+} as const
+
 /** Every second strategy of a file, and `agent` beside what is for the model of the file, or has agents of its own. */
 export function checkStrategies(data: JsonObject): readonly Finding[] {
-  const { agent, collab } = data
+  const { agent, collab, delegate } = data
+  if (collab !== undefined && delegate !== undefined) {
+    const both = '[delegate] and [collab] do not go together: the leader of a team starts its workers'
+    const hint = 'Remove [collab]: max_workers of [delegate] says how many work at once.'
+    return [...checkStrategy(data), wrongKey(['collab'], { message: both, hint })]
+  }
   if (agent === undefined || collab === undefined) return checkStrategy(data)
   const message = '"agent" and [collab] do not go together: the model of the file starts agents, and it is not asked'
   return [...checkStrategy(data), wrongKey(['collab'], { message, hint: 'Move [collab] into the file of the agent.' })]
@@ -23,8 +35,8 @@ function checkStrategy(data: JsonObject): readonly Finding[] {
     const hint = 'Keep one of them, and let a step or an agent be a prompt file that has the other.'
     return wrongKey([other], { message, hint })
   })
-  if (data['agent'] === undefined || (first !== 'workflow' && first !== 'ensemble')) return findings
-  const [who, one] = first === 'workflow' ? ['steps', 'a step'] : ['members', 'a member']
+  if (data['agent'] === undefined || first === 'iterate') return findings
+  const [who, one] = agentsOf[first]
   const message = `"agent" and [${first}] do not go together: the ${who} name their agents`
   return [...findings, wrongKey(['agent'], { message, hint: `Name it as the agent of ${one}.` })]
 }

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { AgentDefinition, AgentExecutor } from './agent.ts'
+import type { AgentDefinition, AgentExecutor, Tool } from './agent.ts'
 import type { Collab } from './collab.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
+import type { Inbox } from './inbox.ts'
 import type { Message, TakenFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
 import type { Meter } from './meter.ts'
@@ -137,6 +138,22 @@ interface CallingConversation {
   readonly model?: string
 }
 
+/** Files that a run keeps for itself beside its record. Only its user can read them. */
+export interface OwnFiles {
+  /** Absolute; made when the first file is written. */
+  readonly folder: string
+  /** Puts the names of secrets in their place, which no file holds. */
+  readonly mask: (text: string) => string
+  readonly unmask: (text: string) => string
+}
+
+/** A place in a team that works on a list (R122). */
+export interface TeamSeat {
+  readonly tools: readonly Tool[]
+  /** Of the leader, which has no other tools. */
+  readonly inbox?: Inbox
+}
+
 /** What a piece of a run works with. */
 export interface RunServices {
   readonly effects: Effects
@@ -189,6 +206,10 @@ export interface RunServices {
   readonly sources: RunSources
   /** Undefined: nothing is kept of this run. */
   readonly texts?: KeptTexts
+  /** Undefined: nothing is kept of this run. */
+  readonly ownFiles?: OwnFiles
+  /** What conversations have as a member of a team that works on a list; undefined: they are none. */
+  readonly seat?: TeamSeat | undefined
   /** Of a run that changes no file; undefined: changes are made. */
   readonly planned?: Overlay
   /** What earlier runs of a watch session have finished; undefined: everything is done. */

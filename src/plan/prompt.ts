@@ -50,7 +50,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     file: spec.file,
     inputs: call.inputs,
     groups: files.groups,
-    ...defined({ workflow: settings.workflow }),
+    ...defined({ workflow: settings.workflow, delegate: settings.delegate }),
   })
   const empty = isWithoutWork(state, target)
   // what an agent adds to an empty instruction decides whether there is anything to do

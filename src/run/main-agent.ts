@@ -58,6 +58,7 @@ export interface Conversation {
 export async function askMain(question: Question, context: RunContext): Promise<TaskAnswer> {
   const { settings, output } = question
   const names = toolsOf(settings, context)
+  const leads = context.services.seat?.inbox !== undefined
   const { messages, shown } = await promptOf(question, names, context)
   if (context.scope.dry === 'req') {
     return { text: showMessages(messages), response: {}, fileChanges: [], spent: nothingSpent }
@@ -75,7 +76,11 @@ export async function askMain(question: Question, context: RunContext): Promise<
     const conversation = conversationOf(session)
     const result = await conversation.ask(messages)
     return await keepAnswer(conversation.last, () =>
-      useAnswer(result, { settings, output, box: given.box, changesByTools: editsFiles(names), conversation }, context),
+      useAnswer(
+        result,
+        { settings, output, box: given.box, changesByTools: leads || editsFiles(names), conversation },
+        context,
+      ),
     )
   } finally {
     await session.close()
@@ -150,7 +155,8 @@ export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>
 function rulesOf({ settings, output }: Question, tools: readonly ToolName[], context: RunContext): readonly string[] {
   // what `[output]` wants is said by the wire format where a server does not enforce it
   if (output !== undefined) return []
-  if (!writesFiles(settings, context) || editsFiles(tools)) return []
+  const leads = context.services.seat?.inbox !== undefined
+  if (leads || !writesFiles(settings, context) || editsFiles(tools)) return []
   return [changesInstruction(settings.file_content_mode)]
 }
 

@@ -23,19 +23,27 @@ export interface TaskSources {
   readonly groups: readonly (readonly FileRef[])[] | undefined
   /** Steps take the place of the tasks. */
   readonly workflow?: unknown
+  /** Work items do. */
+  readonly delegate?: unknown
 }
 
 /**
  * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task.
- * With a workflow there is one task, and no such source.
+ * With a workflow or a team there is one task, and no such source.
  * @throws BatonError USAGE when both are given, or one beside a workflow
  */
-export function planTasks({ file, inputs, groups, workflow }: TaskSources): readonly TaskPlan[] {
+export function planTasks({ file, inputs, groups, workflow, delegate }: TaskSources): readonly TaskPlan[] {
   const source = inputs.length > 0 ? '-i' : groups === undefined ? undefined : 'working_globs'
   if (workflow !== undefined && source !== undefined) {
     throw new BatonError('USAGE', `${source} and [workflow] do not go together: the steps are the tasks`, {
       place: { file },
       hint: 'Let a step with for_each work on a list; its items may be params or what another step gives.',
+    })
+  }
+  if (delegate !== undefined && source !== undefined) {
+    throw new BatonError('USAGE', `${source} and [delegate] do not go together: the leader makes the items`, {
+      place: { file },
+      hint: 'Say in the prompt what the team is to work on.',
     })
   }
   if (inputs.length > 0 && groups !== undefined) {

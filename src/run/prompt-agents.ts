@@ -108,8 +108,8 @@ export interface StepAgent {
   readonly path: DataPath
 }
 
-/** The agents that the steps of a workflow name, with their fallbacks, and those that an ensemble names. */
-export function stepAgents({ settings: { workflow, ensemble } }: RunSpec): readonly StepAgent[] {
+/** The agents that the steps of a workflow name, with their fallbacks, those that an ensemble names, and the workers of a team. */
+export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSpec): readonly StepAgent[] {
   const steps = (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
     const path = ['workflow', 'step', index]
     const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
@@ -122,7 +122,10 @@ export function stepAgents({ settings: { workflow, ensemble } }: RunSpec): reado
   )
   const { aggregator } = ensemble ?? {}
   const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
-  return [...steps, ...members, ...last]
+  const workers = (delegate?.workers ?? []).flatMap(({ agent, index }) =>
+    index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index] }],
+  )
+  return [...steps, ...members, ...last, ...workers]
 }
 
 /**

@@ -101,6 +101,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   }
   if (settings.template) await checkInstruction(spec.document)
   if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
+  if (settings.delegate !== undefined) await (await import('./delegate/load.ts')).checkDelegateFits(spec)
   if (settings.ensemble !== undefined) {
     await (await import('./ensemble/load.ts')).checkEnsembleFits(spec, output)
   }

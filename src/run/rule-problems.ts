@@ -7,7 +7,7 @@ import { toolRules } from '../tool/rule-list.ts'
 import { subjectFrom, subjectKind, subjectTools } from '../tool/rule-subjects.ts'
 import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool-filter.ts'
 import { decidingRule } from '../tool/tool-rules.ts'
-import { teamTools, toolNames } from '../tool/toolbox/names.ts'
+import { itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
 
 /** What is odd about the rules that are written in files: each is a warning at its line. */
 export function ruleProblems(written: readonly PermissionRule[], workspace: string): readonly Issue[] {
@@ -49,7 +49,7 @@ function shown(rule: PermissionRule): string {
 }
 
 function unknownTool({ tool }: PermissionRule): Said | undefined {
-  const known = [...toolNames, ...teamTools, ...subjectTools]
+  const known = [...toolNames, ...teamTools, ...itemTools, ...subjectTools]
   // tools of servers are known when they have been asked
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
   const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}, and those of servers: server__tool.`)

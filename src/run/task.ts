@@ -9,6 +9,7 @@ import type { Spent } from '../event/meter.ts'
 import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
 import { tellLeftOut } from './apply-answer.ts'
 import { ask } from './ask.ts'
+import type { DelegateCall } from './delegate/run.ts'
 import type { EnsembleCall } from './ensemble/run.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
@@ -81,13 +82,15 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
   const inputText = template ? '' : (round.given?.text ?? '')
-  const { workflow, ensemble } = settings
+  const { workflow, ensemble, delegate } = settings
   const answer =
     workflow !== undefined
       ? await runSteps({ workflow, plan, settings, state, inputText }, round, context)
       : ensemble !== undefined
         ? await runMembers({ ensemble, target, plan, state, files, inputText }, context)
-        : await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
+        : delegate !== undefined
+          ? await runTeam({ delegate, target, plan, state, settings, files, inputText }, context)
+          : await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
   if (workflow === undefined) tellLeftOut(answer, settings, context)
   const done = { status: 'done', index, label, spent: answer.spent } as const
   if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
@@ -143,6 +146,12 @@ async function runSteps(
 async function runMembers(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
   const { runEnsemble } = await import('./ensemble/run.ts')
   return runEnsemble(call, context)
+}
+
+/** A team works in place of one model. Files without one do not load it. */
+async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAnswer> {
+  const { runDelegate } = await import('./delegate/run.ts')
+  return runDelegate(call, context)
 }
 
 /** Whether there is nothing to do (R255, TV31): a workflow has its instructions in its steps. */

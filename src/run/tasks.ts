@@ -57,8 +57,9 @@ export async function workOnce(
   const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { file: spec.file, resourcesOf }, at)(own)
   const round: Round = { target, state, redoCount, services, given, filesOf, filesIn, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  const { workflow } = settings
-  const plans = planTasks({ file: spec.file, inputs: run.inputs, groups: files.groups, ...defined({ workflow }) })
+  const { workflow, delegate } = settings
+  const sources = { file: spec.file, inputs: run.inputs, groups: files.groups }
+  const plans = planTasks({ ...sources, ...defined({ workflow, delegate }) })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {

@@ -1,12 +1,12 @@
 import type { ToolRule } from '../event/permission.ts'
 import { fileRules } from './toolbox/default-rules.ts'
-import { factsOf, teamTools, toolNames } from './toolbox/names.ts'
+import { factsOf, itemTools, teamTools, toolNames } from './toolbox/names.ts'
 
 /** What holds when nobody says otherwise: of tools that Baton does not know, each call is asked about. */
 const defaultRules: readonly ToolRule[] = [
   { tool: '*', effect: 'ask', origin: 'default' },
   ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
-  ...teamTools.map((tool): ToolRule => ({ tool, effect: 'allow', origin: 'default' })),
+  ...[...teamTools, ...itemTools].map((tool): ToolRule => ({ tool, effect: 'allow', origin: 'default' })),
   ...fileRules,
 ]
 

@@ -181,6 +181,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       ...defined({
         reads: log,
         texts: keptTexts(journal),
+        ...(run.folder === undefined ? {} : { ownFiles: { folder: run.folder, ...journal.mask } }),
         questions: asking?.questions,
         mcp: run.servers.ofRun,
         askPerson,

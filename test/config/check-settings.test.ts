@@ -99,6 +99,7 @@ it.each([
      task_format   = "markdown"
      notifications = true
      task_list     = "tasks.md"
+     lease         = "5m"
      workers       = ["Explore", "Plan", { name = "Code", agent = "general-purpose" }]`,
   ],
 ])('knows the keys of the %s example', async (_, toml) => {

@@ -100,7 +100,7 @@ describe('-c key=value', () => {
     expect(await issues('modle=x', 'temperature=hot', 'delegate={}', 'name=x')).toEqual([
       '-c modle: USAGE unknown key "modle" | Did you mean "model"?',
       '-c temperature: CONFIG_INVALID "temperature" must be a number from 0 to 2, not "hot" | Write a number from 0 to 2.',
-      '-c delegate: NOT_AVAILABLE "delegate" is not available in this version | Remove it.',
+      '-c delegate: USAGE "delegate" can be set in a prompt file only | Move it into the front matter.',
       '-c name: USAGE "name" can be set in a prompt file only | Move it into the front matter.',
     ])
   })

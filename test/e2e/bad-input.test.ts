@@ -75,9 +75,9 @@ describe('a prompt file that cannot be read', () => {
     }))
   it('a key that is not built yet', () =>
     refuses({
-      files: prompt('[delegate]\nmax_workers = 2'),
+      files: prompt('instructions = "auto"'),
       code: 2,
-      message: '"delegate" is not available in this version',
+      message: 'instructions = "auto" is not available in this version',
       at: 'ask.md:2:2',
       hint: /^hint: /m,
     }))

@@ -317,14 +317,12 @@ it('README.md lists the commands and flags, all and no others', () => {
   expect(commands.toSorted()).toEqual(commandTable.map(({ name }) => name).toSorted())
 })
 
-it('docs/prompt-file.md names every reserved key, and those of this version in its tables', () => {
-  const text = read('docs/prompt-file.md')
-  const [tables = '', later = ''] = text.split('## Not available in this version')
+it('docs/prompt-file.md names every reserved key in its tables', () => {
+  const tables = read('docs/prompt-file.md')
   const rows = new Set([...tables.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []))
-  for (const [key, { available }] of reserved) {
+  for (const [key] of reserved) {
     const plain = key.replace(/_(?:pre|post)$/, '')
-    if (available === false) expect(later, key).toContain(`\`${key}\``)
-    else expect(rows.has(plain), `${key} in a table`).toBe(true)
+    expect(rows.has(plain), `${key} in a table`).toBe(true)
   }
 })
 

@@ -19,7 +19,7 @@ export interface ListForm {
   readonly write: (text: string | undefined, items: WorkItems, names: Naming) => string
 }
 
-export interface Naming {
+interface Naming {
   readonly unnamed: readonly string[]
   readonly team: string
 }

@@ -12,6 +12,14 @@ export type TeamMessage = {
   readonly isRead: boolean
 }
 
+/** A worker. Plain JSON. */
+type Member = {
+  /** That of the agent. */
+  readonly id: string
+  /** What it is called: its role and a number. */
+  readonly handle: string
+}
+
 /** All that a team knows together. Plain JSON: it is kept in a file of the run. */
 export type TeamState = {
   readonly v: 1
@@ -27,6 +35,9 @@ export type TeamState = {
   /** The number for the next new item. */
   readonly next: number
   readonly messages: readonly TeamMessage[]
+  readonly members: readonly Member[]
+  /** The leader has left the list. */
+  readonly hasLeft: boolean
   /** What the list file was made of, or said when it was read, the newest first; the first one may not have been written any more. */
   readonly written: readonly (readonly ListedItem[])[]
   /** How often the list file was written. */
@@ -34,7 +45,19 @@ export type TeamState = {
 }
 
 export function newTeam(team: string): TeamState {
-  return { v: 1, team, operations: 0, done: {}, items: [], next: 1, messages: [], written: [], writes: 0 }
+  return {
+    v: 1,
+    team,
+    operations: 0,
+    done: {},
+    items: [],
+    next: 1,
+    messages: [],
+    members: [],
+    hasLeft: false,
+    written: [],
+    writes: 0,
+  }
 }
 
 /** The state of a team in a text; undefined where it holds none of this team. */
@@ -51,6 +74,20 @@ export function readTeam(text: string, team: string): TeamState | undefined {
 export function withMessage(state: TeamState, message: Omit<TeamMessage, 'id' | 'isRead'>): TeamState {
   const id = (state.messages.at(-1)?.id ?? 0) + 1
   return { ...state, messages: [...state.messages, { ...message, id, isRead: false }] }
+}
+
+/** Gives a worker its handle; it keeps one that it has. */
+export function withMember(
+  state: TeamState,
+  { id, role }: { readonly id: string; readonly role: string },
+): { readonly state: TeamState; readonly handle: string } {
+  const known = state.members.find((one) => one.id === id)
+  if (known !== undefined) return { state, handle: known.handle }
+  const taken = new Set(state.members.map((one) => one.handle))
+  let number = 1
+  while (taken.has(`${role}-${number}`)) number += 1
+  const handle = `${role}-${number}`
+  return { state: { ...state, members: [...state.members, { id, handle }] }, handle }
 }
 
 /** Takes what somebody has not read: from then on it is. */

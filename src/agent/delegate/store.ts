@@ -20,7 +20,7 @@ export interface ListFile {
 }
 
 /** Told of what happens to a team. */
-export interface TeamWatch {
+interface TeamWatch {
   readonly onItem: (item: WorkItem) => void
   /** By somebody who edited the list file. */
   readonly onConflicts: (conflicts: readonly Conflict[]) => void
@@ -41,7 +41,7 @@ export interface StoreOptions {
   readonly pause: () => Promise<void>
 }
 
-export interface Operation {
+interface Operation {
   /** Of the call that asks for it; undefined: nobody asks for it again. */
   readonly place?: string
   readonly name: string

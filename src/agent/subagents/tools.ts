@@ -1,7 +1,7 @@
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
-import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
 import { toolCallsOf } from '../../event/message.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, originOf, type Place } from '../../event/place.ts'
@@ -152,7 +152,10 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     onlyReads: decision.start.plan,
   })
   const at: Place = [...place, { kind: 'agent', name }]
-  const held = [known.named, ...layers].reduce((one, tools) => narrow(one, { tools }), withScope(context, { at }))
+  const held = [known.named, ...layers].reduce(
+    (one, tools) => narrow(one, { tools }),
+    withServices(withScope(context, { at }), { seat: undefined }),
+  )
   if (!known.children.all().some((one) => one.order.offered.name === name)) {
     tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, name, context)
   }

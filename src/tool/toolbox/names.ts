@@ -55,9 +55,21 @@ export function factsOf(name: ToolName): ToolFacts {
  */
 export const teamTools = ['spawn_agent', 'send_input', 'wait', 'close_agent'] as const
 
-/** Whether a tool of this name is one by which a model leads a team. */
+/** The tools of a team that works on a list: who is in one has those of the leader, or those of a worker. */
+export const itemTools = [
+  'task_create',
+  'task_update',
+  'task_list',
+  'task_claim',
+  'task_complete',
+  'read_messages',
+  'send_message',
+  'leave_delegate',
+] as const
+
+/** Whether a tool of this name is one that a model has because it is in a team. */
 export function isTeamTool(name: string): boolean {
-  return (teamTools as readonly string[]).includes(name)
+  return ([...teamTools, ...itemTools] as readonly string[]).includes(name)
 }
 
 /** The tool that this one comes with. */

@@ -1,0 +1,275 @@
+import { defined, type JsonObject } from '../../base/json.ts'
+import { placeText } from '../../event/place.ts'
+import { defineTool, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import {
+  claimItem,
+  completeItem,
+  createItems,
+  type Done,
+  type ItemChange,
+  itemLine,
+  type NewItem,
+  noteItem,
+  updateItem,
+} from './items.ts'
+import { takeUnread, type TeamState, withMessage } from './state.ts'
+import type { Change, TeamStore } from './store.ts'
+
+/** What the tools of a member work with. */
+export interface Desk {
+  /** The name of the member in the list and for messages. */
+  readonly handle: string
+  readonly store: TeamStore
+  /** The member has done something. */
+  readonly touch: () => void
+  /** Told when a message was sent. */
+  readonly onMessage: (message: { readonly from: string; readonly to: string; readonly text: string }) => void
+  /** One line for each worker, for the leader. */
+  readonly workers: () => readonly string[]
+}
+
+export const leaderHandle = 'leader'
+
+type Said = { readonly text: string; readonly isError: boolean }
+
+/** Does an operation of a call once, wherever the process is killed. */
+async function act(
+  { store, touch }: Desk,
+  call: ToolCall,
+  {
+    name,
+    args,
+    change,
+  }: { readonly name: string; readonly args: JsonObject; readonly change: (state: TeamState) => Change<Said> },
+): Promise<ToolOutput> {
+  touch()
+  const { text, isError } = await store.act({ place: placeText(call.at), name, args }, change)
+  return isError ? { text, isError } : { text }
+}
+
+function changing(work: (state: TeamState) => Done & { readonly next?: number }): (state: TeamState) => Change<Said> {
+  return (state) => {
+    const { items, text, isError = false, next = state.next } = work(state)
+    return { state: { ...state, items, next }, result: { text, isError } }
+  }
+}
+
+function looking(show: (state: TeamState) => string): (state: TeamState) => Change<Said> {
+  return (state) => ({ state, result: { text: show(state), isError: false } })
+}
+
+const idParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 40,
+  description: 'The number of the item, as task_list shows it.',
+}
+const blockedParameter: JsonObject = {
+  type: 'array',
+  items: { type: 'string', minLength: 1 },
+  description: 'Numbers of items that have to be completed first.',
+}
+const subjectParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 500,
+  description: 'What is to be done, in one line.',
+}
+const descriptionParameter: JsonObject = {
+  type: 'string',
+  maxLength: 20_000,
+  description: 'What there is to know about it.',
+}
+
+function objectOf(properties: JsonObject, required: readonly string[]): JsonObject {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+function createKind(desk: Desk): ToolKind {
+  return defineTool<{ readonly items: readonly NewItem[] }>({
+    name: 'task_create',
+    description:
+      'Add work items to the task list of the team. Give several in one call. blocked_by may name items of the same call by the numbers that they will have.',
+    parameters: objectOf(
+      {
+        items: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 200,
+          items: objectOf(
+            {
+              subject: subjectParameter,
+              description: descriptionParameter,
+              blocked_by: blockedParameter,
+              owner: { type: 'string', description: 'The worker that is to do it; left out: whoever claims it.' },
+            },
+            ['subject'],
+          ),
+        },
+      },
+      ['items'],
+    ),
+    run: ({ items: added }, call) =>
+      act(desk, call, {
+        name: 'task_create',
+        args: { items: added as unknown as JsonObject[] },
+        change: changing(({ items, next }) => createItems(items, added, next)),
+      }),
+  })
+}
+
+function updateKind(desk: Desk): ToolKind {
+  return defineTool<ItemChange & { readonly id: string }>({
+    name: 'task_update',
+    description:
+      'Change a work item: its subject, its description, who is to do it (an empty owner: nobody), what it waits for, or its status. "pending" puts it back, "deleted" takes it out of the list.',
+    parameters: objectOf(
+      {
+        id: idParameter,
+        subject: subjectParameter,
+        description: descriptionParameter,
+        status: { enum: ['pending', 'in_progress', 'completed', 'deleted'] },
+        owner: { type: 'string' },
+        blocked_by: blockedParameter,
+      },
+      ['id'],
+    ),
+    run: ({ id, ...change }, call) =>
+      act(desk, call, {
+        name: 'task_update',
+        args: { id, ...(change as JsonObject) },
+        change: changing(({ items }) => updateItem(items, id, change)),
+      }),
+  })
+}
+
+function listKind(desk: Desk): ToolKind {
+  return defineTool<JsonObject>({
+    name: 'task_list',
+    description:
+      'Show the task list of the team: [ ] is open, [~] is claimed, [x] is completed; then who has it, and which items it waits for.',
+    parameters: objectOf({}, []),
+    run: (_, call) =>
+      act(desk, call, {
+        name: 'task_list',
+        args: {},
+        change: looking(({ items }) => {
+          const lines = items.length === 0 ? ['The list is empty.'] : items.map(itemLine)
+          const workers = desk.workers()
+          return [...lines, ...(workers.length === 0 ? [] : ['', 'Workers:', ...workers])].join('\n')
+        }),
+      }),
+  })
+}
+
+function claimKind(desk: Desk): ToolKind {
+  return defineTool<{ readonly id?: string }>({
+    name: 'task_claim',
+    description:
+      'Claim a work item before you work on it, so that nobody else does. Without an id it is the next one that can be worked on.',
+    parameters: objectOf({ id: idParameter }, []),
+    run: ({ id }, call) =>
+      act(desk, call, {
+        name: 'task_claim',
+        args: defined({ id }),
+        change: changing(({ items }) => claimItem(items, desk.handle, id)),
+      }),
+  })
+}
+
+function completeKind(desk: Desk): ToolKind {
+  return defineTool<{ readonly id: string; readonly note?: string; readonly done?: boolean }>({
+    name: 'task_complete',
+    description:
+      'Complete a work item that you have claimed, with a note of what came of it. With done = false you only say how far it is.',
+    parameters: objectOf(
+      {
+        id: idParameter,
+        note: { type: 'string', maxLength: 4000, description: 'What came of it, in a few words.' },
+        done: { type: 'boolean', description: 'false: it is not completed, the note says how far it is.' },
+      },
+      ['id'],
+    ),
+    run: ({ id, note, done = true }, call) =>
+      act(desk, call, {
+        name: 'task_complete',
+        args: { id, ...defined({ note }), done },
+        change: changing(({ items }) =>
+          done ? completeItem(items, desk.handle, id, note) : noteItem(items, desk.handle, id, note ?? ''),
+        ),
+      }),
+  })
+}
+
+function readKind(desk: Desk): ToolKind {
+  return defineTool<JsonObject>({
+    name: 'read_messages',
+    description: 'Read the messages of the team that you have not read.',
+    parameters: objectOf({}, []),
+    run: (_, call) =>
+      act(desk, call, {
+        name: 'read_messages',
+        args: {},
+        change(before) {
+          const { state, messages } = takeUnread(before, desk.handle)
+          const lines = messages.map(({ from, text }) => `from ${from}: ${text}`)
+          return { state, result: { text: lines.join('\n\n') || 'There are no new messages.', isError: false } }
+        },
+      }),
+  })
+}
+
+function sendKind(desk: Desk): ToolKind {
+  return defineTool<{ readonly to: string; readonly message: string }>({
+    name: 'send_message',
+    description:
+      'Send a message to a member of the team: "leader", a worker by its name, or "all". It is read when its receiver gets to it; nobody begins to work because of it.',
+    parameters: objectOf(
+      {
+        to: { type: 'string', minLength: 1, maxLength: 100 },
+        message: { type: 'string', minLength: 1, maxLength: 50_000 },
+      },
+      ['to', 'message'],
+    ),
+    async run({ to, message }, call) {
+      let sent: readonly string[] = []
+      const output = await act(desk, call, {
+        name: 'send_message',
+        args: { to, message },
+        change(state) {
+          const receivers = receiversOf(to, desk.handle, state)
+          const known = [leaderHandle, ...state.members.map(({ handle }) => handle)]
+          if (receivers.length === 0) {
+            return { state, result: { text: `there is no ${to} in the team: ${known.join(', ')}`, isError: true } }
+          }
+          sent = receivers
+          const add = (one: TeamState, receiver: string): TeamState =>
+            withMessage(one, { from: desk.handle, to: receiver, text: message })
+          return {
+            state: receivers.reduce(add, state),
+            result: { text: `sent to ${receivers.join(', ')}`, isError: false },
+          }
+        },
+      })
+      for (const receiver of sent) desk.onMessage({ from: desk.handle, to: receiver, text: message })
+      return output
+    },
+  })
+}
+
+/** By handle, or by the id of an agent; a broadcast skips its sender. */
+function receiversOf(to: string, sender: string, { members }: TeamState): readonly string[] {
+  const handles = [leaderHandle, ...members.map(({ handle }) => handle)]
+  if (to === 'all') return handles.filter((handle) => handle !== sender)
+  const named = members.find(({ id }) => id === to)?.handle ?? to.replace(/^@/, '')
+  return handles.filter((handle) => handle === named)
+}
+
+/** The tools of the leader for the list and for messages, but for the one by which it leaves. */
+export function leaderKinds(desk: Desk): readonly ToolKind[] {
+  return [createKind, updateKind, listKind, readKind, sendKind].map((make) => make(desk))
+}
+
+export function workerKinds(desk: Desk): readonly ToolKind[] {
+  return [listKind, claimKind, completeKind, readKind, sendKind].map((make) => make(desk))
+}

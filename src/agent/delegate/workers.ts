@@ -1,0 +1,343 @@
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { isSuspension } from '../../base/error.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
+import type { AgentDefinition } from '../../event/agent.ts'
+import type { AgentStatus } from '../../event/collab.ts'
+import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
+import type { Inbox } from '../../event/inbox.ts'
+import { toolCallsOf } from '../../event/message.ts'
+import { callPlace, originOf, type Place, placeText } from '../../event/place.ts'
+import { agentIdAt } from '../../event/sub-agents.ts'
+import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import { recordedInbox } from '../inboxes.ts'
+import type { Order } from '../subagents/child.ts'
+import { type Child, type Children, createChildren } from '../subagents/children.ts'
+import { toolLayers } from '../subagents/filter.ts'
+import { failureText } from '../subagents/texts.ts'
+import { withMember } from './state.ts'
+import type { TeamStore } from './store.ts'
+
+/** Workers that one leader may start in all. */
+const mostStarted = 200
+
+export interface Waits {
+  readonly defaultMs: number
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+export interface WorkersOptions {
+  readonly store: TeamStore
+  /** Those that may be started, by the names that the leader knows. */
+  readonly workers: ReadonlyMap<string, AgentDefinition>
+  readonly maxWorkers: number
+  readonly waits: Waits
+  /** Of the conversation of the leader. */
+  readonly context: RunContext
+  /** Absolute. */
+  readonly baseDir: string
+  readonly hasLeft: () => boolean
+  /** What a worker has for the list, and what it is told. */
+  readonly seatOf: (handle: string, box: Toolbox) => { readonly tools: readonly ToolKind[]; readonly inbox: Inbox }
+  /** Binds tools to the conversation of a worker. */
+  readonly bind: (kinds: readonly ToolKind[]) => NonNullable<RunContext['services']['seat']>
+  readonly box: Toolbox
+  /** A worker has ended, in whatever way. */
+  readonly onEnd: (handle: string) => Promise<unknown>
+}
+
+/** The agents that a leader has started, and the tools by which it does. */
+export interface Workers {
+  readonly kinds: readonly ToolKind[]
+  readonly children: Children
+  /** One line for each. */
+  readonly lines: () => readonly string[]
+  readonly areAtWork: () => boolean
+  readonly isAtWork: (handle: string) => boolean
+  readonly stopAll: () => Promise<void>
+}
+
+/** Lets agents work for the leader in the background, each as long as its own conversation goes on (R122, R124). */
+export function createWorkers(options: WorkersOptions): Workers {
+  const children = createChildren(options.context)
+  const handles = new Map<string, string>()
+  const team: Team = { options, children, handles, starting: new Set() }
+  const running = (): readonly Child[] => children.all().filter(({ state }) => state().kind === 'running')
+  return {
+    children,
+    kinds: [spawnKind(team), sendKind(team), waitKind(team), closeKind(team)],
+    lines: () =>
+      children.all().map((child) => {
+        const status = statusOf(child)
+        const state = typeof status === 'string' ? status : Object.keys(status)[0]
+        return `${handles.get(child.order.id) ?? ''}, id ${child.order.id}: ${state ?? ''}`
+      }),
+    areAtWork: () => running().length > 0,
+    isAtWork: (handle) => running().some(({ order }) => handles.get(order.id) === handle),
+    async stopAll() {
+      await Promise.all(running().map(({ stop }) => stop()))
+      children.inbox.know(children.all().map(({ order }) => order.id))
+    },
+  }
+}
+
+interface Team {
+  readonly options: WorkersOptions
+  readonly children: Children
+  /** By the ids of agents. */
+  readonly handles: Map<string, string>
+  /** Ids of agents that are about to start: calls of one answer are made at once. */
+  readonly starting: Set<string>
+}
+
+interface SpawnInput {
+  readonly message: string
+  readonly role: string
+  readonly description?: string
+}
+
+type Decision = { readonly handle: string } | { readonly refused: string }
+
+function spawnKind(team: Team): ToolKind {
+  const { workers } = team.options
+  const list = [...workers].map(([name, { description }]) => `- ${name}: ${description ?? ''}`).join('\n')
+  return defineTool<SpawnInput>({
+    name: 'spawn_agent',
+    description: `Start a worker. It sees nothing but the message, the task list and the messages of the team; it claims items of the list and completes them until none is left. The call returns at once, and you are told when the worker has ended.\n\nWorkers:\n${list}`,
+    parameters: {
+      type: 'object',
+      properties: {
+        message: { type: 'string', minLength: 1, description: 'What it has to know and to do.' },
+        role: { enum: [...workers.keys()], description: 'Which worker.' },
+        description: { type: 'string', maxLength: 80, description: 'What it is about, in 3 to 5 words.' },
+      },
+      required: ['message', 'role'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    run: (input, call) => spawn(input, call, team),
+    close: (_box, _context, failure) => team.children.close(failure),
+  })
+}
+
+async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Child): Promise<ToolOutput> {
+  const { options } = team
+  const { effects } = call.context.services
+  const place = originOf(call.at.slice(0, -1))
+  const id = agentIdAt(place)
+  const decidedAt = callPlace(call.at, 0)
+  const asked = { name: 'spawn_agent', args: { role: input.role } }
+  const decision = await effects.observeAsync<Decision>(decidedAt, asked, async () => {
+    const refused = whyNot(input, team)
+    if (refused !== undefined) return { refused }
+    team.starting.add(id)
+    return options.store.act({ place: placeText(decidedAt), ...asked }, (state) => {
+      const { state: joined, handle } = withMember(state, { id, role: input.role })
+      return { state: joined, result: { handle } }
+    })
+  })
+  if ('refused' in decision) return { text: decision.refused, isError: true }
+  const { handle } = decision
+  const offered = options.workers.get(input.role)
+  if (offered === undefined) return { text: `there is no worker ${input.role}`, isError: true }
+  team.handles.set(id, handle)
+  const at: Place = [...place, { kind: 'agent', name: offered.name }]
+  const placed = withScope(call.context, { at })
+  const { tools, inbox } = options.seatOf(handle, options.box)
+  const { write, asks = false } = call.context.scope.rights
+  const end = await earlier?.ended
+  const order: Order = {
+    id,
+    offered,
+    description: input.description ?? handle,
+    prompt: input.message,
+    isBackground: true,
+    before: end?.messages ?? [],
+    ...defined({ maxTurns: offered.maxTurns, resumes: earlier?.order.id }),
+    inherited: defined({
+      model: call.context.services.conversation?.model,
+      write_mode: write && asks ? 'ask' : write,
+    }) as JsonObject,
+    baseDir: options.baseDir,
+    among: 2 + startedLater(call),
+    inbox: recordedInbox(inbox, placed),
+  }
+  const layers = toolLayers(offered, { isBackground: false })
+  const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
+  const child = team.children.start(
+    order,
+    layers.reduce((one, filter) => narrow(one, { tools: filter }), seated),
+  )
+  team.starting.delete(id)
+  void child.ended.then(
+    () => options.onEnd(handle),
+    () => undefined,
+  )
+  return { text: JSON.stringify({ agent_id: id, name: handle }) }
+}
+
+function whyNot({ role }: SpawnInput, { options, children, starting }: Team): string | undefined {
+  const { workers, maxWorkers, hasLeft } = options
+  if (hasLeft()) return 'you have left delegate mode: no worker can be started'
+  if (!workers.has(role)) return `there is no worker ${role}: ${[...workers.keys()].join(', ')}`
+  const all = children.all()
+  if (all.length + starting.size >= mostStarted) return `limit reached: this team has started ${mostStarted} workers`
+  const running = all.filter(({ state }) => state().kind !== 'ended')
+  if (running.length + starting.size < maxWorkers) return undefined
+  return `worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
+}
+
+/** Calls of the same answer behind this one that start workers as well. */
+function startedLater({ at, context: { services } }: ToolCall): number {
+  const answer = services.conversation?.messages().at(-1)
+  const own = at.findLast(({ kind }) => kind === 'tool')
+  if (answer?.role !== 'assistant' || own?.kind !== 'tool') return 0
+  return toolCallsOf(answer)
+    .slice(own.index + 1)
+    .filter(({ name }) => name === 'spawn_agent').length
+}
+
+const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'The agent_id or the name of a worker.' }
+
+function find(id: string, { children, handles }: Team): Child | undefined {
+  return children.find(id) ?? children.all().find(({ order }) => handles.get(order.id) === id)
+}
+
+function unknown(id: string, { handles }: Team): ToolOutput {
+  const known = handles.size === 0 ? 'none was started' : `there are ${[...handles.values()].join(', ')}`
+  return { text: `there is no worker ${id}: ${known}`, isError: true }
+}
+
+function sendKind(team: Team): ToolKind {
+  return defineTool<{ readonly id: string; readonly message: string }>({
+    name: 'send_input',
+    description:
+      'Give a worker that has ended more to do: a new worker goes on from all that it was told. To one that is at work, use send_message.',
+    parameters: {
+      type: 'object',
+      properties: { id: idParameter, message: { type: 'string', minLength: 1 } },
+      required: ['id', 'message'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id, message }, call) {
+      const child = find(id, team)
+      if (child === undefined) return unknown(id, team)
+      const place = callPlace(call.at, 1)
+      const asked = { name: 'send_input', args: { id } }
+      const hasEnded = call.context.services.effects.observe(place, asked, () => child.state().kind === 'ended')
+      if (!hasEnded) return { text: `${id} is at work: send it a message with send_message`, isError: true }
+      const role = [...team.options.workers].find(([, one]) => one === child.order.offered)?.[0] ?? ''
+      return spawn({ message, role }, call, team, child)
+    },
+  })
+}
+
+function statusOf({ state }: Child): AgentStatus {
+  const now = state()
+  if (now.kind !== 'ended') return 'running'
+  const { status, text, error } = now.end
+  if (status === 'stopped') return 'shutdown'
+  return status === 'failed' ? { errored: error?.message ?? text } : { completed: text }
+}
+
+type Waited = {
+  readonly status: { readonly [id: string]: AgentStatus }
+  readonly timed_out: boolean
+  /** Those whose end is told by this. */
+  readonly seen: readonly string[]
+}
+
+function waitKind(team: Team): ToolKind {
+  const { minMs, maxMs, defaultMs } = team.options.waits
+  return defineTool<{
+    readonly ids: readonly string[]
+    readonly timeout_seconds?: number
+    readonly return_when?: 'all' | 'any'
+  }>({
+    name: 'wait',
+    description: 'Wait until all of these workers, or any of them, have ended, and get what they said last.',
+    parameters: {
+      type: 'object',
+      properties: {
+        ids: { type: 'array', items: idParameter, minItems: 1 },
+        timeout_seconds: { type: 'number', exclusiveMinimum: 0 },
+        return_when: { enum: ['all', 'any'] },
+      },
+      required: ['ids'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {
+      const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
+      const found = ids.map((id) => find(id, team))
+      const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
+      const { effects, signal } = context.services
+      const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
+        const known = found.filter((child) => child !== undefined)
+        const ends = known.map(({ ended }) => ended.catch(() => undefined))
+        const all = known.length < ids.length && when === 'any' ? Promise.resolve() : undefined
+        await unlessAborted(atMost(ms, all ?? (when === 'all' ? Promise.all(ends) : Promise.race(ends))), signal)
+        refuseHeld(known)
+        const status = Object.fromEntries(
+          ids.map((id, index) => [id, found[index] === undefined ? ('not_found' as const) : statusOf(found[index])]),
+        )
+        const ended = known.filter(({ state }) => state().kind === 'ended')
+        const isMet = when === 'all' ? ended.length === known.length : ended.length > 0 || known.length < ids.length
+        return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
+      })
+      const { seen, ...result } = waited
+      team.children.inbox.know(seen)
+      return { text: JSON.stringify(result) }
+    },
+  })
+}
+
+/** Throws what workers wait for a person with, when none of them works. */
+function refuseHeld(children: readonly Child[]): void {
+  const states = children.map(({ state }) => state())
+  for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error
+  if (states.some(({ kind }) => kind === 'running' || kind === 'ended')) return
+  for (const state of states) if (state.kind === 'broken') throw state.error
+}
+
+function closeKind(team: Team): ToolKind {
+  return defineTool<{ readonly id: string }>({
+    name: 'close_agent',
+    description: 'End a worker. The items that it has claimed can be claimed by others again.',
+    parameters: {
+      type: 'object',
+      properties: { id: idParameter },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id }, { context, at, permit }) {
+      const child = find(id, team)
+      if (child === undefined) return unknown(id, team)
+      const input = { id }
+      const output = await context.services.effects.perform<ToolOutput>(
+        callPlace(at, 0),
+        {
+          kind: 'tool',
+          request: { tool: 'close_agent', input },
+          action: { kind: 'tool', tool: 'close_agent', input },
+          repeat: 'safe',
+        },
+        async () => {
+          const before = statusOf(child)
+          await child.stop()
+          const state = child.state()
+          const said =
+            state.kind === 'ended' && state.end.status === 'stopped' ? failureText(child.order, state.end) : ''
+          return { text: [JSON.stringify({ status: before }), said].filter((text) => text !== '').join('\n') }
+        },
+        permit,
+      )
+      // where a record answers it may work again
+      await child.stop()
+      team.children.inbox.know([child.order.id])
+      return output
+    },
+  })
+}

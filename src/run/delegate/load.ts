@@ -1,0 +1,17 @@
+import { BatonError } from '../../base/error.ts'
+import { isInWorkspace } from '../../config/delegate.ts'
+import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
+
+/**
+ * Refuses a list in the workspace where nothing may be written.
+ * @throws BatonError CONFIG_INVALID at its key
+ */
+export async function checkDelegateFits(spec: RunSpec): Promise<void> {
+  const { delegate, write_mode: writes } = spec.settings
+  if (delegate === undefined || writes !== false || !isInWorkspace(delegate.list)) return
+  const message = `the list ${delegate.list} is in the workspace, where nothing may be written`
+  throw new BatonError('CONFIG_INVALID', message, {
+    place: await placeInPrompt(spec, ['delegate', 'task_list'], 'value'),
+    hint: 'Add write_mode = true, or name a file without a path: it is then in the folder of the run.',
+  })
+}

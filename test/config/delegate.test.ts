@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { checkDelegate, readDelegate } from '../../src/config/delegate.ts'
+import { checkStrategies } from '../../src/config/strategies.ts'
+
+describe('[delegate]', () => {
+  it('has defaults (R138 to R140, TV36)', () => {
+    expect(readDelegate({ team: 'auth' })).toEqual({
+      team: 'auth',
+      maxWorkers: 5,
+      format: 'markdown',
+      notifies: true,
+      list: 'tasks.md',
+      workers: ['Explore', 'Plan', 'general-purpose'].map((name) => ({ name, agent: name })),
+      leaseMs: 600_000,
+    })
+    expect(readDelegate({ task_format: 'json' }).list).toBe('tasks.json')
+  })
+
+  it('names workers by their agents, or otherwise', () => {
+    const workers = ['Plan', 'agents/reader.md', { name: 'Code', agent: 'general-purpose' }]
+    expect(readDelegate({ workers }).workers).toEqual([
+      { name: 'Plan', agent: 'Plan', index: 0 },
+      { name: 'reader', agent: 'agents/reader.md', index: 1 },
+      { name: 'Code', agent: 'general-purpose', index: 2 },
+    ])
+  })
+
+  it('refuses names that say nothing, names twice, no workers, and a list that is no file', () => {
+    const said = (value: Parameters<typeof checkDelegate>[0]): readonly string[] =>
+      checkDelegate(value).map(({ message, path }) => `${path.join('.')}: ${message}`)
+    expect(said({ workers: ['Plan', 'leader', 'agents/Plan.md'] })).toEqual([
+      'delegate.workers.1: "leader" cannot be the name of a worker',
+      'delegate.workers.2: two workers of the team are named "Plan"',
+    ])
+    expect(said({ workers: [] })).toEqual(['delegate.workers: the team has no worker'])
+    expect(said({ task_list: 'docs/' })).toEqual(['delegate.task_list: "docs/" cannot be the list of the team'])
+    expect(said({ task_list: './docs/tasks.md' })).toEqual([])
+  })
+
+  it('goes with no other strategy, no agent in place of the leader, and no [collab]', () => {
+    const said = (data: Parameters<typeof checkStrategies>[0]): readonly string[] =>
+      checkStrategies(data).map(({ message }) => message)
+    expect(said({ delegate: {}, ensemble: {} })).toHaveLength(1)
+    expect(said({ delegate: {}, agent: 'x' })).toEqual([
+      '"agent" and [delegate] do not go together: the workers name their agents',
+    ])
+    expect(said({ delegate: {}, collab: {} })).toEqual([
+      '[delegate] and [collab] do not go together: the leader of a team starts its workers',
+    ])
+  })
+})

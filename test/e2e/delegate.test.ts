@@ -1,0 +1,213 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonOptions, jsonLines } from '../helpers/baton.ts'
+import { type ModelReply, startModelServer } from '../helpers/model-server.ts'
+import { core } from '../helpers/series.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
+
+interface Asked {
+  /** `leader`, or the name of a worker. */
+  readonly who: string
+  readonly turn: number
+  /** What came since the last answer: results of tools, and messages. */
+  readonly told: string
+}
+
+/** A server, a workspace with a team, and the command. */
+async function teamWorld(reply: (asked: Asked) => ModelReply | Promise<ModelReply>, table = '') {
+  const server = await startModelServer(({ body }) => {
+    const messages = body?.messages ?? []
+    const texts = messages.map(({ content }) => content)
+    const who = /You are the worker ([\w-]+)\./.exec(texts.join('\n'))?.[1] ?? 'leader'
+    const last = messages.findLastIndex(({ role }) => role === 'assistant')
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    return reply({ who, turn, told: texts.slice(last + 1).join('\n') })
+  })
+  onTestFinished(() => server.close())
+  const home = tempTree({})
+  const cwd = tempTree({
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'team.md': `+++\nmodel = "m"\n[delegate]\nteam = "auth"\nworkers = [{ name = "Code", agent = "coder" }]\n${table}\n[agents.coder]\ndescription = "Writes code."\ninstructions = "You code."\ntools = ["todo"]\n+++\nDo it all.\n`,
+  })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: home }
+  return {
+    server,
+    cwd,
+    run: (args: readonly string[], options: Partial<BatonOptions> = {}) => baton(args, { cwd, env, ...options }),
+    /** A file of the team, in the folder of the only run. */
+    teamFile: (name: string): string => {
+      const found = readdirSync(home, { recursive: true, encoding: 'utf8' })
+      const path = found.find((one) => one.endsWith(join('team', name)))
+      return join(home, path ?? name)
+    },
+  }
+}
+
+const spawnCode = ['spawn_agent', { message: 'Work on the list.', role: 'Code' }] as const
+
+/** Claims and completes until nothing is left. */
+function work({ turn, told }: Asked): ModelReply {
+  if (turn === 0) return callsTools(['task_claim', {}])
+  const claimed = /claimed #(\d+)/.exec(told)?.[1]
+  if (claimed !== undefined) return callsTools(['task_complete', { id: claimed, note: 'done' }])
+  return told.includes('completed #') ? callsTools(['task_claim', {}]) : { text: 'Nothing is left for me.' }
+}
+
+it('works on a list: the leader makes it, workers complete it, the report is the answer (R122 to R126)', async () => {
+  const told: string[] = []
+  const { run, teamFile } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') return work(asked)
+    told.push(asked.told)
+    switch (asked.turn) {
+      case 0:
+        return callsTools(['task_create', { items: [{ subject: 'Design' }, { subject: 'Build', blocked_by: ['1'] }] }])
+      case 1:
+        return callsTools(['leave_delegate', {}], spawnCode)
+      case 2:
+        return { text: 'They are at work.' }
+      case 3:
+        return callsTools(['leave_delegate', {}])
+      default:
+        return { text: 'All is done.' }
+    }
+  })
+  const result = await run(['run', 'team.md', '--json'])
+  expect(result.stderr).toBe('')
+  const events = jsonLines(result.stdout)
+  expect(events.filter(({ type }) => String(type).startsWith('delegate.')).map(({ type }) => type)).toEqual([
+    'delegate.entered',
+    ...Array.from({ length: 7 }, () => 'delegate.item'),
+    'delegate.exited',
+  ])
+  expect(events.find(({ type }) => type === 'delegate.exited')).toMatchObject({ completed_tasks: 2, total_tasks: 2 })
+  expect(told[0]).toContain('Delegate mode is active for team "auth".')
+  expect(told[2]).toContain('0 of 2 items are completed.')
+  expect(told.at(-1)).toContain('Delegate mode has ended. All team tasks should be complete.')
+  expect(readFileSync(teamFile('tasks.md'), 'utf8')).toBe(
+    '# Tasks of team auth\n\n- [x] #1 Design (@Code-1)\n- [x] #2 Build (@Code-1)\n',
+  )
+  expect(result.code).toBe(0)
+})
+
+it('fails with the open items named when the leader ends, once it was told of them', async () => {
+  const told: string[] = []
+  const { run } = await teamWorld((asked) => {
+    told.push(asked.told)
+    return asked.turn === 0 ? callsTools(['task_create', { items: [{ subject: 'Design' }] }]) : { text: 'I give up.' }
+  })
+  const result = await run(['run', 'team.md'])
+  expect(result.code).toBe(1)
+  expect(result.stderr).toContain('team "auth" has ended, and 1 of 1 items are open: [ ] #1 Design')
+  expect(told.filter((text) => text.includes('No worker is at work, and items are open'))).toHaveLength(1)
+})
+
+it('refuses a sixth worker, and to leave while items are open, unless by force (TV36)', async () => {
+  const told: string[] = []
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => (release = resolve))
+  onTestFinished(() => release())
+  const { run, teamFile } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') return { text: 'Late.', gate }
+    told.push(asked.told)
+    if (asked.turn === 0) return callsTools(['task_create', { items: [{ subject: 'Design' }] }])
+    if (asked.turn === 1) return callsTools(...Array.from({ length: 6 }, () => spawnCode))
+    return asked.turn === 2 ? callsTools(['leave_delegate', { force: true }]) : { text: 'Later.' }
+  }, 'task_format = "json"')
+  const result = await run(['run', 'team.md', '--json'])
+  expect(told[2]?.match(/"name":"Code-\d"/g)).toHaveLength(5)
+  expect(told[2]).toContain('worker limit reached (max 5): wait until one has ended, or close one')
+  expect(jsonLines(result.stdout)).toContainEqual(
+    expect.objectContaining({ type: 'delegate.exited', completed_tasks: 0, total_tasks: 1 }),
+  )
+  expect(told.filter((text) => text.includes('Delegate mode has ended.'))).toHaveLength(1)
+  expect(JSON.parse(readFileSync(teamFile('tasks.json'), 'utf8'))).toEqual([
+    { id: '1', subject: 'Design', status: 'pending', owner: null, blocked_by: [] },
+  ])
+  expect(result.code).toBe(0)
+})
+
+it.each([true, false])(
+  'sends messages, and tells of those that were not read: notifications = %s (R140, R144)',
+  async (notifies) => {
+    const told: string[] = []
+    const { run } = await teamWorld((asked) => {
+      if (asked.who !== 'leader') {
+        return asked.turn === 0 ? callsTools(['send_message', { to: 'leader', message: 'Hello.' }]) : { text: 'Sent.' }
+      }
+      told.push(asked.told)
+      if (asked.turn === 0) return callsTools(spawnCode)
+      return asked.turn === 2 ? callsTools(['read_messages', {}]) : { text: 'All is said.' }
+    }, `notifications = ${notifies}`)
+    const result = await run(['run', 'team.md', '--json'])
+    expect(jsonLines(result.stdout)).toContainEqual(
+      expect.objectContaining({ type: 'delegate.message', from: 'Code-1', to: 'leader', message: 'Hello.' }),
+    )
+    expect(told.join('\n')).toContain('from Code-1: Hello.')
+    expect(told.join('\n').includes('- teammate: 1 unread message(s)\n- self: 0 unread message(s)')).toBe(notifies)
+    expect(result.code).toBe(0)
+  },
+)
+
+it('loses no item and does none twice when workers are closed, the process is killed and a person edits the list', async () => {
+  const items = core(12, 40)
+  let completed = 0
+  let onCompleted = (_count: number): void => {}
+  let enough = (): void => {}
+  const someDone = new Promise<void>((resolve) => (enough = resolve))
+  const { run, teamFile } = await teamWorld(async (asked) => {
+    if (asked.who !== 'leader') {
+      const reply = work(asked)
+      if (asked.told.includes('completed #')) onCompleted((completed += 1))
+      return { ...reply, delayMs: 5 }
+    }
+    const { turn, told } = asked
+    if (turn === 0) {
+      const subjects = Array.from({ length: items }, (_, index) => ({ subject: `Part ${index + 1}` }))
+      return callsTools(['task_create', { items: subjects }])
+    }
+    if (turn === 1) return callsTools(...Array.from({ length: 5 }, () => spawnCode))
+    if (turn === 2) {
+      await someDone
+      return callsTools(['close_agent', { id: 'Code-1' }], ['close_agent', { id: 'Code-2' }])
+    }
+    return told.includes('items are open') ? callsTools(spawnCode) : { text: 'The report.' }
+  })
+
+  let isEdited = false
+  let kill = (): void => {}
+  onCompleted = (count) => {
+    if (count >= items / 4) enough()
+    if (count >= items / 3 && !isEdited) {
+      isEdited = true
+      const file = teamFile('tasks.md')
+      const text = readFileSync(file, 'utf8').replace(`Part ${items}`, 'The last part')
+      writeFileSync(file, `${text}\nA remark of a person.\n- [ ] One more\n`)
+    }
+    if (count >= items / 2) kill()
+  }
+  const killed = await run(['run', 'team.md', '--json'], {
+    process: 'own',
+    onOutput: (_, end) => void (kill = () => end('SIGKILL')),
+  })
+  expect(killed.code).not.toBe(0)
+  onCompleted = () => {}
+  const resumed = await run(['resume', '--last', '--json'])
+  expect(resumed.stderr).toBe('')
+  expect(resumed.code).toBe(0)
+
+  const list = readFileSync(teamFile('tasks.md'), 'utf8')
+  expect(list.match(/^- \[x\] #\d+ /gm)).toHaveLength(items + 1)
+  expect(list).toContain(`#${items} The last part (@`)
+  expect(list).toContain('A remark of a person.\n- [x] #')
+  const state = JSON.parse(readFileSync(teamFile('items.json'), 'utf8')) as {
+    done: Record<string, { result: unknown }>
+  }
+  const done = Object.values(state.done).flatMap(
+    ({ result }) => /"completed #(\d+)/.exec(JSON.stringify(result))?.[1] ?? [],
+  )
+  expect(done.toSorted((left, right) => Number(left) - Number(right))).toEqual(
+    Array.from({ length: items + 1 }, (_, index) => String(index + 1)),
+  )
+})
