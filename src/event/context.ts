@@ -199,7 +199,7 @@ export interface RunServices {
   /** The agents that a model may start by their names; left out: none. Those of a prompt file hold in its own run. */
   readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
   /** The team that the conversation is of; left out: none. */
-  readonly collab?: Collab
+  readonly collab?: Collab | undefined
   /** Notified of what is read; undefined: nobody compares it later. */
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */
