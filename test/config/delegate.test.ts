@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkDelegate, readDelegate } from '../../src/config/delegate.ts'
+import { checkDelegate } from '../../src/config/delegate-check.ts'
+import { readDelegate } from '../../src/config/delegate.ts'
 import { checkStrategies } from '../../src/config/strategies.ts'
 
 describe('[delegate]', () => {
