@@ -8,7 +8,7 @@ import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
-import { isDefinitionName } from './agent-tables.ts'
+import { isCommand, isDefinitionName, misplacedKeys } from './agent-tables.ts'
 import { isBuiltInName } from './builtin-names.ts'
 import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
 import type { Layer } from './layers.ts'
@@ -74,7 +74,8 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
   addTables(['environment', 'flag'])
   await addFiles('pack')
   for (const [name, values] of Object.entries(presetDefinitions)) {
-    if (!found.has(name)) add(name, { from: 'built-in', isTrusted: true, values })
+    const parts = found.get(name) ?? []
+    if (parts.every(isForCommand)) found.set(name, [{ from: 'built-in', isTrusted: true, values }, ...parts])
   }
 
   const byName = new Map<string, AgentDefinition>()
@@ -88,6 +89,11 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
     })
   }
   return { byName, broken }
+}
+
+/** Whether a part says nothing but what a program that Baton knows by the name takes as well. */
+function isForCommand({ values }: DefinitionPart): boolean {
+  return !isCommand(values) && misplacedKeys(values).length === 0
 }
 
 /** What is wrong with a definition is said where it is used. */

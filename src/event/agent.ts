@@ -260,8 +260,12 @@ export interface PromptRequest<Agent extends TextAgent = TextAgent> {
   readonly inputs: readonly PromptInput[]
   /** Settings of the caller, merged over the file's own. */
   readonly options: JsonObject
+  /** How often a prompt file may ask its model for one message, where it allows no less. */
+  readonly maxTurns?: number
   /** The conversation that a command line takes up, with its one input; left out: it begins a new one. */
   readonly session?: CommandSession
+  /** Told which conversation of a command line it was, however it ends. */
+  readonly onSession?: (session: CommandSession) => void
 }
 
 export interface ModelAgentRequest {

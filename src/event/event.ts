@@ -162,13 +162,14 @@ const events = {
   'member.suspended': { id: text, name: text, error },
   /**
    * The answers have become one. `answered`, `missing`: names of members. `degraded`: one is missing (R316, R318). `winner`: whose
-   * answer was taken as it is. `votes`: each different answer, with those who gave it.
+   * answer was taken as it is; `reason`: why, in the words of the model that chose it. `votes`: each different answer, with those who gave it.
    */
   'ensemble.completed': {
     answered: list(text),
     missing: list(text),
     degraded: truth,
     winner: optional(text),
+    reason: optional(text),
     votes: optional(list(object({ value: anything, members: list(text) }))),
   },
   /** `id`, `description`, `background`: of one that a model has given work to, by the tool `task`. */

@@ -4,6 +4,7 @@ import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
+import type { Settings } from '../config/settings.ts'
 import type { PromptAgent, PromptInput, PromptRequest, PromptResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext, withServices } from '../event/context.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
@@ -62,13 +63,13 @@ async function loadChild(agent: PromptAgent, around: ChildSurroundings, context:
 }
 
 async function runChildPrompt(
-  { agent, inputs, options }: PromptRequest<PromptAgent>,
+  { agent, inputs, options, maxTurns }: PromptRequest<PromptAgent>,
   loaded: PromptTarget,
   context: RunContext,
 ): Promise<PromptResult> {
   const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
   const { scope, services } = context
-  const target = asChild(loaded, agent, { options, inherited: scope.options })
+  const target = withTurns(asChild(loaded, agent, { options, inherited: scope.options }), maxTurns)
   for (const { file } of target.agents) services.sources.execute(file)
   if (loaded.settings.write_mode && !scope.rights.write) {
     const hint = 'Set write_mode = true in the file that runs it.'
@@ -95,6 +96,20 @@ async function runChildPrompt(
     ),
   )
   return resultOf(answers, spent)
+}
+
+/** Its model is asked no more often than whoever runs it says. */
+function withTurns(target: PromptTarget, maxTurns: number | undefined): PromptTarget {
+  if (maxTurns === undefined) return target
+  const limited = (settings: Settings): Settings => ({
+    ...settings,
+    max_turns: Math.min(settings.max_turns ?? maxTurns, maxTurns),
+  })
+  return {
+    ...target,
+    settings: limited(target.settings),
+    settingsFor: (params) => limited(target.settingsFor(params)),
+  }
 }
 
 interface Execution {

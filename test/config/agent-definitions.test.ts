@@ -94,6 +94,16 @@ describe('definitions of one name', () => {
     expect(byName.get('x')?.agent).toMatchObject({ line: { preset: 'claude', args: ['--verbose'], model: 'opus' } })
   })
 
+  it('a program that is known by its name takes what is for programs, and is a model with what is for models', async () => {
+    const ofProgram = await definitions({ user: '[agents.claude]\nmodel = "opus"\ntimeout = "5m"\n' })
+    const line = { preset: 'claude', command: 'claude', model: 'opus', timeoutMs: 300_000 }
+    expect(ofProgram.byName.get('claude')?.agent).toMatchObject({ kind: 'command', line })
+    const ofModel = await definitions({ user: '[agents.claude]\nmodel = "opus"\ninstructions = "Be brief."\n' })
+    expect(ofModel.byName.get('claude')?.agent).toMatchObject({ kind: 'prompt' })
+    const other = await definitions({ user: '[agents.claude]\ncommand = "own"\n' })
+    expect(other.byName.get('claude')?.agent).not.toHaveProperty('line.preset')
+  })
+
   it('of a file alone is that file', async () => {
     const text = '+++\ndescription = "reviews"\nmodel = "fast"\n+++\nReview.\n'
     const { byName } = await definitions({ files: { 'agents/reviewer.md': text, '.baton/agents/other.md': text } })

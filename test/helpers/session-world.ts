@@ -9,6 +9,7 @@ import type { RunContext, RunServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createBus } from '../../src/event/bus.ts'
 import { createMeter } from '../../src/event/meter.ts'
+import type { Approver } from '../../src/event/permission.ts'
 import type { FileChangeRecord } from '../../src/event/effects.ts'
 import type { EffectHook } from '../../src/journal/effects.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
@@ -45,6 +46,8 @@ export interface SessionWorldOptions extends Pick<RunServices, 'definitions'>, P
   readonly workspace?: string
   readonly signal?: AbortSignal
   readonly hooks?: readonly EffectHook[]
+  /** Answers for a person; left out: nobody can be asked. */
+  readonly approver?: Approver | undefined
   /** What the processes before have recorded. */
   readonly before?: readonly JournalRecord[] | RunIndex
   /** Left out: a journal in memory. */
@@ -131,6 +134,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
     events: bus.send,
     onEffect: () => {},
     hooks,
+    approver: options.approver,
     onRepeat: (one) => repeated.push(one),
     past:
       index === undefined

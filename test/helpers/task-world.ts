@@ -2,9 +2,14 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { giveTools } from '../../src/agent/tools.ts'
 import type { AgentDefinition, ModelResult } from '../../src/event/agent.ts'
-import { type Limits, narrow, type RunContext, withScope } from '../../src/event/context.ts'
+import { type Limits, narrow, type RunContext, withScope, withServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
+import type { Approver } from '../../src/event/permission.ts'
 import { textMessage, textOf } from '../../src/event/message.ts'
+import { isSuspension } from '../../src/base/error.ts'
+import { createReplayedEffects } from '../../src/journal/replayed-effects.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
+import { noMask } from '../../src/journal/secrets.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFileConverser } from '../../src/run/converse-file.ts'
@@ -13,6 +18,7 @@ import type { teamTools, ToolName } from '../../src/tool/toolbox/names.ts'
 import { builtInDir } from './agents.ts'
 import { createFakeProvider, type FakeTurn } from './fake-model.ts'
 import { gitIn } from './git-world.ts'
+import { openMemoryRecords } from './memory-journal.ts'
 import { liveOnce } from './mortal-process.ts'
 import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
@@ -42,6 +48,8 @@ export interface TaskWorld {
   readonly git: (...args: readonly string[]) => string
   /** One process: begins, or is resumed from the records, to which it adds its own. Undefined: it died after so many records. */
   readonly live: (records: JournalRecord[], lives?: number) => Promise<Life | undefined>
+  /** Replays what was recorded; gives the first difference. */
+  readonly replay: (records: readonly JournalRecord[]) => Promise<string | undefined>
 }
 
 export interface Life {
@@ -62,6 +70,8 @@ export interface TaskWorldOptions {
   readonly mode?: string
   /** What the caller has given up. */
   readonly rights?: Limits
+  /** Answers for a person; left out: nobody can be asked. */
+  readonly approver?: Approver
   /** Files of the workspace, which is a git repository then. */
   readonly repository?: { readonly [path: string]: string }
   /** Where the caller works; left out: in the workspace. */
@@ -77,6 +87,7 @@ export function taskWorld({
   maxRounds = 25,
   mode = 'classic',
   rights = {},
+  approver,
   repository,
   within = (context, work) => work(context),
 }: TaskWorldOptions): TaskWorld {
@@ -123,26 +134,43 @@ export function taskWorld({
     return turnOf(script(said))
   })
 
+  const process = {
+    provider,
+    workspace: folder,
+    approver,
+    definitions: async () => new Map([['finder', finder]]),
+    converseWithFile,
+  }
+
   return {
     folder,
     asked,
     git,
-    live: async (records, lives = Infinity) =>
-      liveOnce(
-        {
-          provider,
-          records,
-          lives,
-          workspace: folder,
-          definitions: async () => new Map([['finder', finder]]),
-          converseWithFile,
-        },
-        async ({ context: all, sent, repeated }) => {
-          const folders = { ...all.scope.folders, worktrees }
-          const ruled = narrow(narrow(withScope(all, { folders }), { rules: toolRules() }), rights)
-          return within(ruled, (context) => workIn(context, { sent, repeated }))
-        },
-      ),
+    async replay(recorded) {
+      const index = await indexRun(openMemoryRecords([...recorded], noMask), { keeps: 'everything' })
+      const scratch = { change: () => {} }
+      const { effects, difference, leftOver } = createReplayedEffects({
+        index,
+        signal: undefined,
+        files: { kind: 'recorded', scratch },
+      })
+      const begun = { ...process, records: [], lives: Infinity }
+      const thrown = await liveOnce(begun, (world) =>
+        inWorld({ ...world, context: withServices(world.context, { effects }) }).then(
+          () => undefined,
+          (error: unknown) => error,
+        ),
+      )
+      const found = difference(thrown) ?? leftOver()
+      return found?.message ?? (thrown instanceof Error && !isSuspension(thrown) ? thrown.message : undefined)
+    },
+    live: (records, lives = Infinity) => liveOnce({ ...process, records, lives }, inWorld),
+  }
+
+  function inWorld({ context: all, sent, repeated }: SessionWorld): Promise<Life> {
+    const folders = { ...all.scope.folders, worktrees }
+    const ruled = narrow(narrow(withScope(all, { folders }), { rules: toolRules() }), rights)
+    return within(ruled, (context) => workIn(context, { sent, repeated }))
   }
 
   async function workIn(

@@ -377,3 +377,14 @@ describe('what scripts of a child see', () => {
     expect(seen((await run('a.lua')).outputs)).toEqual({ input: 'x', t: 0.25, p: 0.5, redo: 0 })
   })
 })
+
+it('its model is asked no more often than whoever runs it says', async () => {
+  const answer = (): FakeTurn => ({ text: [], toolCalls: ['todo'], toolInput: ['{"todos": []}'], finish: 'tool_calls' })
+  const made = world({ 'a.md': '+++\nmodel = "m"\ntools = ["todo"]\nmax_turns = 5\n+++\nFind.\n' }, { answer })
+  const agent = resolveAgent('a.md', { baseDir: made.folder, builtInDir, packRoots: [] })
+  const request = requestFor({ agent, inputs: null, options: {} }, callPromptInput)
+  if (request.kind !== 'prompt') throw new Error('a prompt file')
+  const context = withScope(made.context, { at: placeAt('main') })
+  await expect(context.services.agents.run({ ...request, maxTurns: 2 }, context)).rejects.toThrow('max_turns')
+  expect(made.requests).toHaveLength(2)
+})

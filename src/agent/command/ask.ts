@@ -1,11 +1,12 @@
+import { defined } from '../../base/json.ts'
 import type { CommandAgent, CommandSession, ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
-import { listenToEvents, listenToText } from './listen.ts'
+import { type Heard, listenToEvents, listenToText } from './listen.ts'
 import { commandSandbox } from './mode.ts'
-import { presets } from './presets/preset.ts'
+import { type Preset, presets } from './presets/preset.ts'
 import { commandProblem } from './problems.ts'
 import { mostPrinted, runCommand } from './process.ts'
 import { estimateOf, type Pricing, spentOf } from './spent.ts'
@@ -22,6 +23,8 @@ export interface CommandQuestion {
   readonly timeoutMs?: number | undefined
   /** Called with each piece of what it says, as it comes. */
   readonly onText?: (text: string) => void
+  /** Called once with the conversation that it named, also where it fails or is stopped. */
+  readonly onSession?: ((session: CommandSession) => void) | undefined
 }
 
 /** What a program answered. Plain JSON, because it is recorded. */
@@ -108,7 +111,7 @@ async function perform(
   context: RunContext,
   { prices, ownPrices }: Pricing,
 ): Promise<CommandAnswer> {
-  const { agent, session, timeoutMs = agent.line.timeoutMs, onText = () => {} } = question
+  const { agent, session, timeoutMs = agent.line.timeoutMs, onText = () => {}, onSession } = question
   const { line, name } = agent
   const { scope, services } = context
   const ms = timeoutMs ?? scope.agentMs
@@ -131,7 +134,11 @@ async function perform(
       onOutput: listener.add,
     },
     signal,
-  ).finally(isDone)
+  ).finally(() => {
+    isDone?.()
+    const named = sessionIn(listener.heard(), preset)
+    if (named !== undefined) onSession?.(named)
+  })
   const seconds = (performance.now() - begun) / 1000
   listener.end()
   const heard = listener.heard()
@@ -148,9 +155,13 @@ async function perform(
     const lines = count === 1 ? 'a line' : `${count} lines`
     emit(context, { type: 'warning', message: `agent "${name}" printed ${lines} besides its events: ${first}` })
   }
-  const { text, calls, session: id, usage } = heard
-  const counted = preset?.countsSession === true && usage !== undefined ? { used: usage } : {}
-  return { text, ...(id === undefined ? {} : { session: { id, ...counted } }), spent, calls, seconds }
+  const { text, calls } = heard
+  return { text, ...defined({ session: sessionIn(heard, preset) }), spent, calls, seconds }
+}
+
+function sessionIn({ session: id, usage }: Heard, preset: Preset | undefined): CommandSession | undefined {
+  if (id === undefined) return undefined
+  return preset?.countsSession === true && usage !== undefined ? { id, used: usage } : { id }
 }
 
 /** The answer of a record is told as a message that is complete at once. */

@@ -6,7 +6,7 @@ import { givenWithoutLimits } from '../../event/limits.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { task } from '../../event/place.ts'
 import { mapSiblings } from '../siblings.ts'
-import { askCommand, type CommandAnswer } from './ask.ts'
+import { askCommand, type CommandAnswer, type CommandQuestion } from './ask.ts'
 import { type CommandOptions, commandOptions } from './options.ts'
 import type { Pricing } from './spent.ts'
 
@@ -18,7 +18,7 @@ const usualAtOnce = 4
  * @throws BatonError as of `askCommand`, CONFIG_INVALID for options that are wrong
  */
 export async function runCommandAgent(
-  { agent, inputs, options, session }: PromptRequest<CommandAgent>,
+  { agent, inputs, options, session, onSession }: PromptRequest<CommandAgent>,
   context: RunContext,
   parts: Pricing,
 ): Promise<PromptResult> {
@@ -33,7 +33,7 @@ export async function runCommandAgent(
     mapSiblings(inputs, { limit, signal: services.signal }, async (given, index, signal) => {
       const at = withServices(context, { signal })
       if (inputs.length === 1) {
-        const answer = await runOnce({ agent, given, read, session }, at, parts)
+        const answer = await runOnce({ agent, given, read, session, onSession }, at, parts)
         left = answer.session
         return answer.text
       }
@@ -60,10 +60,11 @@ interface Once {
   readonly given: PromptInput
   readonly read: CommandOptions
   readonly session?: CommandSession | undefined
+  readonly onSession?: CommandQuestion['onSession']
 }
 
 async function runOnce(
-  { agent, given, read, session }: Once,
+  { agent, given, read, session, onSession }: Once,
   context: RunContext,
   parts: Pricing,
 ): Promise<CommandAnswer> {
@@ -71,7 +72,7 @@ async function runOnce(
     const hint = 'Give it an instruction, or an input.'
     throw new BatonError('AGENT_FAILED', `agent "${agent.name}" is given nothing to do: its prompt is empty`, { hint })
   }
-  return askCommand({ agent, prompt: given.text, session, ...read }, context, parts)
+  return askCommand({ agent, prompt: given.text, session, onSession, ...read }, context, parts)
 }
 
 /** Why a dry run leaves it out: a program that cannot be told to only look would do its work. */

@@ -1,5 +1,5 @@
 import { defined, type JsonObject } from '../../base/json.ts'
-import type { AgentDefinition, AgentSession, PromptAgent } from '../../event/agent.ts'
+import type { AgentDefinition, AgentSession, CommandSession, PromptAgent } from '../../event/agent.ts'
 import { type RunContext, withScope } from '../../event/context.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { type Message, textMessage } from '../../event/message.ts'
@@ -11,11 +11,14 @@ export interface Asking {
   readonly context: RunContext
   readonly inbox: Inbox
   readonly onOpen: (session: Conversation) => void
+  /** Told which conversation of a program it was, however it ends. */
+  readonly onSession: (session: CommandSession) => void
 }
 
 /** Asks the agent once, and waits for its answer. */
 export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
-  const { offered, prompt, model, session } = order
+  const { offered, prompt, model, session, maxTurns } = order
+  const { onSession } = asking
   const { agent } = offered
   const options = defined({ model }) as JsonObject
   const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
@@ -25,7 +28,7 @@ export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
   const { mode: _, ...around } = asking.context.scope.options
   const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
   const result = await context.services.agents.run(
-    { kind: 'prompt', agent, inputs, options, ...defined({ session }) },
+    { kind: 'prompt', agent, inputs, options, onSession, ...defined({ session, maxTurns }) },
     context,
   )
   const nothing = { status: 'done', changes: [], planned: [] } as const
@@ -36,7 +39,7 @@ export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
 async function converse(
   { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
   agent: PromptAgent,
-  { context, inbox, onOpen, options }: Asking & { readonly options: JsonObject },
+  { context, inbox, onOpen, options }: Omit<Asking, 'onSession'> & { readonly options: JsonObject },
 ): Promise<EndOfWork | undefined> {
   const asked = textMessage('user', withReminder(prompt, offered))
   const answer = await context.services.agents.converse(

@@ -11,6 +11,7 @@ import { nothingSpent, type Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
 import { ask, type Conversation, messagesOf, saidIn } from './ask.ts'
 import { leaseOf } from './lease.ts'
+import { countRequests, Stopped } from './request-count.ts'
 
 /** What an agent is to do for a model. */
 export interface Order {
@@ -63,6 +64,8 @@ export type ChildEnd = {
   /** Of one with a work tree of its own: what its caller's workspace has got from there, and what it has not, as a diff. */
   readonly applied?: readonly string[]
   readonly leftOut?: string
+  /** A work tree was made for it. */
+  readonly hasTree?: true
   /** What it was stopped with ends it for good: nothing that waits for it begins more work. */
   readonly isClosed?: true
 }
@@ -87,8 +90,6 @@ interface Life {
   /** Told when it only does again what is recorded. */
   readonly onReplay?: () => void
 }
-
-class Stopped extends Error {}
 
 /**
  * Lets an agent work until it has ended, as one boundary (R35). That it fails, or is stopped, is an end.
@@ -118,7 +119,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       at,
       async () => {
         isEntered = true
-        if (replayed?.status === 'stopped' && replayed.turns === 0) return replayed
+        if (replayed !== undefined && didNothing(replayed)) return replayed
         const stopped = isReplay ? undefined : await mayWork(life)
         const onTree = (remove: () => void): void => void (removeTree = remove)
         return stopped ?? withLease(context, leaseOf(order), () => work(order, { ...life, onTree, replayed }))
@@ -145,6 +146,11 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
   }
 }
 
+/** Nothing of it is in the record. */
+function didNothing({ status, turns, hasTree }: ChildEnd): boolean {
+  return status === 'stopped' && turns === 0 && hasTree !== true
+}
+
 /** The end of one that is stopped before it may work. */
 async function mayWork({ context, stop, live }: Life): Promise<ChildEnd | undefined> {
   try {
@@ -164,10 +170,19 @@ function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
 /** The message of the reason with which a team stops an agent that it closes. */
 export const closedReason = 'closed'
 
-/** Records that an agent was stopped that waits for a person: it is not asked about any more. */
-export function stopWaiting(order: Order, { scope, services }: RunContext): Promise<ChildEnd> {
+/**
+ * Records that an agent was stopped that waits for a person: it is not asked about any more. `working`: what it has come to by then, for
+ * its end, which is told.
+ */
+export async function stopWaiting(order: Order, context: RunContext, working?: Working): Promise<ChildEnd> {
+  const { scope, services } = context
+  // the boundary begins once more, so that what it did before is no part of the record by which it is replayed
+  const stopped: ChildEnd =
+    working === undefined ? stoppedEnd : { ...stoppedEnd, text: working.saidSoFar(), spent: working.spentSoFar() }
   const options = { inputs: inputsOf(order), label: labelOf(order) }
-  return services.effects.boundary(scope.at, async () => stoppedEnd, options)
+  const end = await services.effects.boundary(scope.at, async () => stopped, options)
+  if (working !== undefined) emit(context, endEvent(order, end))
+  return end
 }
 
 /** What decides what an agent does. */
@@ -201,14 +216,16 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
   const stopsAfter = replayed?.status === 'stopped' ? replayed.turns : undefined
   const { signal, meter } = context.services
   const own = placeText(context.scope.at)
-  let turns = 0
+  const requests = countRequests(stopsAfter)
   const told: string[] = []
   let session: Conversation | undefined
+  let ofProgram = replayed?.session
   const saidSoFar = (): string => saidIn(session)
   const innerOf = (around: RunContext): RunContext => {
-    const { events } = around.services
+    const { events, effects } = around.services
     return withServices(around, {
       signal: AbortSignal.any([signal, stop]),
+      effects: requests.counted(effects),
       // what an agent file says of itself is said already, with its id
       events: (place, event) => {
         if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
@@ -219,8 +236,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
   const inbox: Inbox = {
     ...mail,
     isOpen() {
-      if (turns === stopsAfter) throw new Stopped('stopped')
-      turns += 1
+      requests.turn()
       return mail.isOpen()
     },
     know(ids) {
@@ -231,7 +247,9 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
 
   async function answer(order: Order, around: RunContext): Promise<EndOfWork> {
     try {
-      return await ask(order, { context: innerOf(around), inbox, onOpen: (opened) => (session = opened) })
+      const onSession = (named: CommandSession): void => void (ofProgram = named)
+      const onOpen = (opened: Conversation): void => void (session = opened)
+      return await ask(order, { context: innerOf(around), inbox, onOpen, onSession })
     } catch (error) {
       return failed(error)
     }
@@ -239,13 +257,20 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
 
   function failed(error: unknown): EndOfWork {
     signal.throwIfAborted()
-    const isStopped = stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && turns >= stopsAfter)
+    const isStopped =
+      stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && requests.begun() >= stopsAfter)
     if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
     // it has not failed: with a higher limit it gets further
     if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
       throw rewordError(error, { endsRun: true })
     }
-    const said = { text: saidSoFar(), ...messagesOf(session), changes: [], planned: [] }
+    const said = {
+      text: saidSoFar(),
+      ...messagesOf(session),
+      ...defined({ session: ofProgram }),
+      changes: [],
+      planned: [],
+    }
     return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
   }
 
@@ -260,6 +285,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
   const { value, spent } = await meter.measure(context.scope.at, answerInPlace)
   const closed = replayed === undefined ? closedBy(asked) : defined({ isClosed: replayed.isClosed })
   const isStopped = value.status === 'stopped'
+  const turns = requests.begun()
   return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }), ...(isStopped ? closed : {}) }
 }
 

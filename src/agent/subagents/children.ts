@@ -85,7 +85,7 @@ export function createChildren(context: RunContext): Children {
       async stop() {
         stop.abort(new DOMException('stopped', 'AbortError'))
         await settled
-        if (state.kind === 'broken' && isSuspension(state.error)) end(await stopWaiting(order, own))
+        if (state.kind === 'broken' && isSuspension(state.error)) end(await stopWaiting(order, own, working))
       },
     }
     children.set(order.id, child)

@@ -43,16 +43,18 @@ export async function inOwnTree(
     baseDir: pathHere(folders, order.baseDir),
     prompt: order.resumes === undefined ? order.prompt : `${order.prompt}\n\n${newTreeText}`,
   }
-  const end = await work(placed, tree.context)
+  // programs look for their conversations by the folder that they work in
+  const { session: _, ...end } = await work(placed, tree.context)
   if (end.status !== 'done') return leftOut(end, tree, context)
   try {
     const { files } = await tree.apply(await tree.changes())
     const changes = files.map((file) => changeOf(file, order, context))
     return { ...end, changes, ...(files.length === 0 ? {} : { applied: files.map(({ path }) => path) }) }
   } catch (error) {
-    const { text, messages, session } = end
-    const kept = { text, ...(messages && { messages }), ...(session && { session }) }
-    return leftOut({ ...failed(error), ...kept }, tree, context)
+    const { text, messages } = end
+    const { session: _none, ...failure } = failed(error)
+    const kept = { text, ...(messages && { messages }) }
+    return leftOut({ ...failure, ...kept }, tree, context)
   }
 }
 
@@ -71,7 +73,7 @@ async function leftOut(end: EndOfWork, tree: Worktree, context: RunContext): Pro
     const { files, diff } = (await tree.look()) ?? { files: [], diff: '' }
     return { files: [...files], diff }
   })
-  const none = { ...end, changes: [], planned: [] }
+  const none = { ...end, changes: [], planned: [], hasTree: true } as const
   if (seen.files.length === 0) return none
   const reason = end.error?.message.split('\n')[0] ?? 'it was stopped'
   emit(context, { type: 'isolation.left_out', reason, ...seen })

@@ -209,6 +209,7 @@ function answerOf({ members }: EnsembleRun, outcome: Outcome, context: RunContex
     missing: missing.map(({ name }) => name),
     degraded,
     ...(winner === undefined ? {} : { winner }),
+    ...(reason === undefined ? {} : { reason }),
     ...(votes === undefined ? {} : { votes: votes.map((vote) => ({ ...vote, members: [...vote.members] })) }),
   })
   const byMembers = [...ends.values()].flatMap((end) => (end.status === 'answered' ? [end.spent] : []))

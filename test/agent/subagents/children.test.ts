@@ -6,6 +6,7 @@ import type { JournalRecord } from '../../../src/journal/record.ts'
 import { BatonError } from '../../../src/base/error.ts'
 import { textOf } from '../../../src/event/message.ts'
 import { commandAgent, program } from '../../helpers/command-world.ts'
+import { core } from '../../helpers/series.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
 
@@ -301,7 +302,7 @@ describe('a caller in code mode', () => {
     expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
     // a program that has ended makes its calls once more in a resumed run, and nobody is asked again
     const again = taskWorld({ mode: 'code', script })
-    for (let lives = 1; lives < records.length; lives += 5) {
+    for (let lives = 1; lives < records.length; lives += core(15, 1)) {
       const own: JournalRecord[] = []
       expect(await again.live(own, lives)).toBe(undefined)
       const paid = answered(own)
@@ -345,7 +346,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
   const expected = await only(taskWorld({ script }), whole)
   expect(expected.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
   const world = taskWorld({ script })
-  for (let lives = 0; lives < whole.length; lives += 1) {
+  for (let lives = core(1, 0); lives < whole.length; lives += core(4, 1)) {
     const records: JournalRecord[] = []
     expect(await world.live(records, lives)).toBe(undefined)
     const hasEnded = records.some((one) => one.k === 'done' && one.p.endsWith('/agent/finder'))
@@ -362,7 +363,7 @@ it('a caller with two agents in the background that is killed at any record pays
   expect(whole.length).toBeGreaterThan(20)
   const world = taskWorld({ script: twoInBackground })
   let again = 0
-  for (let lives = 0; lives < whole.length; lives += 1) {
+  for (let lives = core(1, 0); lives < whole.length; lives += core(4, 1)) {
     const records: JournalRecord[] = []
     const where = `killed after ${lives} records`
     expect(await world.live(records, lives), where).toBe(undefined)
@@ -376,7 +377,7 @@ it('a caller with two agents in the background that is killed at any record pays
     expect(answered(records).size - paid.size, where).toBe(world.asked.length - before)
     again += life.repeated.length
   }
-  expect(again).toBeGreaterThan(3)
+  expect(again).toBeGreaterThan(core(1, 3))
 })
 
 describe('a program that a model gives work to', () => {

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { withScope, withServices } from '../../../src/event/context.ts'
+import type { EventBody } from '../../../src/event/event.ts'
 import { failureOf } from '../../../src/run/answer.ts'
 import { runPrompt } from '../../../src/run/prompt-run.ts'
 import { loadTarget } from '../../../src/run/target.ts'
@@ -37,7 +38,9 @@ async function run(keys: string, { members = both, judgement = '' } = {}) {
   mkdirSync(worktrees)
   const { folders } = plain.scope
   const placed = withScope(plain, { folders: { ...folders, worktrees } })
-  const context = withServices(placed, { env: { ...process.env, HOME: library.home } })
+  const sent: EventBody[] = []
+  const events = (_: unknown, event: EventBody): void => void sent.push(event)
+  const context = withServices(placed, { env: { ...process.env, HOME: library.home }, events })
   const env = { BATON_HOME: join(tempTree({}), '.state') }
   const flags = { overrides: ['sandbox.mode="danger-full-access"'] }
   const target = await loadTarget({ file: 'e.md', cwd: folder, env, home: folder, flags, builtInDir })
@@ -52,6 +55,7 @@ async function run(keys: string, { members = both, judgement = '' } = {}) {
   return {
     content: task?.status === 'done' ? task.content.trim() : undefined,
     thrown,
+    sent,
     asked: provider.requests,
     made: readdirSync(folder).filter((name) => name.startsWith('made-')),
     read: (path: string) => readFileSync(join(folder, path), 'utf8'),
@@ -85,10 +89,11 @@ describe('members in work trees of their own', () => {
 
   it('a judge sees the answers and the diffs, and says whose work is taken', async () => {
     const judgement = '{"reason": "two is more", "winner": "b"}'
-    const { content, asked, made, read, left } = await run('[ensemble]\nisolation = "worktree"', { judgement })
+    const { content, asked, made, read, left, sent } = await run('[ensemble]\nisolation = "worktree"', { judgement })
     expect({ content, made, left }).toEqual({ content: 'did b', made: ['made-b.txt'], left: 1 })
     expect(read('notes.txt')).toBe('two\n')
     expect(asked).toHaveLength(1)
+    expect(sent.find(({ type }) => type === 'ensemble.completed')).toMatchObject({ winner: 'b', reason: 'two is more' })
     const shown = asked[0]?.messages.map((message) => textIn(message)).join('\n')
     expect(shown).toContain('<answer member="a"')
     expect(shown).toContain('+one')
