@@ -3,6 +3,17 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseDuration } from './duration.ts'
 import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
+/** What is said about the model, and is handed on to whoever is in place of the main agent. */
+export const modelOptions = [
+  'model',
+  'model_aliases',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'reasoning_effort',
+  'seed',
+] as const
+
 /** Options of script agents. Not zod schemas: a run of a script should not load them for a few keys. */
 const rules: Rules = {
   model: { expected: 'text that is not empty', fits: isName },

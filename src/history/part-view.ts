@@ -1,13 +1,10 @@
 import { isObject } from '../base/json.ts'
 import type { JournalRecord } from '../journal/record.ts'
-import { indexRun } from '../journal/run-index.ts'
-import { noMask } from '../journal/secrets.ts'
-import { openFileRecords, type RecordSource } from '../journal/source.ts'
+import type { RecordSource } from '../journal/source.ts'
 import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
 import type { Location } from '../journal/tree.ts'
-import { begunEffects, needsChoice } from '../journal/uncertain.ts'
 import { isIteration, iterationFacts, iterationText } from './iteration.ts'
-import { errorOf, failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
+import { failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
 import type { Break, Part } from './run-tree.ts'
 
 export type PartStatus = 'done' | 'skipped' | 'failed' | 'suspended' | 'unfinished'
@@ -273,7 +270,7 @@ export function startedOf(
 }
 
 /** An effect in a few words: the model, the command line, what happens to which file. */
-function describeEffect(kind: string, request: unknown): string {
+export function describeEffect(kind: string, request: unknown): string {
   if (!isObject(request)) return ''
   const text = (name: string): string => (typeof request[name] === 'string' ? request[name] : '')
   switch (kind) {
@@ -294,41 +291,4 @@ function describeEffect(kind: string, request: unknown): string {
 
 function listOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : []
-}
-
-/** An effect that waits, or that began and whose end is not known, or that failed in a way that only a person can judge. */
-export interface PendingView {
-  /** What `baton resume --uncertain` takes. */
-  readonly id: string
-  readonly place: string
-  readonly kind: string
-  readonly text: string
-  /**
-   * What a resume does: `again`: it is repeated; `files`: it looks whether the file was changed; `choice`: it needs
-   * `--uncertain`; `waits`: it was suspended before anything of it happened, and is asked for again.
-   */
-  readonly resume: 'again' | 'files' | 'choice' | 'waits'
-  readonly error: string | null
-}
-
-/** The effects of a run folder whose end is not known. */
-export async function pendingEffects(folder: string): Promise<readonly PendingView[]> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    const index = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
-    return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
-      const { e, n, kind, request } = started
-      const ended = node.ended === undefined ? undefined : source.at(node.ended)
-      const open = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'
-      const resume = node.waits === true ? 'waits' : open
-      // what is known to have failed is made again as what never began is
-      if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
-      const text = describeEffect(kind, valueOf(request, source))
-      return [
-        { id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) },
-      ]
-    })
-  } finally {
-    source.close()
-  }
 }

@@ -4,6 +4,7 @@ import { questionPromptInput } from '../agent/prompt-input.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { modelOptions } from '../config/agent-options.ts'
 import { describeValue } from '../config/issue.ts'
 import { mergeLayers } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
@@ -226,16 +227,6 @@ function questionInput({ spec, vars, stdin, plan, state, files, members }: Agent
     ...defined({ stdin, members }),
   }
 }
-
-const modelOptions = [
-  'model',
-  'model_aliases',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'seed',
-] as const
 
 /**
  * It is the main agent, so what the front matter (as the chain left it), the environment and flags say about the model

@@ -1,13 +1,9 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { createAgentExecutor } from '../agent/executor.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
-import { createModelChooser } from '../agent/models.ts'
-import type { AgentParts } from '../agent/parts.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
 import { defined } from '../base/json.ts'
-import { bothReads } from '../base/reads.ts'
-import { systemClock } from '../base/clock.ts'
-import { createPool, manyListeners } from '../base/concurrency.ts'
+import { manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
@@ -27,20 +23,12 @@ import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { worktreesFolder } from '../journal/worktrees.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
-import type { ModelTimeouts } from '../model/call.ts'
-import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
-import type { PriceList } from '../model/prices.ts'
 import { secretsOf } from '../model/choice.ts'
 import { packOfFile } from '../pack/granted.ts'
-import type { createChangeFinder } from '../pack/pack-status.ts'
 import { possibleAgentFiles } from '../pack/resolve.ts'
-import { resolveNamed } from '../run/definitions.ts'
-import { pluginsOf } from '../run/check-mode.ts'
-import { recordChoices } from '../run/model-choices.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import { isSet, type Target } from '../run/target.ts'
+import type { Target } from '../run/target.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
-import { createScriptLoader } from '../agent/script-loader.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
 import { withoutChanges } from './without-changes.ts'
@@ -48,9 +36,7 @@ import { createRunEffects, type EffectParts, type Past, recordShown, type Replay
 import { version } from '../version.ts'
 import type { RunServers } from './run-servers.ts'
 import type { Surroundings } from './conduct.ts'
-
-/** Model requests of this process that may be under way at once, over all runs. */
-const modelPool = createPool(1024)
+import { agentParts } from './agent-parts.ts'
 
 export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log' | 'isAttended'> {
   readonly id: string
@@ -260,96 +246,4 @@ function possibleFiles(target: Target): readonly string[] {
   return starts.flatMap(({ agent: { name } }) =>
     [workspace, spec.promptDir].flatMap((baseDir) => possibleAgentFiles(name, { packRoots, baseDir })),
   )
-}
-
-function agentParts(
-  target: Target,
-  run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
-): AgentParts {
-  const { settings } = target
-  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers, programs } =
-    run
-  const { isAttended = false } = run
-  const clock = systemClock
-  const reads = bothReads(run.log, run.sources.reads)
-  let prices: Promise<PriceList> | undefined
-  let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
-  let plugins: ReturnType<typeof pluginsOf> | undefined
-  const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
-  const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
-  const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
-  const around = { cwd, home, env, builtInDir, reads, flags, onLoad: programs.addFrom }
-  let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
-  let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
-  const choose = createModelChooser({
-    sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
-    prices: settings.prices,
-    timeouts: timeoutsOf(settings),
-    files: settings.model_files,
-    tableFile: join(builtInDir, 'models.toml'),
-    signal,
-    isAttended,
-    onNotice: (message) => bus.send([], { type: 'warning', message }),
-  })
-  return {
-    async isChangedPack(pack) {
-      // runs without packs do not load it
-      changed ??= import('../pack/pack-status.ts').then((packs) => packs.createChangeFinder())
-      return (await changed)(pack)
-    },
-    agentRunsBefore: past?.agentRuns ?? 0,
-    scripts: createScriptLoader(settings.lua, {
-      ...(isSet(target, 'lua', 'memory_mb') && {
-        onRoughLimit: (warning) => bus.send([], { type: 'warning', ...warning }),
-      }),
-    }),
-    chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
-    modelPool,
-    retry: { policy: policyOf(settings), patienceMs, clock },
-    reads,
-    coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
-    limitsCost,
-    ownPrices: settings.prices,
-    ...defined({ openedChanges: settings.changes.allow }),
-    runPromptFile: async (request, context) => {
-      promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) => createPromptRunner(around))
-      return (await promptRunner)(request, context)
-    },
-    async converseWithFile(request, context) {
-      fileConverser ??= import('../run/converse-file.ts').then(({ createFileConverser }) => createFileConverser(around))
-      return (await fileConverser)(request, context)
-    },
-    serversOf: servers.of,
-    ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
-    findAgent: (name, baseDir) =>
-      programs.hidden(reads, (noted) =>
-        resolveNamed(name, {
-          baseDir,
-          builtInDir,
-          packRoots: target.packRoots,
-          guard: target.guard,
-          definitions: target.definitions,
-          reads: noted,
-        }),
-      ),
-  }
-}
-
-/** In a replay models are tried as they are written: the record says which of them was not asked. */
-const restless: CoolDown = { rest: () => undefined, isResting: () => false }
-
-function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
-  const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts
-  return { connectMs, headersMs, streamIdleMs, ...defined({ requestMs }) }
-}
-
-function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
-  return {
-    maxAttempts: retry.max_attempts,
-    initialBackoffMs: retry.initial_backoff_ms,
-    maxBackoffMs: retry.max_backoff_ms,
-    backoffMultiplier: retry.backoff_multiplier,
-    jitterFactor: retry.jitter_factor,
-  }
 }

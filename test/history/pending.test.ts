@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pendingEffects } from '../../src/history/part-view.ts'
+import { pendingEffects } from '../../src/history/pending.ts'
 import { uncertainLines } from '../../src/render/runs.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { type MadeRun, makeRun } from './fixtures.ts'

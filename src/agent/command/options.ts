@@ -1,5 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import { modelOptions } from '../../config/agent-options.ts'
 import { meantHint } from '../../config/issue.ts'
 import { parseDuration } from '../../config/duration.ts'
 import type { CommandAgent, CommandPreset } from '../../event/agent.ts'
@@ -14,14 +15,7 @@ export interface CommandOptions {
 /** Options that a command line does something with. */
 const own = ['model', 'timeout'] as const
 /** Those of models that whoever is in place of the main agent is given: the program has settings of its own. */
-const others: ReadonlySet<string> = new Set([
-  'model_aliases',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'seed',
-])
+const others: ReadonlySet<string> = new Set(modelOptions)
 
 /**
  * Reads the options of a caller.

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { unifiedDiff } from '../../base/unified-diff.ts'
-import { omittedIn, pendingEffects, viewParts, viewShows } from '../../history/part-view.ts'
+import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
+import { pendingEffects } from '../../history/pending.ts'
 import { viewPlace } from '../../history/place-detail.ts'
 import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'

@@ -17,7 +17,7 @@ import { createSeen, type SeenFiles } from './seen.ts'
 import { type ChangeSpace, diskSpace, type Files } from './space.ts'
 import { type StaleFiles, staleFiles } from './stale.ts'
 import { createTextThread, type TextThread } from './text-thread.ts'
-import { measureSnapshot, type SnapshotSize } from './undo.ts'
+import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
 import { whileUnchanged } from './while-unchanged.ts'
 
 export interface PlanOptions {

@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { createModelChooser } from '../agent/models.ts'
+import type { AgentParts } from '../agent/parts.ts'
+import { defined } from '../base/json.ts'
+import { bothReads } from '../base/reads.ts'
+import { systemClock } from '../base/clock.ts'
+import { createPool } from '../base/concurrency.ts'
+import type { Settings } from '../config/settings.ts'
+import type { ModelTimeouts } from '../model/call.ts'
+import { type CoolDown, createCoolDown } from '../model/cool-down.ts'
+import type { PriceList } from '../model/prices.ts'
+import type { createChangeFinder } from '../pack/pack-status.ts'
+import { resolveNamed } from '../run/definitions.ts'
+import { pluginsOf } from '../run/check-mode.ts'
+import { recordChoices } from '../run/model-choices.ts'
+import { isSet, type Target } from '../run/target.ts'
+import { createScriptLoader } from '../agent/script-loader.ts'
+import type { RunParts } from './run-context.ts'
+
+/** Model requests of this process that may be under way at once, over all runs. */
+const modelPool = createPool(1024)
+
+/** What the agents of a run are made of. */
+export function agentParts(
+  target: Target,
+  run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
+): AgentParts {
+  const { settings } = target
+  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers, programs } =
+    run
+  const { isAttended = false } = run
+  const clock = systemClock
+  const reads = bothReads(run.log, run.sources.reads)
+  let prices: Promise<PriceList> | undefined
+  let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
+  let plugins: ReturnType<typeof pluginsOf> | undefined
+  const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
+  const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
+  const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
+  const around = { cwd, home, env, builtInDir, reads, flags, onLoad: programs.addFrom }
+  let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
+  let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
+  const choose = createModelChooser({
+    sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
+    prices: settings.prices,
+    timeouts: timeoutsOf(settings),
+    files: settings.model_files,
+    tableFile: join(builtInDir, 'models.toml'),
+    signal,
+    isAttended,
+    onNotice: (message) => bus.send([], { type: 'warning', message }),
+  })
+  return {
+    async isChangedPack(pack) {
+      // runs without packs do not load it
+      changed ??= import('../pack/pack-status.ts').then((packs) => packs.createChangeFinder())
+      return (await changed)(pack)
+    },
+    agentRunsBefore: past?.agentRuns ?? 0,
+    scripts: createScriptLoader(settings.lua, {
+      ...(isSet(target, 'lua', 'memory_mb') && {
+        onRoughLimit: (warning) => bus.send([], { type: 'warning', ...warning }),
+      }),
+    }),
+    chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
+    modelPool,
+    retry: { policy: policyOf(settings), patienceMs, clock },
+    reads,
+    coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    limitsCost,
+    ownPrices: settings.prices,
+    ...defined({ openedChanges: settings.changes.allow }),
+    runPromptFile: async (request, context) => {
+      promptRunner ??= import('../run/child-run.ts').then(({ createPromptRunner }) => createPromptRunner(around))
+      return (await promptRunner)(request, context)
+    },
+    async converseWithFile(request, context) {
+      fileConverser ??= import('../run/converse-file.ts').then(({ createFileConverser }) => createFileConverser(around))
+      return (await fileConverser)(request, context)
+    },
+    serversOf: servers.of,
+    ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
+    findAgent: (name, baseDir) =>
+      programs.hidden(reads, (noted) =>
+        resolveNamed(name, {
+          baseDir,
+          builtInDir,
+          packRoots: target.packRoots,
+          guard: target.guard,
+          definitions: target.definitions,
+          reads: noted,
+        }),
+      ),
+  }
+}
+
+/** In a replay models are tried as they are written: the record says which of them was not asked. */
+const restless: CoolDown = { rest: () => undefined, isResting: () => false }
+
+function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
+  const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts
+  return { connectMs, headersMs, streamIdleMs, ...defined({ requestMs }) }
+}
+
+function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
+  return {
+    maxAttempts: retry.max_attempts,
+    initialBackoffMs: retry.initial_backoff_ms,
+    maxBackoffMs: retry.max_backoff_ms,
+    backoffMultiplier: retry.backoff_multiplier,
+    jitterFactor: retry.jitter_factor,
+  }
+}
