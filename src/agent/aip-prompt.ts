@@ -28,11 +28,13 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   const messages = [...attached, ...(await renderParts(run, document, task))]
   if (messages.length === 0 || task.context.scope.dry === 'req') return undefined
 
-  const { context, options } = task
+  const { options } = task
   const { agent } = run.request
   // AIPack has neither: agents without them load nothing for it
-  const isPlain = options['tools'] === undefined && options['mode'] === undefined
-  const equipped = isPlain ? {} : await (await import('./tools.ts')).equip(options, agent.name, context)
+  const isPlain = ['tools', 'mode', 'collab'].every((key) => options[key] === undefined)
+  const { equipped, context } = isPlain
+    ? { equipped: {}, context: task.context }
+    : await (await import('./tools.ts')).equip(options, agent, task.context)
   const result = await context.services.agents.run(
     {
       kind: 'model',

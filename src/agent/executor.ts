@@ -21,6 +21,7 @@ import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
 import { parseAip } from '../prompt/aip.ts'
 import { createModuleReader } from '../script/module-reader.ts'
 import { runAip } from './aip-agent.ts'
+import { placeText } from '../event/place.ts'
 import { withRunFacts } from './facts.ts'
 import { holdToPack } from './hold-to-pack.ts'
 import { descend } from './lineage.ts'
@@ -79,9 +80,11 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
   async function converse(request: FileConversation, context: RunContext): Promise<FileAnswer | undefined> {
     const { agent } = request
     if (parts.converseWithFile === undefined) return undefined
-    context.services.sources.execute(agent.file, { at: context.scope.at, text: agent.text })
+    noteExecuted(agent, context)
     const held = await holdToPack(agent, parts, context)
-    return parts.converseWithFile(request, descend(agent, null, held))
+    // a model that starts an agent of its own kind tells it something else; how deep they may be, others say
+    const own = { name: agent.name, file: identity(agent) }
+    return parts.converseWithFile(request, descend(own, placeText(context.scope.at), held))
   }
 
   return { run, open, converse }

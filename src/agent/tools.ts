@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
-import { defined, type JsonObject } from '../base/json.ts'
-import { isOffered, type ModelAgent, type ModelResult, type Tool } from '../event/agent.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isOffered, type ModelAgent, type ModelResult, type ScriptAgent, type Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
@@ -127,18 +127,33 @@ async function serverTools(named: ToolFilter, box: Toolbox, context: RunContext)
   return mcpTools(named, box, { at: context.scope.at, context })
 }
 
-/** The tools and the mode that the options of a script agent name. */
+/** The tools and the mode that the options of a script agent name, and the context of its conversation: its team is in it. */
 export async function equip(
-  { tools: named, mode }: JsonObject,
-  name: string,
-  context: RunContext,
-): Promise<Pick<ModelAgent, 'tools' | 'inbox' | 'mode'>> {
+  { tools: named, mode, collab }: JsonObject,
+  agent: Pick<ScriptAgent, 'name' | 'file'>,
+  around: RunContext,
+): Promise<{ readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode'>; readonly context: RunContext }> {
+  const { name } = agent
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(context))
-  tellKeptTools(given, name, context)
+  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(around))
+  tellKeptTools(given, name, around)
+  const context = leadsTeam(collab) ? await teamContext(collab, agent, around) : around
   const { folders, openedChanges: allow = [] } = context.scope
   const options = { named: given, baseDir: folders.workspace, limits: { allow } }
   const { tools, inbox } = await giveTools(chosenTools(given, context), options, context)
   const equipped = { ...(tools.length === 0 ? {} : { tools }), ...defined({ inbox }) }
-  return { ...equipped, ...(typeof mode === 'string' ? { mode } : {}) }
+  return { equipped: { ...equipped, ...(typeof mode === 'string' ? { mode } : {}) }, context }
+}
+
+/** Whether the option `collab` of a script agent lets its model lead a team. */
+export function leadsTeam(collab: Json | undefined): collab is JsonObject {
+  return isJsonObject(collab ?? null) && (collab as JsonObject)['enabled'] !== false
+}
+
+async function teamContext(table: JsonObject, agent: Pick<ScriptAgent, 'name' | 'file'>, context: RunContext) {
+  const [{ teamOfOptions }, { openCollab }] = await Promise.all([
+    import('./collab/options.ts'),
+    import('./collab/open.ts'),
+  ])
+  return openCollab(await teamOfOptions(table, agent, context), context)
 }

@@ -1,7 +1,9 @@
 import type { AgentParts } from '../agent/parts.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
+import { defined } from '../base/json.ts'
 import type { AgentSession, ModelAgent } from '../event/agent.ts'
 import { below, narrow, type RunContext } from '../event/context.ts'
+import type { Inbox } from '../event/inbox.ts'
 import { part } from '../event/place.ts'
 import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
 import { limitsOfTools } from './ask-person.ts'
@@ -58,14 +60,16 @@ function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): 
 
 const givesFiles = ['working_globs', 'context_globs', 'structure_globs', 'knowledge_globs', 'context_resources']
 
-async function ask(request: FileConversation, target: PromptTarget, context: RunContext): Promise<FileAnswer> {
-  const [{ mainAgent }, { giveTools }, { chosenTools }] = await Promise.all([
+async function ask(request: FileConversation, target: PromptTarget, around: RunContext): Promise<FileAnswer> {
+  const [{ mainAgent }, { giveTools }, { chosenTools }, { withTeam }] = await Promise.all([
     import('./main-agent.ts'),
     import('../agent/tools.ts'),
     import('../tool/toolbox/chosen.ts'),
+    import('./team.ts'),
   ])
   const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request
-  const { settings, output } = target
+  const { settings, output, roles } = target
+  const context = await withTeam(settings, roles, around)
   // what names no tools is given all that its caller lets it have (R34)
   const { tools = ['*'], disallowed_tools } = settings
   const named = { tools, disallowed_tools }
@@ -75,7 +79,7 @@ async function ask(request: FileConversation, target: PromptTarget, context: Run
   const model: ModelAgent = {
     ...mainAgent({ settings, output, usesOwnAliases: false }, given),
     name: agent.name,
-    ...(inbox === undefined ? {} : { inbox }),
+    ...(await inboxOf([given.inbox, inbox])),
     ...leastTurns(settings.max_turns, maxTurns),
   }
   const session: AgentSession = await context.services.agents.open(model, below(context, part('ask')))
@@ -94,6 +98,14 @@ async function ask(request: FileConversation, target: PromptTarget, context: Run
   } finally {
     await session.close()
   }
+}
+
+/** That of its own team, and that of whoever runs it. */
+async function inboxOf(given: readonly (Inbox | undefined)[]): Promise<Pick<ModelAgent, 'inbox'>> {
+  const [inbox, ...others] = given.filter((one) => one !== undefined)
+  if (inbox === undefined || others.length === 0) return defined({ inbox })
+  const { joinInboxes } = await import('../agent/inboxes.ts')
+  return { inbox: joinInboxes([inbox, ...others]) }
 }
 
 function leastTurns(...limits: readonly (number | undefined)[]): Pick<ModelAgent, 'maxTurns'> {

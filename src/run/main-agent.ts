@@ -19,8 +19,10 @@ import { chosenTools } from '../tool/toolbox/chosen.ts'
 import { buildMessages, type Material, type PromptParts, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { TaskPlan } from './plan.ts'
+import type { PromptTarget } from './prompt-target.ts'
 import { showResources } from './resources.ts'
 import { repairAnswer } from './structured-answer.ts'
+import { withTeam } from './team.ts'
 
 export interface Question {
   readonly plan: TaskPlan
@@ -35,6 +37,8 @@ export interface Question {
   readonly stdin: string | undefined
   /** The chain has changed `model_aliases`, so that names are looked up before the run's own aliases are. */
   readonly usesOwnAliases: boolean
+  /** The roles of its team, where `[collab]` lets it lead one. */
+  readonly roles: PromptTarget['roles']
 }
 
 /** A conversation of the main agent. */
@@ -55,8 +59,9 @@ export interface Conversation {
  * checks it against `[output]`, or carries out its file changes.
  * @throws BatonError of the model call, LIMIT for files that are too large, CHANGES_FAILED
  */
-export async function askMain(question: Question, context: RunContext): Promise<TaskAnswer> {
+export async function askMain(question: Question, around: RunContext): Promise<TaskAnswer> {
   const { settings, output } = question
+  const context = await withTeam(settings, question.roles, around)
   const names = toolsOf(settings, context)
   const leads = context.services.seat?.inbox !== undefined
   const { messages, shown } = await promptOf(question, names, context)

@@ -55,7 +55,13 @@ export async function aggregateTarget(
   target: PromptTarget,
 ): Promise<PromptTarget> {
   const answerAgent = name === undefined ? undefined : ((await target.findAgent({ name })) as FoundAgent)
-  return { ...alone(target, model), answerAgent, answerOptions: {} }
+  return { ...withoutTeam(alone(target, model)), answerAgent, answerOptions: {} }
+}
+
+/** Who joins answers, or chooses one, starts no agents: that is for those who answer. */
+function withoutTeam(target: PromptTarget): PromptTarget {
+  const without = ({ collab: _, ...settings }: Settings): Settings => settings
+  return { ...target, settings: without(target.settings), settingsFor: (params) => without(target.settingsFor(params)) }
 }
 
 function kindOf({ agent, line }: EnsembleMember): MemberKind {

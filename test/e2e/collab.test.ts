@@ -1,0 +1,151 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
+import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools } from '../helpers/tool-model.ts'
+
+interface Asked {
+  /** What the conversation is told first: of an agent the message it was spawned with. */
+  readonly who: string
+  readonly turn: number
+  /** All that it was told by people and agents. */
+  readonly told: string
+  /** Results of its tools, in order. */
+  readonly results: readonly string[]
+}
+
+interface World {
+  readonly server: ModelServer
+  readonly run: (...args: readonly string[]) => Promise<BatonResult>
+}
+
+type Files = { readonly [path: string]: string }
+
+async function world(files: Files, reply: (asked: Asked) => ModelReply | Promise<ModelReply>): Promise<World> {
+  const server = await startModelServer(({ body }) => {
+    const messages = body?.messages ?? []
+    const told = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+    const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    return reply({ who: told[0]?.trim() ?? '', turn, told: told.join('\n'), results })
+  })
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({}) }
+  return { server, run: (...args) => baton(args, { cwd, env }) }
+}
+
+const lead = `+++
+model = "large"
+tools = ["read", "grep"]
+[collab]
+min_wait = "100ms"
+[collab.roles.worker]
+model = "small"
+tools = ["read"]
+instructions = "You analyse one part."
++++
+Analyse auth, API and database code, then merge the findings.
+`
+
+const parts = ['auth', 'api', 'db'] as const
+const spawn = (part: string) => ['spawn_agent', { message: `Analyse ${part} code`, role: 'worker' }] as const
+
+/** The ids that `spawn_agent` has given, in the order of the calls. */
+function idsIn(results: readonly string[]): string[] {
+  return results.flatMap((text) => /"agent_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? [])
+}
+
+it('a leader spawns three workers, waits, follows up the one that still runs, waits again, closes all and merges what they found (R3, R111 to R119)', async () => {
+  let followedUp = (): void => {}
+  const isFollowedUp = new Promise<void>((resolve) => void (followedUp = resolve))
+  const one = await world({ 'lead.md': lead, 'auth.ts': 'let a' }, async ({ who, turn, told, results }) => {
+    const part = /^Analyse (\w+) code$/.exec(who)?.[1]
+    if (part === 'api' && turn === 0) await isFollowedUp
+    if (part === 'auth' && turn === 0) return callsTools(['read', { path: 'auth.ts' }])
+    if (part !== undefined) return { text: `${part} is fine${told.includes('in short') ? ', in short' : ''}` }
+    const ids = idsIn(results)
+    if (turn === 0) return callsTools(...parts.map(spawn))
+    if (turn === 1) return callsTools(['wait', { ids, timeout_seconds: 3 }])
+    if (turn === 2) return callsTools(['send_input', { id: ids[1] ?? '', message: 'Answer in short.' }])
+    if (turn === 3) {
+      followedUp()
+      return callsTools(['wait', { ids: ids.slice(1, 2) }])
+    }
+    if (turn === 4) return callsTools(...ids.map((id) => ['close_agent', { id }] as const))
+    const found = [results[3] ?? '', results[5] ?? ''].flatMap((text) => [...text.matchAll(/"completed":"([^"]*)"/g)])
+    return { text: found.map(([, text]) => text).join('; ') }
+  })
+  const run = await one.run('lead.md', '--json')
+  expect(run.code, run.stderr).toBe(0)
+  const events = jsonLines(run.stdout)
+  expect(events.at(-1)).toMatchObject({ result: 'auth is fine; db is fine; api is fine, in short' })
+
+  const team = events.filter(({ type }) => String(type).startsWith('collab.'))
+  const of = (type: string): readonly Record<string, unknown>[] =>
+    team.filter((event) => event['type'] === `collab.${type}`)
+  const ids = of('spawn_end').map(({ thread_id: id }) => String(id))
+  expect(ids).toHaveLength(3)
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  // each end has the call of its beginning (R115 to R118)
+  for (const kind of ['spawn', 'interaction', 'waiting', 'close']) {
+    const calls = (when: string): readonly unknown[] => of(`${kind}_${when}`).map(({ call_id: call }) => call)
+    expect(calls('end').toSorted(), kind).toEqual(calls('begin').toSorted())
+    expect(new Set(calls('begin')).size).toBe(calls('begin').length)
+  }
+  expect(of('spawn_begin').map(({ prompt, role }) => [prompt, role])).toEqual(
+    parts.map((part) => [`Analyse ${part} code`, 'worker']),
+  )
+  const [auth = '', api = '', db = ''] = ids
+  const fine = (text: string) => ({ completed: text })
+  expect(of('waiting_end').map(({ statuses, timed_out: isLate }) => [statuses, isLate])).toEqual([
+    [{ [auth]: fine('auth is fine'), [api]: 'running', [db]: fine('db is fine') }, true],
+    [{ [api]: fine('api is fine, in short') }, false],
+  ])
+  expect(of('interaction_end')).toMatchObject([{ thread_id: api, status: 'running' }])
+  expect(of('close_end').map(({ thread_id: id, status }) => [id, status])).toEqual([
+    [auth, fine('auth is fine')],
+    [api, fine('api is fine, in short')],
+    [db, fine('db is fine')],
+  ])
+  const statuses = of('status')
+    .filter(({ thread_id: id }) => id === auth)
+    .map(({ status }) => status)
+  expect(statuses).toEqual(['pending_init', 'running', fine('auth is fine'), 'shutdown'])
+
+  // an agent has a model and tools of its role, and cannot start agents; it sees nothing of the leader (R119)
+  const bodies = one.server.requests.map(({ body }) => body as any)
+  const toolsOf = (body: any): readonly string[] => body.tools.map(({ function: tool }: any) => tool.name).toSorted()
+  const leaders = bodies.filter(({ model }) => model === 'large')
+  const workers = bodies.filter(({ model }) => model === 'small')
+  expect([leaders.length, workers.length]).toEqual([6, 5])
+  expect(toolsOf(leaders[0])).toEqual(['close_agent', 'grep', 'read', 'send_input', 'spawn_agent', 'wait'])
+  for (const body of workers) {
+    expect(toolsOf(body)).toEqual(['read'])
+    expect(body.messages[0]).toMatchObject({
+      role: 'system',
+      content: expect.stringContaining('You analyse one part.'),
+    })
+    expect(JSON.stringify(body.messages)).not.toContain('merge the findings')
+  }
+})
+
+it('--collab lets the model of any prompt lead a team, of a text as well, and an .aip agent has the option collab', async () => {
+  const aip = '# Options\n\n```toml\nmodel = "large"\n[collab.roles.worker]\nmodel = "small"\n```\n\n# User\n\nLead.\n'
+  const one = await world(
+    { 'lead.aip': aip, 'plain.md': '+++\nmodel = "large"\n+++\nLead.\n' },
+    ({ who, turn, results }) => {
+      if (who !== 'Lead.') return { text: 'two' }
+      if (turn === 0) return callsTools(['spawn_agent', { message: 'One and one?', role: 'worker' }])
+      if (turn === 1) return callsTools(['wait', { ids: idsIn(results) }])
+      if (turn === 2) return callsTools(['close_agent', { id: idsIn(results)[0] ?? '' }])
+      return { text: results[1] ?? '' }
+    },
+  )
+  for (const args of [['plain.md', '--collab'], ['-p', 'Lead.', '-m', 'large', '--collab'], ['lead.aip']]) {
+    const run = await one.run(...args)
+    expect(run.stdout, run.stderr).toContain('{"completed":"two"}')
+    expect(run.code).toBe(0)
+  }
+  expect(one.server.requests.map(({ body }) => body?.model).filter((model) => model === 'small')).toHaveLength(1)
+})
