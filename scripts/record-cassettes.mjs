@@ -1,6 +1,6 @@
-// Records the cassettes of pipelines/tool-coder.md, pipelines/code-mode.md and pipelines/ensemble-consensus.md again, which is due when
-// a tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
-// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus]
+// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md and collab-research.md again, which is due when a
+// tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
+// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -85,11 +85,49 @@ const consensus = `1. Consensus: sums in src/cart.js are not exact; whole cents 
 
 4. Answer: count in whole cents in src/cart.js, refuse what is no price there, and write tests of both.`
 
+const spawn_agent = (message) => ['spawn_agent', { message, role: 'researcher' }]
+const build = 'How is this project built and tested? Name the commands.'
+const dependencies = 'Which parts has this project, and how do they depend on each other?'
+
+/** What the leader says, which knows its agents by the ids that it was given, and what they say. */
+function collabResearch(messages) {
+  const text = JSON.stringify(messages)
+  const [first, second] = [...text.matchAll(/agent_id\W+([0-9a-f-]{36})/g)].map(([, id]) => id)
+  // an agent is told its question only, and the leader has asked both
+  const own = [build, dependencies].filter((question) => text.includes(question))
+  if (own.length === 1) {
+    return own[0] === build
+      ? [
+          ['', read('package.json')],
+          ['`npm test` runs `node --test` (package.json:1). There is no test file, so no test is run.'],
+        ]
+      : [
+          ['src/cart.js uses another file.'],
+          ['', ['grep', { pattern: 'import', path: 'src' }]],
+          ['src/cart.js:1 imports `discounted` from src/discount.js; nothing imports src/cart.js.'],
+        ]
+  }
+  return [
+    ['Two questions, one agent each.', spawn_agent(build), spawn_agent(dependencies)],
+    ['', ['wait', { ids: [first, second] }]],
+    [
+      'The second answer names no place.',
+      ['send_input', { id: second, message: 'Where does it stand? Name path and line.' }],
+    ],
+    ['', ['wait', { ids: [second] }]],
+    ['', ['close_agent', { id: first }], ['close_agent', { id: second }]],
+    [
+      'Run `npm test`, which is `node --test` (package.json:1), and know that there is no test yet. src/cart.js:1 takes its prices from src/discount.js, so a change there changes all totals.',
+    ],
+  ]
+}
+
 /** What a model says in each turn. */
 const pipelines = {
   'tool-coder': () => toolCoder,
   'code-mode': () => codeMode,
   'ensemble-consensus': (model) => [[members[model] ?? consensus]],
+  'collab-research': (_, messages) => collabResearch(messages),
 }
 
 function serverOf(turnsOf) {
@@ -103,7 +141,7 @@ function serverOf(turnsOf) {
 
 function answer(turnsOf, { messages, model }, response) {
   const turn = messages.filter(({ role }) => role === 'assistant').length
-  const [text = '', ...calls] = turnsOf(model)[turn] ?? []
+  const [text = '', ...calls] = turnsOf(model, messages)[turn] ?? []
   const send = (more) =>
     response.write(`data: ${JSON.stringify({ object: 'chat.completion.chunk', model, ...more })}\n\n`)
   const delta = (fields, finish = null) => send({ choices: [{ index: 0, delta: fields, finish_reason: finish }] })
