@@ -1,5 +1,6 @@
 import { BatonError } from '../../base/error.ts'
-import { defined, type Json, type JsonObject } from '../../base/json.ts'
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { defined, equalJson, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Tool } from '../../event/agent.ts'
@@ -266,12 +267,36 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
         tell({ type: 'collab.close_end', ...ids, thread_id: id, status: team.statusOf(id) })
         return { text: closed.refused, isError: true }
       }
-      // where a record answers it may work again
+      // where a record answers it may work again, and comes to the end that it had
+      await untilEnded(id, closed.status, { team, signal: call.context.services.signal })
       await team.close(id, self.id)
       tell({ type: 'collab.close_end', ...ids, thread_id: id, status: closed.status })
       return result({ status: closed.status as Json })
     },
   })
+}
+
+/** Much more than work takes whose calls a record answers; a record that somebody has changed makes nobody wait for good. */
+const longestReplayMs = 60_000
+
+/** Until an agent that is not closed has the end that a record says it had: the leader goes through its own record without waiting. */
+async function untilEnded(
+  id: string,
+  end: AgentStatus,
+  { team, signal }: Pick<Collab, 'team' | 'signal'>,
+): Promise<void> {
+  const isThere = (): boolean =>
+    typeof end === 'string' || team.statusOf(id) === 'shutdown' || equalJson(team.statusOf(id) as Json, end as Json)
+  if (isThere()) return
+  let unwatch = (): void => {}
+  const reached = new Promise<void>((resolve) => {
+    unwatch = team.watch(() => void (isThere() && resolve()))
+  })
+  try {
+    await unlessAborted(atMost(longestReplayMs, reached), signal)
+  } finally {
+    unwatch()
+  }
 }
 
 function result(value: JsonObject): ToolOutput {
