@@ -16,7 +16,7 @@ import { refusalOf } from './refusals.ts'
 import { createRestWatch } from './rest.ts'
 import { createSlots } from './slots.ts'
 import { isFinal } from './status.ts'
-import { repeatsTold, type Stall, stallOfRepeats, stallOfRest, type TeamView } from './supervisor.ts'
+import { repeatsTold, type Stall, stallOfRepeats, stallOfRest, type TeamView, type WaitFor } from './supervisor.ts'
 import { mailText, nameOf, noticeText } from './texts.ts'
 import { createWaiting } from './waiting.ts'
 import { createWaits } from './waits.ts'
@@ -55,7 +55,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       if (member === undefined || isFinal(member.status())) return 'ended'
       return member.suspension() === undefined ? 'open' : 'person'
     },
-    waitsOf: waits.of,
+    waitsOf: (id) => waits.of(id).flatMap((wait) => (wait.isCall ? wait : newsWait(id))),
     nameOf: name,
   }
 
@@ -80,6 +80,12 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     refuseBroken,
     report,
   })
+
+  /** For news of those that work now: one may have begun again since the wait began. */
+  function newsWait(id: string): readonly WaitFor[] {
+    const ids = [...agentsOf(id)].flatMap((member) => (member.isActive() ? [member.order.id] : []))
+    return ids.length === 0 ? [] : [{ ids, returnWhen: 'any' }]
+  }
 
   function tell(event: TeamEvent): void {
     for (const listener of listeners) listener(event)
@@ -230,7 +236,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   function list(): readonly TeamMember[] {
     return [...members.values()].map((member) => {
       const { id, parent, depth, role } = member.order
-      const waitsFor = [...new Set(waits.of(id).flatMap(({ ids }) => ids))]
+      const waitsFor = [...new Set(view.waitsOf(id).flatMap(({ ids }) => ids))]
       return { id, parent, depth, role, status: member.status(), isQueued: member.isQueued(), waitsFor }
     })
   }
