@@ -106,13 +106,17 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
   return {
     async begin(arrive) {
       if (isClosed) return undefined
+      let hasArrived = false
+      const arrival = async (): Promise<readonly Mail[] | null> => {
+        hasArrived = true
+        return forJson(await arrive())
+      }
       // in a replay nobody knows whether there is a record: that messages come says so
-      const arrived = isReplay ? await arrive() : undefined
-      if (isReplay && arrived === undefined) return undefined
+      if (isReplay && (await arrival()) === null) return undefined
       const asked = { name: 'mail', args: null }
-      const told = await effects.observeAsync(callPlace([...at, part('input')], pieces), asked, async () =>
-        forJson(await arrive()),
-      )
+      const told = await effects.observeAsync(callPlace([...at, part('input')], pieces), asked, arrival)
+      // who has closed it does so again, and is told how it had ended
+      if (told === null && !hasArrived) await arrive()
       return told ?? undefined
     },
     async piece(mail, { stop, live }) {

@@ -2,7 +2,7 @@ import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '.
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, CommandSession, ModelEnd } from '../../event/agent.ts'
 import { emit, type RunContext, withLease, withServices } from '../../event/context.ts'
-import type { BudgetLimits } from '../../event/effects.ts'
+import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
@@ -120,9 +120,13 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       async () => {
         isEntered = true
         if (replayed !== undefined && didNothing(replayed)) return replayed
-        const stopped = isReplay ? undefined : await mayWork(life)
         const onTree = (remove: () => void): void => void (removeTree = remove)
-        return stopped ?? withLease(context, leaseOf(order), () => work(order, { ...life, onTree, replayed }))
+        const given = { ...life, onTree, replayed }
+        const { live } = life
+        const lease = (): LeaseTerms => leaseOf(order)
+        if (isReplay || live === undefined) return withLease(context, lease(), () => work(order, given))
+        const { inTurn } = await import('./turn-to-work.ts')
+        return inTurn({ live, lease }, context, (inner) => work(order, { ...given, context: inner }))
       },
       {
         inputs: inputsOf(order),
@@ -151,24 +155,12 @@ function didNothing({ status, turns, hasTree }: ChildEnd): boolean {
   return status === 'stopped' && turns === 0 && hasTree !== true
 }
 
-/** The end of one that is stopped before it may work. */
-async function mayWork({ context, stop, live }: Life): Promise<ChildEnd | undefined> {
-  try {
-    await live?.()
-    return undefined
-  } catch (error) {
-    context.services.signal.throwIfAborted()
-    if (!stop.aborted) throw error
-    return { ...stoppedEnd, ...closedBy(stop) }
-  }
-}
-
 function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
   return reason instanceof Error && reason.message === closedReason ? { isClosed: true } : {}
 }
 
 /** The message of the reason with which a team stops an agent that it closes. */
-export const closedReason = 'closed'
+const closedReason = 'closed'
 
 /**
  * Records that an agent was stopped that waits for a person: it is not asked about any more. `working`: what it has come to by then, for
