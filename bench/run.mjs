@@ -25,6 +25,7 @@ import { runs } from './runs.mjs'
 import { start } from './start.mjs'
 import { steps } from './steps.mjs'
 import { streams } from './streams.mjs'
+import { subagents } from './subagents.mjs'
 import { tools } from './tools.mjs'
 import { turns } from './turns.mjs'
 import { watch } from './watch.mjs'
@@ -50,6 +51,7 @@ const benchmarks = {
   runs,
   iterate,
   ensemble,
+  subagents,
   grep,
   edit,
   bash,
