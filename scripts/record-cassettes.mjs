@@ -1,6 +1,6 @@
-// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md and collab-research.md again, which is due when a
-// tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
-// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research]
+// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md, collab-research.md and delegate-team.md again, which is
+// due when a tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
+// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research] [delegate-team]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -128,7 +128,35 @@ const pipelines = {
   'code-mode': () => codeMode,
   'ensemble-consensus': (model) => [[members[model] ?? consensus]],
   'collab-research': (_, messages) => collabResearch(messages),
+  'delegate-team': (model) => (model === 'example-model' ? leader : writer),
 }
+
+/** What the leader of a team says in each turn, and its worker. */
+const leader = [
+  ['', ['task_create', { items: [{ subject: 'Say in README.md what total takes and gives' }] }]],
+  [
+    '',
+    ['spawn_agent', { role: 'Writer', message: 'Complete the items of the list.', description: 'write the README' }],
+  ],
+  ['The worker is at it.'],
+  ['', ['leave_delegate', {}]],
+  ['README.md now says what `total` takes and gives.'],
+]
+const writer = [
+  ['', ['task_claim', {}]],
+  ['', read('src/cart.js'), read('README.md')],
+  [
+    '',
+    edit(
+      'README.md',
+      'Adds prices up.',
+      'Adds prices up: `total(prices)` takes a list of numbers and gives their sum.',
+    ),
+  ],
+  ['', ['task_complete', { id: '1', note: 'one line on total' }]],
+  ['', ['task_claim', {}]],
+  ['I have completed #1.'],
+]
 
 function serverOf(turnsOf) {
   return createServer((request, response) => {
