@@ -161,11 +161,17 @@ function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
   return `Look, then resume with one of these for each:\n${lines.join('\n')}`
 }
 
-/** One `--uncertain` value: `1.17=redo`. @throws BatonError USAGE */
-export function readChoice(text: string): { readonly id: string; readonly choice: UncertainChoice } {
+/** One `--uncertain` value: `1.17=redo`. `known`: the ids of the run that need one. @throws BatonError USAGE */
+export function readChoice(
+  text: string,
+  known: readonly string[],
+): { readonly id: string; readonly choice: UncertainChoice } {
   const [, id, choice] = /^(\d+\.\d+)=(redo|done|fail)$/.exec(text.trim()) ?? []
   if (id !== undefined) return { id, choice: choice as UncertainChoice }
   throw new BatonError('USAGE', `--uncertain ${text} is not a choice`, {
-    hint: 'Write for example --uncertain 1.17=redo; done and fail are the others.',
+    hint:
+      known.length === 0
+        ? 'Leave it out: nothing of this run needs a choice.'
+        : `Write for example --uncertain ${known[0]}=redo; done and fail are the others.`,
   })
 }

@@ -253,13 +253,14 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
         onCallBefore(call)
       }
     }
+    const spending = past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index))
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
       ...run,
       ...defined({ signal: deadline.signal, folder }),
       id: plan.id,
       journal,
-      budget: past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index)),
+      budget: spending,
       cwd,
       dry,
       sources: plan.sources,
@@ -278,6 +279,8 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
       hide: (text: string) => mask.hide(text),
     }
     const ended = await (plan.work?.(target, execution) ?? execute(target, inputsOf(plan.invocation), execution))
+    const over = replay === undefined ? overspent(budget, spending) : undefined
+    if (over !== undefined) bus.send([], { type: 'warning', ...over })
     const refused = tooLarge()
     if (refused !== undefined) throw refused
     const ending = run.leftOut.judge(ended)
@@ -297,6 +300,20 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     deadline.close()
     await servers?.close()
     await journal.close()
+  }
+}
+
+/** What is said of a run that has cost more than it may: what a program costs is known when it has ended. */
+function overspent(
+  { usd: limit }: BudgetLimits,
+  { spent }: RunBudget,
+): { readonly message: string; readonly hint: string } | undefined {
+  const { usd } = spent()
+  if (limit === undefined || usd <= limit) return undefined
+  const message = `the run has cost $${usd.toFixed(4)}, which is above its limit, budget.usd = ${limit}`
+  return {
+    message,
+    hint: 'A program, or a call that costs more than its estimate, is not stopped by a limit: only what follows is.',
   }
 }
 

@@ -225,18 +225,21 @@ function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosi
     presentText: (change) => presentText(change, workspace),
     contentOf,
   })
-  const choices = given.map(readChoice).flatMap(({ id, choice }): readonly Choice[] => {
-    const one = uncertain.find((effect) => effect.id === id)
-    if (one !== undefined) return [{ id, place: one.place, kind: one.kind, choice }]
-    const known = index.records('choice').findLast(({ of }) => of.join('.') === id)
-    // somebody has decided so before
-    if (known?.choice === choice) return []
-    const ids = uncertain.map((effect) => effect.id).join(', ')
-    const why = known === undefined ? 'this run has no such effect' : `it was decided before: ${known.choice}`
-    throw new BatonError('USAGE', `--uncertain ${id}: ${why}`, {
-      hint: ids === '' ? 'Leave --uncertain out.' : `Those that need a choice: ${ids}.`,
+  const known = uncertain.map(({ id }) => id)
+  const choices = given
+    .map((text) => readChoice(text, known))
+    .flatMap(({ id, choice }): readonly Choice[] => {
+      const one = uncertain.find((effect) => effect.id === id)
+      if (one !== undefined) return [{ id, place: one.place, kind: one.kind, choice }]
+      const before = index.records('choice').findLast(({ of }) => of.join('.') === id)
+      // somebody has decided so before
+      if (before?.choice === choice) return []
+      const ids = known.join(', ')
+      const why = before === undefined ? 'this run has no such effect' : `it was decided before: ${before.choice}`
+      throw new BatonError('USAGE', `--uncertain ${id}: ${why}`, {
+        hint: ids === '' ? 'Leave --uncertain out.' : `Those that need a choice: ${ids}.`,
+      })
     })
-  })
   refuseUncertain(uncertain.filter(({ id }) => !choices.some((choice) => choice.id === id)))
   return [...found, ...choices]
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
@@ -216,6 +216,11 @@ it('what a program has cost counts against the budget of a resumed run, which do
   expect(again.stdout).toContain('"cost_usd":0.00248')
   const raised = await baton(['resume', '--last', '-c', 'budget.usd=1'], { cwd, env })
   expect(raised, raised.stderr).toMatchObject({ code: 0, stdout: 'The folder holds notes.txt.\n' })
+  const last = text.replace(step('b', 'needs = ["a"]'), '').replace('usd = 0.002', 'usd = 0.001')
+  writeFileSync(join(cwd, 'ask.md'), last)
+  await baton(['trust', 'ask.md'], { cwd, env })
+  const over = await baton(['ask.md'], { cwd, env })
+  expect([over.code, over.stderr]).toEqual([0, expect.stringContaining('above its limit, budget.usd = 0.001')])
 })
 
 it('a script runs a program by its name', async () => {

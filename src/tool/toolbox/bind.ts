@@ -113,7 +113,7 @@ async function readInput(text: string, { name, schema, signal }: Reading): Promi
   }
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
-  const told = problems.map(({ path, message }) => `${path} ${message}`)
+  const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
   return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are no object'}`
 }
 
