@@ -1,10 +1,11 @@
 import { sha256 } from '../base/hash.ts'
 import { isObject, type Json } from '../base/json.ts'
-import { parsePlace, placeText } from '../event/place.ts'
+import { originOf, parsePlace, placeText } from '../event/place.ts'
 import { agentConversation, agentIdAt, callOfAgent } from '../event/sub-agents.ts'
-import type { JournalRecord } from '../journal/record.ts'
+import type { JournalRecord, RecordOf } from '../journal/record.ts'
 import type { RecordSource } from '../journal/source.ts'
 import { valueOf } from './recorded.ts'
+import { spawnTool } from './team-records.ts'
 
 /** One message of an agent that a model has given work to (R38). */
 export type TranscriptLine = {
@@ -40,7 +41,7 @@ interface Turn {
 export async function agentsIn(source: RecordSource): Promise<readonly GivenAgent[]> {
   const found = new Map<string, GivenAgent>()
   await source.scan((record) => {
-    const agent = record.k === 'begin' ? agentAt(record.p) : undefined
+    const agent = record.k === 'begin' ? agentAt(record.p) : record.k === 'obs' ? spawnedBy(record, source) : undefined
     if (agent !== undefined) found.set(agent.id, agent)
   })
   return [...found.values()]
@@ -50,6 +51,19 @@ function agentAt(place: string): GivenAgent | undefined {
   if (!place.includes(':task/agent/')) return undefined
   const found = callOfAgent(parsePlace(place))
   return found && { id: agentIdAt(found.call), name: found.name, place }
+}
+
+/** An agent of a team; its id is recorded with the call that has started it. */
+function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | undefined {
+  if (record.name !== spawnTool || record.status !== 'ok') return undefined
+  const [value, args] = [valueOf(record.value, source), valueOf(record.args, source)]
+  if (!isObject(value) || !isObject(args)) return undefined
+  const { id } = value
+  const { role: name } = args
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined
+  const call = originOf(parsePlace(record.p))
+  const tool = call.findLastIndex(({ kind }) => kind === 'tool')
+  return { id, name, place: placeText([...call.slice(0, tool + 1), { kind: 'agent', name }]) }
 }
 
 /**
@@ -62,17 +76,25 @@ export async function readTranscript(
   run: string,
 ): Promise<readonly TranscriptLine[]> {
   const turns = new Map<number, Turn>()
-  const conversation = placeText(agentConversation(parsePlace(agent.place)))
+  // each piece of the work of an agent of a team is a conversation that begins with all that was said before
+  const conversations = [conversationOf(agent.place)]
+  let latest = 0
   let end: { readonly text: string; readonly t: number } | undefined
   await source.scan((record) => {
     if (!('p' in record)) return
-    if (record.p === agent.place) {
-      if (record.k === 'begin' && record.below === undefined) turns.clear()
+    const piece = pieceOf(record.p, agent.place)
+    if (piece !== undefined) {
+      conversations[piece] = conversationOf(record.p)
+      if (record.k === 'begin' && record.below === undefined && piece === latest) turns.clear()
       if (record.k === 'done') end = { text: textOf(valueOf(record.value, source)), t: record.t }
       return
     }
-    const turn = turnIn(record.p, conversation)
-    if (turn !== undefined) addTo(turns, turn, { record, source })
+    const at = conversations.findLastIndex((place) => turnIn(record.p, place) !== undefined)
+    const turn = at < latest ? undefined : turnIn(record.p, conversations[at] ?? '')
+    if (turn === undefined) return
+    if (at > latest) turns.clear()
+    latest = at
+    addTo(turns, turn, { record, source })
   })
   const messages = [...turns.entries()]
     .toSorted(([left], [right]) => left - right)
@@ -97,6 +119,19 @@ export async function readTranscript(
     parent = uuid
     return line
   })
+}
+
+/** Which piece of the work of an agent is recorded at a place; one of `task` has only one. */
+function pieceOf(place: string, agent: string): number | undefined {
+  if (place === agent) return 0
+  const [, piece] = place.startsWith(`${agent}/input/`)
+    ? (/^\/input\/(\d+)$/.exec(place.slice(agent.length)) ?? [])
+    : []
+  return piece === undefined ? undefined : Number(piece)
+}
+
+function conversationOf(place: string): string {
+  return placeText(agentConversation(parsePlace(place)))
 }
 
 /** The number of the turn of a conversation whose model call is recorded at a place. */

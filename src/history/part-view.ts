@@ -143,9 +143,9 @@ function isStep(place: string): boolean {
   return /(?:^|\/)step\/[^/]+$/.test(place)
 }
 
-/** An agent that a model has given work to. */
+/** An agent that a model has given work to, or a piece of the work of one that it has started for its team. */
 function isGivenWork(place: string): boolean {
-  return /\/tool\/\d+:task\/agent\/[^/]+$/.test(place)
+  return /\/tool\/\d+:(?:task\/agent\/[^/]+|spawn_agent\/agent\/[^/]+\/input\/\d+)$/.test(place)
 }
 
 /** A member of an ensemble. */
@@ -239,13 +239,16 @@ function failureIn(part: Part, source: RecordSource): RecordedFailure | undefine
     if (part.choice === 'fail') return { message: 'it counts as failed: --uncertain said so' }
     return ended === undefined ? undefined : failureOf(source.at(ended), source)
   }
-  if (done !== undefined) return isMember(place) ? memberFailure(taskValue(place, done, source)) : undefined
+  if (done !== undefined) {
+    const isValue = isMember(place) || isGivenWork(place)
+    return isValue ? memberFailure(taskValue(place, done, source)) : undefined
+  }
   if (failure === undefined) return failed === undefined ? undefined : failureOf(source.at(failed), source)
   const own = failureOf(source.at(failure.location), source)
   return own !== undefined && isToldBelow(part, own.message, source) ? undefined : own
 }
 
-/** How a member ended is a value, whatever went wrong. */
+/** How a member ended, or an agent, is a value, whatever went wrong. */
 function memberFailure(value: { readonly [key: string]: unknown } | undefined): RecordedFailure | undefined {
   const error = value?.['error']
   return isObject(error) && typeof error['message'] === 'string' ? { message: error['message'] } : undefined

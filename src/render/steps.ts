@@ -7,7 +7,7 @@ import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { createTeamMembers, isOfTeam } from './team-members.ts'
 import { teamLine } from './team-steps.ts'
-import { callText, failureText, resultLines } from './tool-text.ts'
+import { callText, failureText, resultLines, teamCallText } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
 
@@ -45,7 +45,7 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     calls.delete(key)
     return level === 'quiet' || start === undefined
       ? undefined
-      : toolText(start, event, { paint, level, of: ofAgent(event.agent) })
+      : toolText(start, event, { paint, level, of: ofAgent(event.agent), nameOf: members.nameOf })
   }
 
   function line(event: RunEvent): string | undefined {
@@ -223,13 +223,19 @@ type ToolStart = Extract<RunEvent, { readonly type: 'tool.started' }>
 type ToolEnd = Extract<RunEvent, { readonly type: 'tool.completed' }>
 type ToolEvent = ToolStart | ToolEnd
 
+interface ToolContext {
+  /** The agent that called it. */
+  readonly of: string | undefined
+  readonly nameOf: (id: string) => string
+}
+
 /** A call of a tool that is over, in one line; `verbose`: with its input and the first lines of what it gave. */
 function toolText(
   { name, input }: ToolStart,
   { output, is_error, denied }: ToolEnd,
-  { paint, level, of }: StepOptions & { readonly of: string | undefined },
+  { paint, level, of, nameOf }: StepOptions & ToolContext,
 ): string {
-  const call = callText(name, input)
+  const call = teamCallText(name, input, nameOf) ?? callText(name, input)
   const how = denied === true ? `${paint('red', 'denied')} ` : is_error ? `${paint('yellow', 'failed')} ` : ''
   const who = of === undefined ? '' : `${paint('dim', `${oneLine(of, 60)}:`)} `
   const head = who + how + paint('cyan', name) + call.slice(name.length)

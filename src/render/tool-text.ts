@@ -16,6 +16,16 @@ export function callText(name: string, input: Json): string {
   return oneLine(`${name} ${about}`.trimEnd(), mostColumns)
 }
 
+/** A call that names agents of a team, with the names that people know: `wait worker 1, worker 2`. Undefined for others. */
+export function teamCallText(name: string, input: Json, nameOf: (id: string) => string): string | undefined {
+  if (!isJsonObject(input)) return undefined
+  const { id, ids, message } = input
+  const who = [ids ?? id].flat().filter((one) => typeof one === 'string')
+  if (!['wait', 'send_input', 'close_agent'].includes(name) || who.length === 0) return undefined
+  const text = name === 'send_input' && typeof message === 'string' ? `: ${message}` : ''
+  return oneLine(`${name} ${who.map(nameOf).join(', ')}${text}`, mostColumns)
+}
+
 function aboutOf(name: string, input: JsonObject): string {
   const { todos, pattern, path, code } = input
   if (isProgram(name) && typeof code === 'string') return beginning(code)
