@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { unlessAborted } from '../../base/concurrency.ts'
 import { BatonError, isSuspension } from '../../base/error.ts'
 import {
   type AgentStatus,
@@ -217,7 +218,10 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     const end = shutDown(member)
     if (by === member.order.parent) mailboxOf(by).know([member.endId()])
     // its own call ends with it
-    if (!worksFor(by, id)) await end
+    if (worksFor(by, id)) return before
+    // two may close each other
+    const stop = members.get(by)?.stopSignal()
+    await (stop === undefined ? end : unlessAborted(end, stop))
     return isFirst ? before : 'shutdown'
   }
 

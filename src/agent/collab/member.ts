@@ -18,6 +18,8 @@ export interface Member {
   readonly isClosed: () => boolean
   /** Its piece is being stopped: nothing is told to it any more. */
   readonly isStopping: () => boolean
+  /** Of its piece: aborted when that is stopped. */
+  readonly stopSignal: () => AbortSignal | undefined
   /** What it waits for a person with. */
   readonly suspension: () => { readonly error: unknown } | undefined
   readonly isCaughtUp: () => boolean
@@ -205,6 +207,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     isActive: () => !isIdle && !isOver && suspension === undefined,
     isClosed: () => isClosed,
     isStopping: () => stop?.signal.aborted === true,
+    stopSignal: () => stop?.signal,
     suspension: () => suspension,
     isCaughtUp: caughtUp.isOpen,
     catchUp,
