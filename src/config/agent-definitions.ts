@@ -88,6 +88,8 @@ export interface AgentDefinition {
   readonly tools: readonly string[] | undefined
   readonly disallowedTools: readonly string[]
   readonly maxTurns: number | undefined
+  /** The key by which it starts agents or programs that nobody has agreed to: no model may start it. */
+  readonly heldBack?: string
 }
 
 /** One of the places that define a name, before they are joined. */

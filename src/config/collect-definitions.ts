@@ -2,8 +2,8 @@ import { dirname, join, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
 import { isFile, namesIn } from '../base/entries.ts'
-import { displayPath, realPath } from '../base/files.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { displayPath, isInside, realPath } from '../base/files.ts'
+import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
@@ -85,10 +85,28 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
     const parts = [first, ...others] as const
     await tried(name, broken, () => {
       refuseHiding(name, parts, places)
-      byName.set(name, joinParts(name, parts, file))
+      byName.set(name, {
+        ...joinParts(name, parts, file),
+        ...defined({ heldBack: startingKey(parts, places.workspace) }),
+      })
     })
   }
   return { byName, broken }
+}
+
+/** Keys of a prompt file by which it runs other agents, scripts and command lines. */
+const startingKeys = ['agent', 'collab', 'delegate', 'ensemble', 'gate', 'iterate', 'plugins', 'sub_agents', 'workflow']
+
+/**
+ * The key by which a definition of the folder that was not trusted starts more than its model. Whoever names the agent has agreed to
+ * that; a model that finds it in a list has not.
+ */
+function startingKey(parts: readonly DefinitionPart[], workspace: string): string | undefined {
+  const theirs = parts.filter(
+    ({ from, isTrusted, source }) =>
+      !isTrusted && (from === 'workspace' || (from === 'pack' && isInside(workspace, source?.file ?? ''))),
+  )
+  return startingKeys.find((key) => theirs.some(({ values }) => values[key] !== undefined))
 }
 
 /** Whether a part says nothing but what a program that Baton knows by the name takes as well. */

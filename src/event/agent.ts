@@ -90,6 +90,8 @@ export interface AgentDefinition {
   readonly tools: readonly string[] | undefined
   readonly disallowedTools: readonly string[]
   readonly maxTurns: number | undefined
+  /** The key by which it starts agents or programs that nobody has agreed to: no model may start it. */
+  readonly heldBack?: string
 }
 
 /** A command line that answers a prompt with text, as `[agents.NAME] command` defines it (R266, R279, R280). */

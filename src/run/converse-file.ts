@@ -53,6 +53,8 @@ function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): 
     answerAgent === undefined &&
     iteration === undefined &&
     settings.workflow === undefined &&
+    settings.ensemble === undefined &&
+    settings.delegate === undefined &&
     spec.variables === undefined &&
     !givesFiles.some((key) => spec.frontMatter[key] !== undefined)
   )

@@ -47,13 +47,21 @@ const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
  * @throws BatonError UNTRUSTED for those that a folder may not define: without them a model would be given something else by the
  * names that its user knows
  */
-export function brokenDefinitions({ broken }: Definitions): readonly Issue[] {
+export function brokenDefinitions({ broken, byName }: Definitions): readonly Issue[] {
   const problems = [...broken].flatMap(([name, error]) => issuesOf(error).map((issue) => ({ name, issue })))
   // those of packs take no name of the user
   const isRefused = ({ name, issue }: (typeof problems)[number]): boolean =>
     issue.code === 'UNTRUSTED' && !mayBePackName(name)
   throwIssues(problems.filter(isRefused).map(({ issue }) => issue))
-  return problems.map(({ name, issue }) => ({ ...issue, message: `no model can start "${name}": ${issue.message}` }))
+  const heldBack = [...byName.values()].flatMap(({ name, origin, heldBack: key }): readonly Issue[] => {
+    if (key === undefined) return []
+    const message = `no model can start "${name}": its "${key}" starts more than a model, and ${origin} is not trusted`
+    return [{ code: 'UNTRUSTED', message, hint: 'If you want it, look at the file and trust it with baton trust.' }]
+  })
+  return [
+    ...problems.map(({ name, issue }) => ({ ...issue, message: `no model can start "${name}": ${issue.message}` })),
+    ...heldBack,
+  ]
 }
 
 /** Whether the model of a prompt file has the tool `task`. */

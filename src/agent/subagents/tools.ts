@@ -64,8 +64,8 @@ export function taskTools(
 export async function usableAgents({ scope, services }: RunContext): Promise<readonly AgentDefinition[]> {
   const { rights, folders } = scope
   const definitions = (await services.definitions?.()) ?? new Map()
-  return [...definitions.values()].filter(({ name, description }) => {
-    if (description === undefined) return false
+  return [...definitions.values()].filter(({ name, description, heldBack }) => {
+    if (description === undefined || heldBack !== undefined) return false
     const call = { kind: 'tool', tool: 'task', input: null, subject: { kind: 'name', name } } as const
     return toolVerdict(rights.rules, call, folders.workspace).kind !== 'deny'
   })
