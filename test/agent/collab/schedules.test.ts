@@ -221,9 +221,7 @@ async function play(seed: number): Promise<void> {
   for (let isOver = false; !isOver;) {
     listen(leaderId)
     // eslint-disable-next-line no-await-in-loop
-    isOver =
-      !(await inbox.next(never)) &&
-      !team.members().some(({ status }) => status === 'running' || status === 'pending_init')
+    isOver = !(await inbox.next(never)) && !team.members().some(({ status }) => !isFinal(status))
     // eslint-disable-next-line no-await-in-loop
     if (!isOver) await settled()
   }
