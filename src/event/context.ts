@@ -139,7 +139,7 @@ interface CallingConversation {
 }
 
 /** Files that a run keeps for itself beside its record. Only its user can read them. */
-export interface OwnFiles {
+interface OwnFiles {
   /** Absolute; made when the first file is written. */
   readonly folder: string
   /** Puts the names of secrets in their place, which no file holds. */
@@ -148,7 +148,7 @@ export interface OwnFiles {
 }
 
 /** A place in a team that works on a list (R122). */
-export interface TeamSeat {
+interface TeamSeat {
   readonly tools: readonly Tool[]
   /** Of the leader, which has no other tools. */
   readonly inbox?: Inbox

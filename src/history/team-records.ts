@@ -81,7 +81,7 @@ const performed: ReadonlySet<string> = new Set(['close_agent', 'task_stop'])
 const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+/
 
 /** The innermost agent that a place in origin form belongs to; undefined: what a leader does. */
-export function agentAround(origin: string): string | undefined {
+function agentAround(origin: string): string | undefined {
   return agentPlace.exec(origin)?.[0]
 }
 

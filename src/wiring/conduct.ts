@@ -306,9 +306,9 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
 /** What is said of a run that has cost more than it may: what a program costs is known when it has ended. */
 function overspent(
   { usd: limit }: BudgetLimits,
-  { spent }: RunBudget,
+  budget: RunBudget,
 ): { readonly message: string; readonly hint: string } | undefined {
-  const { usd } = spent()
+  const { usd } = budget.spent()
   if (limit === undefined || usd <= limit) return undefined
   const message = `the run has cost $${usd.toFixed(4)}, which is above its limit, budget.usd = ${limit}`
   return {

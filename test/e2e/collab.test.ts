@@ -56,6 +56,12 @@ function idsIn(results: readonly string[]): string[] {
   return results.flatMap((text) => /"agent_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? [])
 }
 
+interface SentBody {
+  readonly model: string
+  readonly messages: readonly unknown[]
+  readonly tools: readonly { readonly function: { readonly name: string } }[]
+}
+
 it('a leader spawns three workers, waits, follows up the one that still runs, waits again, closes all and merges what they found (R3, R111 to R119)', async () => {
   let followedUp = (): void => {}
   const isFollowedUp = new Promise<void>((resolve) => void (followedUp = resolve))
@@ -114,12 +120,12 @@ it('a leader spawns three workers, waits, follows up the one that still runs, wa
   expect(statuses).toEqual(['pending_init', 'running', fine('auth is fine'), 'shutdown'])
 
   // an agent has a model and tools of its role, and cannot start agents; it sees nothing of the leader (R119)
-  const bodies = one.server.requests.map(({ body }) => body as any)
-  const toolsOf = (body: any): readonly string[] => body.tools.map(({ function: tool }: any) => tool.name).toSorted()
+  const bodies = one.server.requests.map(({ body }) => body as unknown as SentBody)
+  const toolsOf = ({ tools }: SentBody): readonly string[] => tools.map(({ function: tool }) => tool.name).toSorted()
   const leaders = bodies.filter(({ model }) => model === 'large')
   const workers = bodies.filter(({ model }) => model === 'small')
   expect([leaders.length, workers.length]).toEqual([6, 5])
-  expect(toolsOf(leaders[0])).toEqual(['close_agent', 'grep', 'read', 'send_input', 'spawn_agent', 'wait'])
+  expect(toolsOf(leaders[0] as SentBody)).toEqual(['close_agent', 'grep', 'read', 'send_input', 'spawn_agent', 'wait'])
   for (const body of workers) {
     expect(toolsOf(body)).toEqual(['read'])
     expect(body.messages[0]).toMatchObject({

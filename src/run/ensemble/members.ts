@@ -60,7 +60,10 @@ export async function aggregateTarget(
 
 /** Who joins answers, or chooses one, starts no agents: that is for those who answer. */
 function withoutTeam(target: PromptTarget): PromptTarget {
-  const without = ({ collab: _, ...settings }: Settings): Settings => settings
+  const without = (settings: Settings): Settings => {
+    const { collab: _, ...others } = settings
+    return others
+  }
   return { ...target, settings: without(target.settings), settingsFor: (params) => without(target.settingsFor(params)) }
 }
 

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findBoxer, sandboxProblem } from '../../../src/tool/sandbox/probe.ts'
@@ -10,7 +11,8 @@ import { tempTree } from '../../helpers/temp.ts'
  */
 function fakeBwrap(script: string): string {
   const folder = tempTree({ written: `#!/bin/sh\n${script}\n` })
-  execFileSync('install', ['-m', '755', join(folder, 'written'), join(folder, 'bwrap')])
+  chmodSync(join(folder, 'written'), 0o755)
+  execFileSync('cp', [join(folder, 'written'), join(folder, 'bwrap')])
   return folder
 }
 
