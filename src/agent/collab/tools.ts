@@ -72,6 +72,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     description: descriptions.spawn(settings.roles),
     ...schemas.spawn,
     callsOthers: true,
+    turn: 'shared',
     reads: true,
     subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
     async run({ message, role: given, agent_type: alias, description }, call) {
@@ -152,6 +153,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
     description: descriptions.send,
     ...schemas.send,
     callsOthers: true,
+    turn: 'shared',
     reads: true,
     async run({ id, message, interrupt = false }, call) {
       refuseDepth(collab)
@@ -192,6 +194,7 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     description: descriptions.wait(settings),
     ...schemas.wait,
     callsOthers: true,
+    turn: 'after',
     reads: true,
     async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
       refuseDepth(collab)
@@ -242,6 +245,7 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     description: descriptions.close,
     ...schemas.close,
     callsOthers: true,
+    turn: 'after',
     reads: true,
     async run({ id }, call) {
       refuseDepth(collab)

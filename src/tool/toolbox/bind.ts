@@ -38,7 +38,8 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
       : { close: (context: RunContext, failure) => kind.close?.(box, context, failure) ?? Promise.resolve() }),
     run(text, context, onProgress) {
       const work = (): Promise<ToolResult> => runCall(kind, text, { box, context, ...defined({ onProgress }) })
-      return kind.callsOthers === true ? work() : box.plan.inTurn(isAlone(name), work)
+      if (kind.turn === undefined && kind.callsOthers === true) return work()
+      return box.plan.inTurn(kind.turn ?? (isAlone(name) ? 'alone' : 'shared'), work)
     },
   }
 }

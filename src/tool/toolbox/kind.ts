@@ -26,13 +26,19 @@ export interface Toolbox {
   readonly first: Map<string, string | null>
 }
 
+/**
+ * When a call is done. `shared`: once those before it are that are done alone. `alone`: once all before it are, and those behind it wait
+ * for it; `after`: the same, and nobody waits for it.
+ */
+export type ToolTurn = 'shared' | 'alone' | 'after'
+
 /** Whether the model only reads, and writes its plan. It is made anew from what calls recorded when a run is resumed. */
 export interface PlanMode {
   /** Where the plan is (absolute, links resolved); undefined: the mode is off. */
   readonly file: () => string | undefined
   readonly set: (file: string | undefined) => void
-  /** Does a call: one that is done alone waits for those before it, and those behind it wait for that one. */
-  readonly inTurn: <T>(isAlone: boolean, work: () => Promise<T>) => Promise<T>
+  /** Does a call when it is its turn. */
+  readonly inTurn: <T>(turn: ToolTurn, work: () => Promise<T>) => Promise<T>
 }
 
 /** What changes of files are held to, besides the permission. */
@@ -108,6 +114,8 @@ export interface ToolKind<Input = JsonObject> {
    * and what is recorded below them answers. And they take no turn, which the others wait for.
    */
   readonly callsOthers?: true
+  /** One that lets agents work takes a turn all the same: a model that sends and waits in one answer means them in this order. */
+  readonly turn?: ToolTurn
   /** What patterns of `[permission]` are held against; undefined: there is nothing to hold them against. */
   readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
   /** What a person who is asked is shown of the input, and of what else decides; left out: the input. */

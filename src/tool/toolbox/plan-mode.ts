@@ -15,16 +15,16 @@ export function createPlanMode(): PlanMode {
   return {
     file: () => file,
     set: (next) => void (file = next),
-    inTurn(isAlone, work) {
-      const result = (isAlone ? all : last).then(work)
+    inTurn(turn, work) {
+      const result = (turn === 'shared' ? last : all).then(work)
       const settled = result.then(
         () => undefined,
         () => undefined,
       )
       all = Promise.all([all, settled])
       // one that waits for a person leaves what is behind it waiting as well
-      if (isAlone) last = result
-      if (isAlone) last.catch(() => undefined)
+      if (turn === 'alone') last = result
+      if (turn === 'alone') last.catch(() => undefined)
       return result
     },
   }

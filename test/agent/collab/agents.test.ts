@@ -62,6 +62,27 @@ function leads(
   }
 }
 
+it('what a model sends, waits for and closes in one answer is done in this order', async () => {
+  const lead = leads(
+    () => [spawn('cat')],
+    ([cat = '']) => [['wait', { ids: [cat] }]],
+    ([cat = '']) => [
+      ['send_input', { id: cat, message: 'And now?' }],
+      ['wait', { ids: [cat] }],
+      ['close_agent', { id: cat }],
+    ],
+  )
+  const world = teamWorld({
+    script: (asked) => lead(asked) ?? (heard(asked).includes('And now?') ? 'It sleeps.' : 'It is at home.'),
+  })
+  const [{ agent_id: cat }, , , wait, close] = resultsIn(await only(world)) as [
+    { readonly agent_id: string },
+    ...JsonObject[],
+  ]
+  expect(wait).toEqual({ status: { [cat]: { completed: 'It sleeps.' } }, timed_out: false })
+  expect(close).toEqual({ status: { completed: 'It sleeps.' } })
+})
+
 function heard({ request }: Asked): readonly string[] {
   return request.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 }
