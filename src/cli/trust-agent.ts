@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path'
 import { isFile } from '../base/entries.ts'
 import { realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { commandKeys, isCommand } from '../config/agent-tables.ts'
+import { commandKeys, isCommand, startingKeys } from '../config/agent-tables.ts'
 import { isBuiltInName } from '../config/builtin-names.ts'
 import { userAgentsFolder, workspaceAgentsFolders } from '../config/collect-definitions.ts'
 import { readConfigFiles } from '../config/config-files.ts'
@@ -28,7 +28,7 @@ export function isDefinition(path: string, around: Surroundings): boolean {
   return workspaceAgentsFolders(findWorkspace(around)).some((folder) => realPath(folder) === realPath(dirname(path)))
 }
 
-/** What it needs trust for as an agent with a name: the name, and the program that it starts. */
+/** What it needs trust for as an agent with a name: the name, and what it starts, which a model could let it do. */
 export async function withDefinition(
   subject: Subject,
   { path, data }: { readonly path: string; readonly data: JsonObject },
@@ -36,8 +36,8 @@ export async function withDefinition(
 ): Promise<Subject> {
   const name = basename(path, '.md')
   const hidden = nameSubject({ path, name, other: await otherOfName(name, around) })
-  const line = Object.entries(data).filter(([key]) => commandKeys.some((known) => known === key))
-  const program = isCommand(data) ? line : []
+  const starting: readonly string[] = isCommand(data) ? commandKeys : startingKeys
+  const program = Object.entries(data).filter(([key]) => starting.includes(key))
   const { hash, keys, values, leads } = subject
   return {
     hash,

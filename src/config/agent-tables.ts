@@ -118,3 +118,16 @@ function besideCommand(path: readonly string[]): Finding {
   const message = `"${path.join('.')}" is not for a command line, which has settings of its own`
   return wrongKey(path, { message, hint: `Remove ${key}, or give the program a flag for it in args.` })
 }
+
+/** Keys of a prompt file by which it runs other agents, scripts and command lines. */
+export const startingKeys: readonly string[] = [
+  'agent',
+  'collab',
+  'delegate',
+  'ensemble',
+  'gate',
+  'iterate',
+  'plugins',
+  'sub_agents',
+  'workflow',
+]

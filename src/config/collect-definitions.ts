@@ -8,7 +8,7 @@ import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
-import { isCommand, isDefinitionName, misplacedKeys } from './agent-tables.ts'
+import { isCommand, isDefinitionName, misplacedKeys, startingKeys } from './agent-tables.ts'
 import { isBuiltInName } from './builtin-names.ts'
 import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
 import type { Layer } from './layers.ts'
@@ -93,9 +93,6 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
   }
   return { byName, broken }
 }
-
-/** Keys of a prompt file by which it runs other agents, scripts and command lines. */
-const startingKeys = ['agent', 'collab', 'delegate', 'ensemble', 'gate', 'iterate', 'plugins', 'sub_agents', 'workflow']
 
 /**
  * The key by which a definition of the folder that was not trusted starts more than its model. Whoever names the agent has agreed to

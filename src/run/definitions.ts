@@ -56,7 +56,7 @@ export function brokenDefinitions({ broken, byName }: Definitions): readonly Iss
   const heldBack = [...byName.values()].flatMap(({ name, origin, heldBack: key }): readonly Issue[] => {
     if (key === undefined) return []
     const message = `no model can start "${name}": its "${key}" starts more than a model, and ${origin} is not trusted`
-    return [{ code: 'UNTRUSTED', message, hint: 'If you want it, look at the file and trust it with baton trust.' }]
+    return [{ code: 'UNTRUSTED', message, hint: `If you want it, look at the file and run baton trust ${origin}.` }]
   })
   return [
     ...problems.map(({ name, issue }) => ({ ...issue, message: `no model can start "${name}": ${issue.message}` })),

@@ -78,7 +78,7 @@ describe('a prompt file that cannot be read', () => {
       files: prompt('instructions = "auto"'),
       code: 2,
       message: 'instructions = "auto" is not available in this version',
-      at: 'ask.md:2:2',
+      at: 'ask.md:2:1',
       hint: /^hint: /m,
     }))
   it('invalid UTF-8', () =>

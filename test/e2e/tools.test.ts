@@ -46,7 +46,7 @@ it('tells the model what is wrong with a call, and goes on', async () => {
     'Error: Tool "nobody" not found. Available tools: todo',
     expect.stringMatching(/^Error: Invalid JSON in arguments for tool "todo": /),
     expect.stringContaining('Error in tool "todo": the arguments do not fit its schema: $.todos must be a list'),
-    expect.stringContaining('Error in tool "todo": the arguments do not fit its schema: $ '),
+    expect.stringContaining('Error in tool "todo": the arguments do not fit its schema: the key "todos" is missing'),
   ])
 })
 
