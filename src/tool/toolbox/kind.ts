@@ -30,7 +30,7 @@ export interface Toolbox {
  * When a call is done. `shared`: once those before it are that are done alone. `alone`: once all before it are, and those behind it wait
  * for it; `after`: the same, and nobody waits for it.
  */
-export type ToolTurn = 'shared' | 'alone' | 'after'
+type ToolTurn = 'shared' | 'alone' | 'after'
 
 /** Whether the model only reads, and writes its plan. It is made anew from what calls recorded when a run is resumed. */
 export interface PlanMode {
