@@ -4,37 +4,7 @@ import { type Finding, wrongKey } from './issue.ts'
 /** Keys of a definition that say what it is to whoever starts it; they are no settings of its run. */
 export const definitionKeys = ['description', 'instructions', 'fork_context', 'reminder', 'isolation', 'mcp'] as const
 
-/** Keys of prompt files that a table of `[agents]` may set, too. */
-export const settingKeys = [
-  'model',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'reasoning_summary',
-  'seed',
-  'fallback_models',
-  'tools',
-  'disallowed_tools',
-  'permission',
-  'sandbox',
-  'max_turns',
-  'max_rounds',
-  'timeout',
-  'budget',
-  'mode',
-  'code',
-  'write_mode',
-  'file_content_mode',
-  'partial',
-  'output',
-  'base_dir',
-  'context_globs',
-  'knowledge_globs',
-  'structure_globs',
-] as const
-
-/** Those of them that a role of `[collab]` may set: how its model works, and not which files a run begins with. */
+/** Keys of prompt files that a role of `[collab]` may set: how its model works, and not which files a run begins with. */
 export const roleSettingKeys = [
   'model',
   'temperature',
@@ -55,7 +25,19 @@ export const roleSettingKeys = [
   'mode',
   'code',
   'write_mode',
-] as const satisfies readonly (typeof settingKeys)[number][]
+] as const
+
+/** Those that a table of `[agents]` may set. */
+export const settingKeys = [
+  ...roleSettingKeys,
+  'file_content_mode',
+  'partial',
+  'output',
+  'base_dir',
+  'context_globs',
+  'knowledge_globs',
+  'structure_globs',
+] as const
 
 /** Keys that make a definition a command line, and say which. */
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const

@@ -211,3 +211,32 @@ it('loses no item and does none twice when workers are closed, the process is ki
     Array.from({ length: items + 1 }, (_, index) => String(index + 1)),
   )
 })
+
+it('a worker that is given more, waited for and closed in one answer is, in this order', async () => {
+  const told: string[] = []
+  const more = 'And the rest.'
+  const { run } = await teamWorld(({ who, turn, told: heard }) => {
+    if (who !== 'leader') return { text: heard.includes(more) ? 'The rest is done.' : 'It is done.' }
+    told.push(heard)
+    switch (turn) {
+      case 0:
+        return callsTools(spawnCode)
+      case 1:
+        return callsTools(['wait', { ids: ['Code-1'] }])
+      case 2:
+        return callsTools(
+          ['send_input', { id: 'Code-1', message: more }],
+          ['wait', { ids: ['Code-1'] }],
+          ['close_agent', { id: 'Code-1' }],
+        )
+      case 3:
+        return callsTools(['leave_delegate', { force: true }])
+      default:
+        return { text: 'Done.' }
+    }
+  })
+  await run(['run', 'team.md'])
+  expect(told[2]).toContain('{"status":{"Code-1":{"completed":"It is done."}},"timed_out":false}')
+  expect(told[3]).toContain('{"status":{"Code-1":{"completed":"The rest is done."}},"timed_out":false}')
+  expect(told[3]).toContain('{"status":{"completed":"The rest is done."}}')
+})

@@ -3,6 +3,7 @@ import type { Collab, Mail } from '../../event/collab.ts'
 import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import type { Place } from '../../event/place.ts'
+import { heldTo } from '../subagents/calls.ts'
 import { toolLayers, toolsThrough } from '../subagents/filter.ts'
 import { tellKeptTools } from '../tools.ts'
 import { createAgentWork } from './work.ts'
@@ -34,7 +35,7 @@ export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { colla
   const layers = toolLayers({ ...offered, tools }, { isBackground: false, onlyReads, leads: true })
   const at: Place = [...place, { kind: 'agent', name: role }]
   const begun = withScope(context, { at })
-  const held = [named, ...layers].reduce((one, filter) => narrow(one, { tools: filter }), begun)
+  const held = heldTo([named, ...layers], begun)
   const limited = onlyReads ? narrow(held, { write: false }) : held
   if (!team.members().some((member) => member.role === role)) {
     tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, role, context)

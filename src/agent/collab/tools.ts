@@ -8,9 +8,10 @@ import type { AgentStatus, Collab, WaitEnd } from '../../event/collab.ts'
 import { emit, type RunContext, withScope } from '../../event/context.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { ToolFilter } from '../../event/permission.ts'
-import { callPlace, openerOf, originOf, type Place, placeText } from '../../event/place.ts'
+import { callPlace, openerOf, type Place, placeText } from '../../event/place.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import { inheritedBy, placeOfWork } from '../subagents/calls.ts'
 import { endTeam } from './open.ts'
 import { spawnAgent } from './spawn.ts'
 import { descriptions, schemas } from './tool-texts.ts'
@@ -79,9 +80,9 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
       refuseDepth(collab)
       const { tell, ids } = calling(collab, call)
       const role = given ?? alias ?? usualRole
-      const place = originOf(call.at.slice(0, -1))
+      const place = placeOfWork(call)
       tell({ type: 'collab.spawn_begin', ...ids, prompt: message, role })
-      const { effects, conversation } = call.context.services
+      const { effects } = call.context.services
       const offered = settings.roles.get(role)
 
       function decide(): SpawnDecision {
@@ -99,7 +100,6 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
         return { text: refused, isError: true }
       }
       const { id, plan } = decision
-      const { write, asks = false } = call.context.scope.rights
       spawnAgent(
         {
           id,
@@ -107,7 +107,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
           description: description ?? firstWords(message),
           message: { id: messageId(place), from: self.id, text: message, interrupts: false },
           place,
-          inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
+          inherited: inheritedBy(call),
           baseDir: box.baseDir,
           named,
           onlyReads: plan,
@@ -160,7 +160,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
       const { tell, ids } = calling(collab, call)
       tell({ type: 'collab.interaction_begin', ...ids, thread_id: id, prompt: message, interrupt })
       const { effects } = call.context.services
-      const submission_id = messageId(originOf(call.at.slice(0, -1)))
+      const submission_id = messageId(placeOfWork(call))
       const asked = { name: 'send_input', args: { id, interrupt } }
       const decision = await effects.observeAsync<SendDecision>(callPlace(call.at, 0), asked, async () => {
         await team.caughtUp(id)

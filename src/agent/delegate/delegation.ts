@@ -12,7 +12,8 @@ import { leaveKind, type Progress } from './leave.ts'
 import { seatInbox } from './seat-inbox.ts'
 import type { TeamStore } from './store.ts'
 import { type Desk, leaderHandle, leaderKinds, workerKinds } from './tools.ts'
-import { createWorkers, type Waits } from './workers.ts'
+import type { Waits } from './wait-tool.ts'
+import { createWorkers } from './workers.ts'
 
 export interface DelegationOptions {
   readonly store: TeamStore

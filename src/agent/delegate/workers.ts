@@ -1,30 +1,22 @@
-import { atMost, unlessAborted } from '../../base/concurrency.ts'
-import { isSuspension } from '../../base/error.ts'
-import { defined, type JsonObject } from '../../base/json.ts'
+import { defined } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
-import type { AgentStatus } from '../../event/collab.ts'
-import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { type RunContext, withScope, withServices } from '../../event/context.ts'
 import type { Inbox } from '../../event/inbox.ts'
-import { toolCallsOf } from '../../event/message.ts'
-import { callPlace, originOf, type Place, placeText } from '../../event/place.ts'
+import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import { recordedInbox } from '../inboxes.ts'
 import type { Order } from '../subagents/child.ts'
+import { callsBehind, heldTo, inheritedBy, placeOfWork, stopByCall } from '../subagents/calls.ts'
 import { type Child, type Children, createChildren } from '../subagents/children.ts'
 import { toolLayers } from '../subagents/filter.ts'
 import { failureText } from '../subagents/texts.ts'
 import { withMember } from './state.ts'
 import type { TeamStore } from './store.ts'
+import { statusOf, type Waits, waitKind, workerParameter } from './wait-tool.ts'
 
 /** Workers that one leader may start in all. */
 const mostStarted = 200
-
-export interface Waits {
-  readonly defaultMs: number
-  readonly minMs: number
-  readonly maxMs: number
-}
 
 export interface WorkersOptions {
   readonly store: TeamStore
@@ -65,7 +57,12 @@ export function createWorkers(options: WorkersOptions): Workers {
   const running = (): readonly Child[] => children.all().filter(({ state }) => state().kind === 'running')
   return {
     children,
-    kinds: [spawnKind(team), sendKind(team), waitKind(team), closeKind(team)],
+    kinds: [
+      spawnKind(team),
+      sendKind(team),
+      waitKind({ waits: options.waits, find: (id) => find(id, team), inbox: children.inbox }),
+      closeKind(team),
+    ],
     lines: () =>
       children.all().map((child) => {
         const status = statusOf(child)
@@ -115,6 +112,7 @@ function spawnKind(team: Team): ToolKind {
       additionalProperties: false,
     },
     callsOthers: true,
+    turn: 'shared',
     run: (input, call) => spawn(input, call, team),
     close: (_box, _context, failure) => team.children.close(failure),
   })
@@ -123,7 +121,7 @@ function spawnKind(team: Team): ToolKind {
 async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Child): Promise<ToolOutput> {
   const { options } = team
   const { effects } = call.context.services
-  const place = originOf(call.at.slice(0, -1))
+  const place = placeOfWork(call)
   const id = agentIdAt(place)
   const decidedAt = callPlace(call.at, 0)
   const asked = { name: 'spawn_agent', args: { role: input.role } }
@@ -144,7 +142,6 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   const at: Place = [...place, { kind: 'agent', name: offered.name }]
   const placed = withScope(call.context, { at })
   const { tools, inbox } = options.seatOf(handle, options.box)
-  const { write, asks = false } = call.context.scope.rights
   const end = await earlier?.ended
   const order: Order = {
     id,
@@ -154,20 +151,14 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
     isBackground: true,
     before: end?.messages ?? [],
     ...defined({ maxTurns: offered.maxTurns, resumes: earlier?.order.id }),
-    inherited: defined({
-      model: call.context.services.conversation?.model,
-      write_mode: write && asks ? 'ask' : write,
-    }) as JsonObject,
+    inherited: inheritedBy(call),
     baseDir: options.baseDir,
-    among: 2 + startedLater(call),
+    among: 2 + callsBehind('spawn_agent', call),
     inbox: recordedInbox(inbox, placed),
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
-  const child = team.children.start(
-    order,
-    layers.reduce((one, filter) => narrow(one, { tools: filter }), seated),
-  )
+  const child = team.children.start(order, heldTo(layers, seated))
   team.starting.delete(id)
   void child.ended.then(
     () => options.onEnd(handle),
@@ -187,20 +178,15 @@ function whyNot({ role }: SpawnInput, { options, children, starting }: Team): st
   return `worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
 }
 
-/** Calls of the same answer behind this one that start workers as well. */
-function startedLater({ at, context: { services } }: ToolCall): number {
-  const answer = services.conversation?.messages().at(-1)
-  const own = at.findLast(({ kind }) => kind === 'tool')
-  if (answer?.role !== 'assistant' || own?.kind !== 'tool') return 0
-  return toolCallsOf(answer)
-    .slice(own.index + 1)
-    .filter(({ name }) => name === 'spawn_agent').length
-}
-
-const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'The agent_id or the name of a worker.' }
-
+/** The worker of an id or name, or the one that goes on from it. */
 function find(id: string, { children, handles }: Team): Child | undefined {
-  return children.find(id) ?? children.all().find(({ order }) => handles.get(order.id) === id)
+  const all = children.all()
+  let found = children.find(id) ?? all.find(({ order }) => handles.get(order.id) === id)
+  for (;;) {
+    const next = all.find(({ order }) => found !== undefined && order.resumes === found.order.id)
+    if (next === undefined) return found
+    found = next
+  }
 }
 
 function unknown(id: string, { handles }: Team): ToolOutput {
@@ -215,11 +201,12 @@ function sendKind(team: Team): ToolKind {
       'Give a worker that has ended more to do: a new worker goes on from all that it was told. To one that is at work, use send_message.',
     parameters: {
       type: 'object',
-      properties: { id: idParameter, message: { type: 'string', minLength: 1 } },
+      properties: { id: workerParameter, message: { type: 'string', minLength: 1 } },
       required: ['id', 'message'],
       additionalProperties: false,
     },
     callsOthers: true,
+    turn: 'shared',
     async run({ id, message }, call) {
       const child = find(id, team)
       if (child === undefined) return unknown(id, team)
@@ -233,111 +220,31 @@ function sendKind(team: Team): ToolKind {
   })
 }
 
-function statusOf({ state }: Child): AgentStatus {
-  const now = state()
-  if (now.kind !== 'ended') return 'running'
-  const { status, text, error } = now.end
-  if (status === 'stopped') return 'shutdown'
-  return status === 'failed' ? { errored: error?.message ?? text } : { completed: text }
-}
-
-type Waited = {
-  readonly status: { readonly [id: string]: AgentStatus }
-  readonly timed_out: boolean
-  /** Those whose end is told by this. */
-  readonly seen: readonly string[]
-}
-
-function waitKind(team: Team): ToolKind {
-  const { minMs, maxMs, defaultMs } = team.options.waits
-  return defineTool<{
-    readonly ids: readonly string[]
-    readonly timeout_seconds?: number
-    readonly return_when?: 'all' | 'any'
-  }>({
-    name: 'wait',
-    description: 'Wait until all of these workers, or any of them, have ended, and get what they said last.',
-    parameters: {
-      type: 'object',
-      properties: {
-        ids: { type: 'array', items: idParameter, minItems: 1 },
-        timeout_seconds: { type: 'number', exclusiveMinimum: 0 },
-        return_when: { enum: ['all', 'any'] },
-      },
-      required: ['ids'],
-      additionalProperties: false,
-    },
-    callsOthers: true,
-    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {
-      const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
-      const found = ids.map((id) => find(id, team))
-      const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
-      const { effects, signal } = context.services
-      const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
-        const known = found.filter((child) => child !== undefined)
-        const ends = known.map(({ ended }) => ended.catch(() => undefined))
-        const all = known.length < ids.length && when === 'any' ? Promise.resolve() : undefined
-        await unlessAborted(atMost(ms, all ?? (when === 'all' ? Promise.all(ends) : Promise.race(ends))), signal)
-        refuseHeld(known)
-        const status = Object.fromEntries(
-          ids.map((id, index) => [id, found[index] === undefined ? ('not_found' as const) : statusOf(found[index])]),
-        )
-        const ended = known.filter(({ state }) => state().kind === 'ended')
-        const isMet = when === 'all' ? ended.length === known.length : ended.length > 0 || known.length < ids.length
-        return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
-      })
-      const { seen, ...result } = waited
-      team.children.inbox.know(seen)
-      return { text: JSON.stringify(result) }
-    },
-  })
-}
-
-/** Throws what workers wait for a person with, when none of them works. */
-function refuseHeld(children: readonly Child[]): void {
-  const states = children.map(({ state }) => state())
-  for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error
-  if (states.some(({ kind }) => kind === 'running' || kind === 'ended')) return
-  for (const state of states) if (state.kind === 'broken') throw state.error
-}
-
 function closeKind(team: Team): ToolKind {
   return defineTool<{ readonly id: string }>({
     name: 'close_agent',
     description: 'End a worker. The items that it has claimed can be claimed by others again.',
     parameters: {
       type: 'object',
-      properties: { id: idParameter },
+      properties: { id: workerParameter },
       required: ['id'],
       additionalProperties: false,
     },
     callsOthers: true,
-    async run({ id }, { context, at, permit }) {
+    turn: 'after',
+    async run({ id }, call) {
       const child = find(id, team)
       if (child === undefined) return unknown(id, team)
-      const input = { id }
-      const output = await context.services.effects.perform<ToolOutput>(
-        callPlace(at, 0),
-        {
-          kind: 'tool',
-          request: { tool: 'close_agent', input },
-          action: { kind: 'tool', tool: 'close_agent', input },
-          repeat: 'safe',
-        },
-        async () => {
-          const before = statusOf(child)
-          await child.stop()
-          const state = child.state()
-          const said =
-            state.kind === 'ended' && state.end.status === 'stopped' ? failureText(child.order, state.end) : ''
-          return { text: [JSON.stringify({ status: before }), said].filter((text) => text !== '').join('\n') }
-        },
-        permit,
-      )
-      // where a record answers it may work again
-      await child.stop()
-      team.children.inbox.know([child.order.id])
-      return output
+      const stop = async (): Promise<string> => {
+        const before = statusOf(child)
+        await child.stop()
+        const state = child.state()
+        const isStopped = state.kind === 'ended' && state.end.status === 'stopped'
+        return [JSON.stringify({ status: before }), ...(isStopped ? [failureText(child.order, state.end)] : [])].join(
+          '\n',
+        )
+      }
+      return stopByCall(child, { tool: 'close_agent', id, inbox: team.children.inbox, stop }, call)
     },
   })
 }

@@ -1,20 +1,20 @@
-import { atMost, unlessAborted } from '../../base/concurrency.ts'
-import { defined, type JsonObject } from '../../base/json.ts'
+import { defined } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
-import { toolCallsOf } from '../../event/message.ts'
 import type { ToolFilter } from '../../event/permission.ts'
-import { callPlace, originOf, type Place } from '../../event/place.ts'
+import { callPlace, type Place } from '../../event/place.ts'
 import { agentIdAt, taskTool } from '../../event/sub-agents.ts'
 import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import type { ChildEnd, Order } from './child.ts'
-import { type Child, type Children, createChildren } from './children.ts'
+import { type Children, createChildren } from './children.ts'
 import { tellKeptTools } from '../tools.ts'
+import { outputKind, stopKind, unknownAgent } from './background-tools.ts'
+import { callsBehind, heldTo, inheritedBy, placeOfWork } from './calls.ts'
 import { toolLayers, toolsThrough } from './filter.ts'
 import { forkedMessages } from './fork.ts'
-import { agentNames, answerText, failureText, spentText, taskText } from './texts.ts'
+import { agentNames, answerText, failureText, taskText } from './texts.ts'
 
 interface TaskInput {
   readonly description: string
@@ -124,7 +124,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   const { context, box } = call
   const { effects, conversation } = context.services
   const { subagent_type: name, resume, run_in_background: isBackground = false } = input
-  const place = placeOf(call)
+  const place = placeOfWork(call)
   const asked = { name: 'task', args: { agent: name, ...defined({ resume }), background: isBackground } }
   const decision = effects.observe(callPlace(call.at, 0), asked, () => decide(input, box, known))
   if ('refused' in decision) return { text: decision.refused, isError: true }
@@ -132,7 +132,6 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   if (offered === undefined) return { text: unknownType(name, known.offered), isError: true }
   const earlier = resume === undefined ? undefined : await known.children.find(resume)?.ended
   const before = earlier?.messages ?? (offered.forkContext ? forkedMessages(conversation?.messages() ?? []) : [])
-  const { write, asks = false } = context.scope.rights
   const order: Order = {
     id: agentIdAt(place),
     offered,
@@ -142,9 +141,9 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     before,
     ...defined({ model: input.model, maxTurns: leastOf(offered.maxTurns, input.max_turns), resumes: resume }),
     ...defined({ session: earlier?.session }),
-    inherited: defined({ model: conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject,
+    inherited: inheritedBy(call),
     baseDir: box.baseDir,
-    among: 2 + startedLater(call),
+    among: 2 + callsBehind(taskTool, call),
   }
   const layers = toolLayers(offered, {
     isBackground,
@@ -152,10 +151,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     onlyReads: decision.start.plan,
   })
   const at: Place = [...place, { kind: 'agent', name }]
-  const held = [known.named, ...layers].reduce(
-    (one, tools) => narrow(one, { tools }),
-    withServices(withScope(context, { at }), { seat: undefined }),
-  )
+  const held = heldTo([known.named, ...layers], withServices(withScope(context, { at }), { seat: undefined }))
   if (!known.children.all().some((one) => one.order.offered.name === name)) {
     tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, name, context)
   }
@@ -213,136 +209,7 @@ function whyNotResumed(id: string, name: string, children: Children): string | u
     : undefined
 }
 
-function unknownAgent(id: string, children: Children): string {
-  const known = children.all().map(({ order }) => order.id)
-  return `there is no agent ${id} in this conversation: ${known.length === 0 ? 'none was started' : `there are ${known.join(', ')}`}`
-}
-
-/** The place of a call, where it was made: what an agent does there is not part of the conversation that calls it. */
-function placeOf({ at }: ToolCall): Place {
-  return originOf(at.slice(0, -1))
-}
-
-/** Calls of the same answer that come behind this one and give work as well; of a program, nobody knows them. */
-function startedLater({ at, context: { services } }: ToolCall): number {
-  const answer = services.conversation?.messages().at(-1)
-  const own = at.findLast(({ kind }) => kind === 'tool')
-  if (answer?.role !== 'assistant' || own?.kind !== 'tool') return 0
-  return toolCallsOf(answer)
-    .slice(own.index + 1)
-    .filter(({ name }) => name === taskTool).length
-}
-
 function leastOf(...limits: readonly (number | undefined)[]): number | undefined {
   const known = limits.filter((limit) => limit !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
-}
-
-const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'As task has named it: a1b2c3d4e.' }
-const mostSeconds = 600
-
-function outputKind(children: Children): ToolKind {
-  return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
-    name: 'task_output',
-    description: 'Show whether an agent works or how it has ended, what it has said so far, and what it has cost.',
-    parameters: {
-      type: 'object',
-      properties: {
-        id: idParameter,
-        wait_seconds: {
-          type: 'number',
-          minimum: 0,
-          maximum: mostSeconds,
-          description: 'Seconds to wait for its end; default 0.',
-        },
-      },
-      required: ['id'],
-      additionalProperties: false,
-    },
-    callsOthers: true,
-    async run({ id, wait_seconds: seconds = 0 }, { context, at }) {
-      const { effects, signal } = context.services
-      const child = children.find(id)
-      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
-      const { text, ended } = await effects.observeAsync(
-        callPlace(at, 0),
-        { name: 'task_output', args: { id } },
-        async () => {
-          if (seconds > 0)
-            await unlessAborted(
-              atMost(
-                seconds * 1000,
-                child.ended.catch(() => undefined),
-              ),
-              signal,
-            )
-          return stateOf(child)
-        },
-      )
-      // the end is told by this
-      if (ended) children.inbox.know([id])
-      return { text }
-    },
-  })
-}
-
-function stateOf(child: Child): { readonly text: string; readonly ended: boolean } {
-  const { order } = child
-  const state = child.state()
-  const who = `agent ${order.id} (${order.description})`
-  switch (state.kind) {
-    case 'running':
-      return { ended: false, text: `${who} works: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd() }
-    case 'broken':
-      return {
-        ended: false,
-        text: `${who} waits for a person: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
-      }
-    case 'ended': {
-      const { end } = state
-      const text = end.status === 'done' ? `${who} is done: ${answerText(order, end)}` : failureText(order, end)
-      return { ended: true, text: `${text}\n[${spentText(end.spent)}]` }
-    }
-  }
-}
-
-function stopKind(children: Children): ToolKind {
-  return defineTool<{ readonly id: string }>({
-    name: 'task_stop',
-    description: 'Stop an agent that works in the background. What it has said so far is its end.',
-    parameters: {
-      type: 'object',
-      properties: { id: idParameter },
-      required: ['id'],
-      additionalProperties: false,
-    },
-    callsOthers: true,
-    async run({ id }, { context, at, permit }) {
-      const child = children.find(id)
-      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
-      const input = { id }
-      const output = await context.services.effects.perform<ToolOutput>(
-        callPlace(at, 0),
-        {
-          kind: 'tool',
-          request: { tool: 'task_stop', input },
-          action: { kind: 'tool', tool: 'task_stop', input },
-          repeat: 'safe',
-        },
-        async () => {
-          const before = child.state()
-          if (before.kind !== 'ended') await child.stop()
-          const state = child.state()
-          if (state.kind !== 'ended') return { text: `agent ${id} was stopped` }
-          if (state.end.status === 'stopped') return { text: failureText(child.order, state.end) }
-          return { text: `agent ${id} had ended already: task_output shows how` }
-        },
-        permit,
-      )
-      // where a record answers it may work again
-      await child.stop()
-      children.inbox.know([id])
-      return output
-    },
-  })
 }

@@ -1,0 +1,99 @@
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { isSuspension } from '../../base/error.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { AgentStatus } from '../../event/collab.ts'
+import type { Inbox } from '../../event/inbox.ts'
+import { callPlace } from '../../event/place.ts'
+import { defineTool, type ToolKind } from '../../tool/toolbox/kind.ts'
+import type { Child } from '../subagents/children.ts'
+
+/** How a worker is named in calls. */
+export const workerParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  description: 'The agent_id or the name of a worker.',
+}
+
+/** How long calls wait, in milliseconds. */
+export interface Waits {
+  readonly defaultMs: number
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+interface Waiting {
+  readonly waits: Waits
+  readonly find: (id: string) => Child | undefined
+  /** Of the leader: ends that a call has told are not told again. */
+  readonly inbox: Inbox
+}
+
+/** What a leader is told of a worker. */
+export function statusOf({ state }: Child): AgentStatus {
+  const now = state()
+  if (now.kind !== 'ended') return 'running'
+  const { status, text, error } = now.end
+  if (status === 'stopped') return 'shutdown'
+  return status === 'failed' ? { errored: error?.message ?? text } : { completed: text }
+}
+
+type Waited = {
+  readonly status: { readonly [id: string]: AgentStatus }
+  readonly timed_out: boolean
+  /** Those whose end is told by this. */
+  readonly seen: readonly string[]
+}
+
+/** The tool `wait` of a leader: its result is an observation. */
+export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting): ToolKind {
+  return defineTool<{
+    readonly ids: readonly string[]
+    readonly timeout_seconds?: number
+    readonly return_when?: 'all' | 'any'
+  }>({
+    name: 'wait',
+    description: 'Wait until all of these workers, or any of them, have ended, and get what they said last.',
+    parameters: {
+      type: 'object',
+      properties: {
+        ids: { type: 'array', items: workerParameter, minItems: 1 },
+        timeout_seconds: { type: 'number', exclusiveMinimum: 0 },
+        return_when: { enum: ['all', 'any'] },
+      },
+      required: ['ids'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    turn: 'after',
+    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {
+      const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
+      const found = ids.map(find)
+      const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
+      const { effects, signal } = context.services
+      const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
+        const known = found.filter((child) => child !== undefined)
+        const ends = known.map(({ ended }) => ended.catch(() => undefined))
+        const all = known.length < ids.length && when === 'any' ? Promise.resolve() : undefined
+        await unlessAborted(atMost(ms, all ?? (when === 'all' ? Promise.all(ends) : Promise.race(ends))), signal)
+        refuseHeld(known)
+        const status = Object.fromEntries(
+          ids.map((id, index) => [id, found[index] === undefined ? ('not_found' as const) : statusOf(found[index])]),
+        )
+        const ended = known.filter(({ state }) => state().kind === 'ended')
+        const isMet = when === 'all' ? ended.length === known.length : ended.length > 0 || known.length < ids.length
+        return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
+      })
+      const { seen, ...result } = waited
+      inbox.know(seen)
+      return { text: JSON.stringify(result) }
+    },
+  })
+}
+
+/** Throws what workers wait for a person with, when none of them works. */
+function refuseHeld(children: readonly Child[]): void {
+  const states = children.map(({ state }) => state())
+  for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error
+  if (states.some(({ kind }) => kind === 'running' || kind === 'ended')) return
+  for (const state of states) if (state.kind === 'broken') throw state.error
+}
