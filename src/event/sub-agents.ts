@@ -9,6 +9,9 @@ import { conversationPlace, originOf, parsePlace, part, type Place, placeText } 
 /** The tool by which a model gives work to an agent. */
 export const taskTool = 'task'
 
+/** The tool by which a model starts an agent of its team; the id of that one is in the record, not in its place. */
+const spawnTool = 'spawn_agent'
+
 /** The id of an agent that a call at this place gives work to: `a` and eight hex digits, the same in a resumed run. */
 export function agentIdAt(call: Place): string {
   return `a${sha256(placeText(call)).slice(0, 8)}`
@@ -21,12 +24,16 @@ export function callOfAgent(place: Place): { readonly call: Place; readonly name
   return { call: place.slice(0, -1), name: agent.name }
 }
 
-/** The innermost agent that was given work and that a place, as text, is of: `reader a1b2c3d4e`. Undefined: it is of none. */
+/** The innermost agent that a place, as text, is of: `reader a1b2c3d4e`, of a team only its role. Undefined: it is of none. */
 export function agentOf(place: string): string | undefined {
   const path = originOf(parsePlace(place))
-  const calls = path.map((_, index) => callOfAgent(path.slice(0, index + 1)))
-  const found = calls.findLast((call) => call !== undefined)
-  return found && `${found.name} ${agentIdAt(found.call)}`
+  const names = path.map((step, index) => {
+    const given = callOfAgent(path.slice(0, index + 1))
+    if (given !== undefined) return `${given.name} ${agentIdAt(given.call)}`
+    const tool = path[index - 1]
+    return step.kind === 'agent' && tool?.kind === 'tool' && tool.name === spawnTool ? step.name : undefined
+  })
+  return names.findLast((name) => name !== undefined)
 }
 
 /** Where the conversation of an agent is recorded that works at a place. */

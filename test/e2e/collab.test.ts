@@ -16,23 +16,45 @@ interface Asked {
 
 interface World {
   readonly server: ModelServer
+  /** Who was asked for which turn, in order. */
+  readonly asked: readonly string[]
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
+  /** The same until what it has printed says that it is to be killed. */
+  readonly runUntil: (isTime: (printed: string) => boolean, ...args: readonly string[]) => Promise<BatonResult>
 }
 
 type Files = { readonly [path: string]: string }
 
-async function world(files: Files, reply: (asked: Asked) => ModelReply | Promise<ModelReply>): Promise<World> {
+async function world(
+  files: Files,
+  reply: (asked: Asked) => ModelReply | Promise<ModelReply>,
+  config = '',
+): Promise<World> {
+  const asked: string[] = []
   const server = await startModelServer(({ body }) => {
     const messages = body?.messages ?? []
     const told = messages.filter(({ role }) => role === 'user').map(({ content }) => content)
     const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
     const turn = messages.filter(({ role }) => role === 'assistant').length
-    return reply({ who: told[0]?.trim() ?? '', turn, told: told.join('\n'), results })
+    const who = told[0]?.trim() ?? ''
+    asked.push(`${/^Analyse (\w+) code$/.exec(who)?.[1] ?? 'lead'}/${turn}`)
+    return reply({ who, turn, told: told.join('\n'), results })
   })
   onTestFinished(() => server.close())
   const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', ...files })
-  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({}) }
-  return { server, run: (...args) => baton(args, { cwd, env }) }
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': config }) }
+  return {
+    server,
+    asked,
+    run: (...args) => baton(args, { cwd, env }),
+    runUntil: (isTime, ...args) =>
+      baton(args, {
+        cwd,
+        env,
+        process: 'own',
+        onOutput: (text, kill) => void (isTime(text) && kill('SIGKILL')),
+      }),
+  }
 }
 
 const lead = `+++
@@ -154,4 +176,106 @@ it('--collab lets the model of any prompt lead a team, of a text as well, and an
     expect(run.code).toBe(0)
   }
   expect(one.server.requests.map(({ body }) => body?.model).filter((model) => model === 'small')).toHaveLength(1)
+})
+
+/** Whose `Analyse PART code` it is. */
+function partOf({ who }: Asked): string | undefined {
+  return /^Analyse (\w+) code$/.exec(who)?.[1]
+}
+
+function spawnedIn(events: readonly Record<string, unknown>[]): readonly unknown[] {
+  return events.flatMap(({ type, thread_id: id }) => (type === 'collab.spawn_end' ? [id] : []))
+}
+
+it('a run that is killed while an agent is asked is resumed with the same agents, asks only that one again, tells nothing twice, and is replayed without a model', async () => {
+  let isKilled = false
+  const one = await world({ 'lead.md': lead }, (asked) => {
+    const { turn, told, results } = asked
+    const part = partOf(asked)
+    // the first process never hears the end of it
+    if (part === 'db' && !isKilled) return { chunks: ['db', ' is'], stallAfter: 1 }
+    if (part !== undefined) return { text: `${part} is fine${told.includes('in short') ? ', in short' : ''}` }
+    const ids = idsIn(results)
+    const [auth = '', api = ''] = ids
+    const turns: readonly ModelReply[] = [
+      callsTools(...parts.map(spawn)),
+      callsTools(['wait', { ids: [auth, api] }]),
+      callsTools(['send_input', { id: auth, message: 'Answer in short.' }], ['wait', { ids: [auth] }]),
+      callsTools(['wait', { ids }]),
+      // nobody closes the others
+      callsTools(['close_agent', { id: auth }]),
+    ]
+    const found = [...(results[6] ?? '').matchAll(/"completed":"([^"]*)"/g)].map(([, text]) => text)
+    return turns[turn] ?? { text: found.join('; ') }
+  })
+  const killed = await one.runUntil(
+    (printed) => (isKilled ||= printed.split('"collab.waiting_begin"').length > 3),
+    'lead.md',
+    '--json',
+  )
+  expect([killed.code, isKilled], killed.stderr).toEqual([null, true])
+  const before = [...one.asked]
+  expect(before.toSorted()).toEqual(['api/0', 'auth/0', 'auth/1', 'db/0', 'lead/0', 'lead/1', 'lead/2', 'lead/3'])
+
+  const resumed = await one.run('resume', '--last', '--json')
+  const events = jsonLines(resumed.stdout)
+  const result = 'auth is fine, in short; api is fine; db is fine'
+  expect(events.at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result })
+  expect(one.asked.slice(before.length)).toEqual(['db/0', 'lead/4', 'lead/5'])
+  const ids = spawnedIn(jsonLines(killed.stdout.slice(0, killed.stdout.lastIndexOf('\n'))))
+  expect(spawnedIn(events)).toEqual(ids)
+  const last = JSON.stringify(one.server.requests.map(({ body }) => body?.messages).at(before.indexOf('auth/1')))
+  expect(last.match(/Answer in short/g)).toHaveLength(1)
+
+  await one.server.close()
+  const replayed = await one.run('lead.md', '--replay', 'last')
+  expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: `${result}\n` })
+})
+
+const asking = '[permission]\ntodo = "ask"\n'
+const leadAsking = lead.replaceAll('["read"', '["todo", "read"')
+
+it('an agent that waits for an approval makes the run wait when the others have ended, and works on once it is approved, killed or not', async () => {
+  let isKilled = false
+  const one = await world(
+    { 'lead.md': leadAsking },
+    (asked) => {
+      const { turn, results } = asked
+      const part = partOf(asked)
+      if (part === 'api' && turn === 0) return callsTools(['todo', { todos: [] }])
+      if (part === 'api' && !isKilled) return { chunks: ['api', ' is'], stallAfter: 1 }
+      if (part !== undefined) return { text: `${part} is fine` }
+      const ids = idsIn(results)
+      if (turn === 0) return callsTools(...parts.map(spawn))
+      if (turn === 1) return callsTools(['wait', { ids }])
+      if (turn === 2) return callsTools(...ids.map((id) => ['close_agent', { id }] as const))
+      return { text: [...(results[3] ?? '').matchAll(/"completed":"([^"]*)"/g)].map(([, text]) => text).join('; ') }
+    },
+    asking,
+  )
+  const waits = await one.run('lead.md', '--on-ask', 'suspend')
+  expect([waits.code, waits.stdout], waits.stderr).toEqual([5, ''])
+  expect(waits.stderr).toMatch(/waiting for approval: 1 call\n\d+ {2}todo {2}of worker/)
+  const before = [...one.asked]
+  expect(before.toSorted()).toEqual(['api/0', 'auth/0', 'db/0', 'lead/0', 'lead/1'])
+
+  const killed = await one.runUntil((printed) => (isKilled ||= printed.includes('"api"')), 'approve', '--json')
+  expect([killed.code, isKilled], killed.stderr).toEqual([null, true])
+  expect(one.asked.slice(before.length)).toEqual(['api/1'])
+  const resumed = await one.run('resume', '--last')
+  expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: 'auth is fine; api is fine; db is fine\n' })
+  expect(one.asked.slice(before.length)).toEqual(['api/1', 'api/1', 'lead/2', 'lead/3'])
+})
+
+it('a program of a model in code mode leads a team as calls do', async () => {
+  const program = `const { agent_id } = spawnAgent({ message: 'Analyse db code', role: 'worker' })
+    const { status } = wait({ ids: [agent_id] })
+    closeAgent({ id: agent_id })
+    output(status[agent_id].completed)
+    done()`
+  const one = await world({ 'lead.md': lead.replace('tools', 'mode = "code"\ntools') }, (asked) =>
+    partOf(asked) === undefined ? { text: `\`\`\`js\n${program}\n\`\`\`` } : { text: 'db is fine' },
+  )
+  const run = await one.run('lead.md')
+  expect(run, run.stderr).toMatchObject({ code: 0, stdout: 'db is fine\n' })
 })
