@@ -54,9 +54,11 @@ const units = [
   ['s', 1],
 ] as const
 
-/** A duration for people, in its two largest units: `250 ms`, `45 s`, `1 min 30 s`, `2 h`, `1 d 4 h`. */
+/** A duration for people, in its two largest units: `250 ms`, `1.5 s`, `45 s`, `1 min 30 s`, `2 h`, `1 d 4 h`. */
 export function durationText(ms: number): string {
   if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`
+  const tenths = Math.round(ms / 100) / 10
+  if (tenths < 10) return `${tenths} s`
   let left = Math.round(ms / 1_000)
   const first = units.findIndex(([, seconds]) => left >= seconds)
   const parts: string[] = []

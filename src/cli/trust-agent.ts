@@ -7,6 +7,7 @@ import { isBuiltInName } from '../config/builtin-names.ts'
 import { userAgentsFolder, workspaceAgentsFolders } from '../config/collect-definitions.ts'
 import { readConfigFiles } from '../config/config-files.ts'
 import { findWorkspace } from '../config/locate.ts'
+import { startedWords } from '../config/started-words.ts'
 import { filesNamed, type TrustedFile } from '../config/trust.ts'
 import { nameKey } from '../pack/name-guard.ts'
 import { packageRoot } from '../package-root.ts'
@@ -46,7 +47,7 @@ export async function withDefinition(
     leads: {
       ...leads,
       ...filesNamed(
-        program.flatMap(([, value]) => textsIn(value)),
+        program.flatMap(([key, value]) => leadingTexts(key, value)),
         [findWorkspace(around), dirname(path)],
       ),
     },
@@ -73,6 +74,11 @@ export function hiddenFiles({ agents = null }: JsonObject, around: Surroundings)
 function otherFile(name: string, around: Surroundings): string | undefined {
   const files = ['aip', 'lua'].map((ending) => join(packageRoot(), 'agents', `${name}.${ending}`))
   return [join(userAgentsFolder(around), `${name}.md`), ...files].find((file) => isFile(file))
+}
+
+/** The texts of a setting that may name files it leads to: of the command line of `gate` what may be executed. */
+export function leadingTexts(key: string, value: Json): readonly string[] {
+  return key === 'gate' && typeof value === 'string' ? startedWords(value) : textsIn(value)
 }
 
 export function textsIn(value: Json): readonly string[] {

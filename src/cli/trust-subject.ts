@@ -27,6 +27,7 @@ import type { Surroundings } from './io.ts'
 import {
   hiddenFiles,
   isDefinition,
+  leadingTexts,
   nameSubject,
   otherOfName,
   type Subject,
@@ -181,7 +182,7 @@ async function settingsSubject(
           : [`${key} = ${JSON.stringify(withoutQueries(value))}`],
     ),
     leads: filesNamed(
-      all.flatMap(([, value]) => textsIn(value)),
+      all.flatMap(([key, value]) => leadingTexts(key, value)),
       [workspace, dirname(path)],
     ),
   }

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { startedWords } from '../../src/config/started-words.ts'
+
+it.each([
+  ['grep -q 8081 notes.txt', 'grep'],
+  ['! grep -q "to do" \'notes.txt\'', 'grep'],
+  ['test -f out.json && diff -q want.json out.json; [ -s a ]', 'test diff ['],
+  ['cat notes.txt | grep -q 8081', 'cat grep'],
+  ['grep -q x notes.txt && sh check.sh notes.txt', 'grep sh check.sh notes.txt'],
+  ['./check notes.txt || node --require ./a.js b.js', './check notes.txt node --require ./a.js b.js'],
+])('of %j only what readers read is left out', (line, started) => {
+  expect(startedWords(line).join(' ')).toBe(started)
+})
+
+it.each([
+  'cat run.sh | sh',
+  'cat run.sh |& sh',
+  'sh -c "cat run.sh | sh"',
+  './grep run.sh',
+  "'gr'ep2 run.sh",
+  'xargs run.sh',
+  'time cat run.sh',
+  'if cat run.sh',
+])('%j may execute all that it names', (line) => {
+  expect(startedWords(line).join(' ')).toMatch(/run\.sh/)
+})
+
+it.each([
+  'cat `run.sh`',
+  'cat $(sh run.sh)',
+  'cat "$(sh run.sh)"',
+  "test -v 'a[$(sh run.sh)]'",
+  'cat < run.sh',
+  'cat a > run.sh; sh *.sh',
+  'cat <(sh run.sh)',
+  'PATH=./bin grep run.sh',
+  'PATH=./bin; grep run.sh',
+  'export PATH=./bin; grep run.sh',
+  'hash -p /bin/sh grep; grep run.sh',
+  'grep() { sh "run.sh"; }; grep x',
+  'alias cat=sh\ncat run.sh',
+  'cat a # \\',
+  'cat \\run.sh',
+  "cat 'run.sh",
+])('%j is taken whole, because it is no row of plain commands', (line) => {
+  expect(startedWords(line)).toEqual([line])
+})
