@@ -114,4 +114,32 @@ describe('members in work trees of their own', () => {
       notes: 'b\n',
     })
   })
+
+  it('work that does not fit what was changed meanwhile is refused whole: the file is named, the other is as it was', async () => {
+    // it makes a change of its own to the workspace, as somebody else may, once it has its work tree
+    const somebody = 'echo mine > "$(git worktree list --porcelain | sed -n \'1s/worktree //p\')/notes.txt"'
+    const { thrown, made, read, left, sent } = await run(
+      '[ensemble]\nisolation = "worktree"\naggregate = "first"\ncheck = "true"',
+      {
+        members:
+          program('a', `${somebody}; echo one > notes.txt; echo a > made-a.txt; echo a > sub/lib.txt; echo did a`) +
+          program('b', 'exit 1'),
+      },
+    )
+    expect(thrown).toMatchObject({
+      code: 'CHANGES_FAILED',
+      message: expect.stringContaining('\n  notes.txt: it was changed in the workspace meanwhile') as string,
+    })
+    expect({ made, left, notes: read('notes.txt'), lib: read('sub/lib.txt') }).toEqual({
+      made: [],
+      left: 3,
+      notes: 'mine\n',
+      lib: 'base\n',
+    })
+    expect(sent.find(({ type }) => type === 'isolation.left_out')).toMatchObject({
+      reason: 'the changes of "a" do not fit',
+      diff: expect.stringContaining('+one') as string,
+    })
+    expect(sent.filter(({ type }) => type === 'isolation.applied')).toEqual([])
+  })
 })
