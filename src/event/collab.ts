@@ -1,5 +1,5 @@
 import type { AgentDefinition } from './agent.ts'
-import type { BudgetLimits } from './effects.ts'
+import type { BudgetLimits, Effects } from './effects.ts'
 import type { Inbox } from './inbox.ts'
 import type { Spent } from './meter.ts'
 
@@ -194,4 +194,6 @@ export interface Collab {
   /** Of the conversation of the leader: agents end with it. */
   readonly signal: AbortSignal
   readonly budget: TeamBudget
+  /** Of the conversation of the leader: what agents do is no work of the agent that has started them. */
+  readonly effects: Effects
 }

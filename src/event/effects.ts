@@ -207,6 +207,11 @@ export interface BoundaryOptions<T> {
   readonly partInputs?: readonly string[]
   /** Whether the value is final. A resumed run does the work again when it is not: something in it failed. */
   readonly isFinal?: (value: T) => boolean
+  /**
+   * Whether a resumed run does finished work again, by what is recorded of it: for what it has around it, which a value cannot hold.
+   * All of it must be answered by its record.
+   */
+  readonly isDoneAgain?: (value: T) => boolean
   /** What failed in it, of a value that is not final. */
   readonly failureIn?: (value: T) => ErrorInfo | undefined
   /** What it is about, for people. */

@@ -139,8 +139,8 @@ type RecordBody<Value> =
   | { readonly k: 'undo'; readonly p: string }
   /** It was undone by a process that is gone, and is done again: all older records at and below its place are void. */
   | { readonly k: 'again'; readonly p: string }
-  /** A boundary is finished. */
-  | { readonly k: 'done'; readonly p: string; readonly value?: Value }
+  /** A boundary is finished. `below`: a resumed run does its work again all the same, by the records below its place. */
+  | { readonly k: 'done'; readonly p: string; readonly value?: Value; readonly below?: 'kept' }
   /** A boundary failed. For people: a resumed run does its work again, with or without this record. */
   | { readonly k: 'failed'; readonly p: string; readonly error: RecordedError }
   /** A boundary waits, or an effect: `s` is then the number of its start, and nothing of it has happened. */

@@ -69,7 +69,7 @@ export function openError({ value }: Pick<RecordSource, 'value'>, field: Recorde
 export function boundaryEnd<T>(
   p: string,
   result: Attempt<T>,
-  { isFinal = () => true, failureIn }: BoundaryOptions<T>,
+  { isFinal = () => true, isDoneAgain = () => false, failureIn }: BoundaryOptions<T>,
 ): Entry | undefined {
   if (result.status === 'failed') {
     const { error } = result
@@ -77,7 +77,7 @@ export function boundaryEnd<T>(
     return wasStopped(error) || stopsRun(error) ? undefined : { k: 'failed', p, error: recordedError(error) }
   }
   const { value } = result
-  if (isFinal(value)) return { k: 'done', p, value }
+  if (isFinal(value)) return { k: 'done', p, value, ...(isDoneAgain(value) ? { below: 'kept' } : {}) }
   const failure = failureIn?.(value)
   return failure === undefined ? undefined : { k: 'failed', p, error: errorOfInfo(failure) }
 }

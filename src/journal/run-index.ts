@@ -109,6 +109,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         tree.make(record.p).begin = location
         return
       case 'done':
+        if (record.below === 'kept' && keeps === 'unfinished') return
         return finish(record.p, location, isLast)
       case 'undo':
         return tree.setUndone(record.p)

@@ -12,12 +12,13 @@ import { watchProgress } from './progress.ts'
  */
 export function openCollab(settings: CollabSettings, context: RunContext, clock: Clock = systemClock): RunContext {
   const team = createCoordinator({ settings, clock })
-  const { signal } = context.services
+  const { signal, effects } = context.services
   const collab: Collab = {
     team,
     settings,
     self: { id: leaderId, depth: 0 },
     signal,
+    effects,
     budget: createTeamBudget(settings.budget),
   }
   team.watch((event) => tell(event, context))

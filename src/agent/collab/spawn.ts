@@ -34,7 +34,9 @@ export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { colla
   const tools = offered.tools ?? named.tools ?? []
   const layers = toolLayers({ ...offered, tools }, { isBackground: false, onlyReads, leads: true })
   const at: Place = [...place, { kind: 'agent', name: role }]
-  const begun = withScope(context, { at })
+  const { permission } = context.services
+  const inTeam = self.depth === 0 ? context : withServices(context, { effects: collab.effects.under(permission) })
+  const begun = withScope(inTeam, { at })
   const held = heldTo([named, ...layers], begun)
   const limited = onlyReads ? narrow(held, { write: false }) : held
   if (!team.members().some((member) => member.role === role)) {

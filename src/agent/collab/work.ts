@@ -63,6 +63,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
       inherited: agent.inherited,
       baseDir: agent.baseDir,
       among: sharers() + 1,
+      startsAgents: depth < settings.maxDepth,
       limits: () => budget.lend(id, sharers()),
       inbox: recordedInbox(inbox, own),
     }

@@ -38,6 +38,8 @@ export interface Order {
   readonly among: number
   /** Its part of what all of its team together may still cost, asked when it begins; left out: only what its definition says holds. */
   readonly limits?: () => Partial<BudgetLimits> | undefined
+  /** It may start agents, which a resumed run has again only when it does again what it has done. */
+  readonly startsAgents?: boolean
   /** What comes to it while it works; left out: nothing does. */
   readonly inbox?: Inbox
 }
@@ -131,6 +133,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       {
         inputs: inputsOf(order),
         label: labelOf(order),
+        isDoneAgain: ({ status }) => order.startsAgents === true && status === 'done',
         onReplay(recorded) {
           isReplay = true
           replayed = recorded

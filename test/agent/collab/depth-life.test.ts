@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest'
+import type { JournalRecord } from '../../../src/journal/record.ts'
+import type { Answer, Asked, Life, TaskWorld } from '../../helpers/task-world.ts'
+import { core } from '../../helpers/series.ts'
+import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
+
+async function only(world: TaskWorld, records: JournalRecord[]): Promise<Life> {
+  const life = await world.live(records)
+  if (life === undefined) throw new Error('nobody kills this process')
+  return life
+}
+
+/** A leader whose agent starts one itself, ends, and writes to that one when it is told to go on. */
+function leading(asked: Asked): Answer {
+  const { who, turn } = asked
+  const [own = ''] = agentsIn(asked)
+  if (who === 'kitten') return `kitten ${turn}`
+  if (who.startsWith('cat')) {
+    const turns: readonly Answer[] = [
+      [spawn('kitten')],
+      [['wait', { ids: [own] }]],
+      'cat waits for more',
+      [['send_input', { id: own, message: 'more' }]],
+      [['wait', { ids: [own] }]],
+    ]
+    return turns[turn] ?? `cat heard ${asked.told.join()}`
+  }
+  const turns: readonly Answer[] = [
+    [spawn('cat')],
+    [['wait', { ids: [own] }]],
+    [['send_input', { id: own, message: 'go on' }]],
+    [['wait', { ids: [own] }]],
+    [['close_agent', { id: own }]],
+  ]
+  return turns[turn] ?? 'Done.'
+}
+
+/** Places of model calls with a good end. */
+function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
+  return new Set(
+    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
+  )
+}
+
+it('an agent that was started by one that has ended is there in a resumed run, and nothing is paid twice', async () => {
+  const settings = { maxDepth: 2 }
+  const whole: JournalRecord[] = []
+  const expected = await only(teamWorld({ script: leading, settings }), whole)
+  expect(expected.result.calls[3]?.output).toContain('kitten 1')
+  for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
+    const where = `killed after ${lives} records`
+    const world = teamWorld({ script: leading, settings })
+    const records: JournalRecord[] = []
+    if ((await world.live(records, lives)) !== undefined) break
+    const paid = answered(records)
+    const before = world.asked.length
+    const life = await only(world, records)
+    expect(life.result.calls[3]?.output, where).toContain('kitten 1')
+    expect(life.result.text, where).toBe('Done.')
+    expect(world.asked.length - before, where).toBe(answered(records).size - paid.size)
+    expect(world.asked.filter((one) => one.startsWith('kitten')).length, where).toBeLessThanOrEqual(3)
+  }
+})
+
+it('the last piece of an agent that nobody closes is in a replay', async () => {
+  const script = (asked: Asked): Answer => {
+    const { who, turn } = asked
+    if (who !== 'parent') return `${who} ${turn}`
+    const ids = agentsIn(asked)
+    if (turn === 0) return [spawn('cat'), spawn('dog')]
+    if (turn === 1) return [['wait', { ids }]]
+    if (turn === 2) return [['send_input', { id: ids[1] ?? '', message: 'more' }]]
+    return `Done: ${asked.told.join()}`
+  }
+  const world = teamWorld({ script })
+  const records: JournalRecord[] = []
+  const life = await only(world, records)
+  expect(life.result.text).toContain('dog 1')
+  for (let times = 0; times < 5; times += 1) expect(await world.replay(records)).toBeUndefined()
+})
