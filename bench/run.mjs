@@ -8,6 +8,7 @@ import { calls } from './calls.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
 import { code } from './code.mjs'
+import { collab } from './collab.mjs'
 import { context } from './context.mjs'
 import { durable } from './durable.mjs'
 import { edit } from './edit.mjs'
@@ -51,6 +52,7 @@ const benchmarks = {
   runs,
   iterate,
   ensemble,
+  collab,
   subagents,
   grep,
   edit,
