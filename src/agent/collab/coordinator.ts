@@ -107,7 +107,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     const member = members.get(to)
     if (member !== undefined) member.receive(letter)
     else if (mailboxOf(to).add(letter) === 'told' && letter.mail !== undefined) told(to, letter)
-    for (const wait of waits.of(to)) if (!wait.isCall) wait.end('ended')
+    waits.news(to)
   }
 
   function told(to: string, { mail }: Letter): void {
@@ -143,7 +143,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       suspended.add(member)
       for (const wait of waits.all()) waiting.hold(wait)
     }
-    for (const wait of waits.of(member.order.parent)) if (!wait.isCall) wait.end('ended')
+    waits.news(member.order.parent)
     onRest()
   }
 

@@ -48,6 +48,17 @@ export function stallOf(waiter: string, view: TeamView): Stall | undefined {
     : { kind: 'endless_wait', agents: path, message: `this wait can never end: ${sentence(inFront, view)}; ${round}` }
 }
 
+/**
+ * Whether a wait can end by what those do that it is for, each of which works or has ended: who begins it can be no part of a standstill then,
+ * whatever else it waits for. What is left needs a look at the others (`stallOf`).
+ */
+export function canEndAtOnce({ ids, returnWhen }: WaitFor, view: TeamView): boolean {
+  return canGoOn([{ ids, returnWhen }], (id) => {
+    const state = view.stateOf(id)
+    return state === 'ended' || (state === 'open' && view.waitsOf(id).length === 0)
+  })
+}
+
 /** The member for whose person a wait is held up: nothing else that it waits for goes on. Undefined: something does. */
 export function heldBy(wait: WaitFor, view: TeamView): string | undefined {
   const left = wait.ids.filter((id) => view.stateOf(id) !== 'ended')

@@ -3,7 +3,7 @@ import { manyListeners, unlessAborted } from '../../base/concurrency.ts'
 import type { AgentStatus, WaitEnd, WaitTerms } from '../../event/collab.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { Member } from './member.ts'
-import { heldBy, type Stall, stallOf, type TeamView } from './supervisor.ts'
+import { canEndAtOnce, heldBy, type Stall, stallOf, type TeamView } from './supervisor.ts'
 import type { OpenWait, WaitOutcome, Waits } from './waits.ts'
 
 /** How the leader and the members of a team wait for others. */
@@ -38,6 +38,7 @@ export function createWaiting(options: WaitingOptions): Waiting {
 
   /** Looks at a wait that has just begun. */
   function judge(wait: OpenWait): void {
+    if (canEndAtOnce(wait, view)) return
     for (let stall = stallOf(wait.waiter, view); stall !== undefined; stall = stallOf(wait.waiter, view)) {
       // a member that only waits for news of its agents is told them: who waits by a call gives way
       const { agents } = stall

@@ -27,6 +27,8 @@ export interface OpenWait extends WaitFor {
 export interface Waits {
   readonly open: (waiter: string, wait: WaitFor, isCall: boolean) => OpenWait
   readonly of: (waiter: string) => readonly OpenWait[]
+  /** Something has come that a member waits for which is no call. */
+  readonly news: (waiter: string) => void
   readonly all: () => readonly OpenWait[]
   /** The agent has another status: ends the waits that this decides, and gives the others that look at it. */
   readonly changed: (id: string) => readonly OpenWait[]
@@ -34,6 +36,8 @@ export interface Waits {
 
 export function createWaits(statusOf: (id: string) => AgentStatus): Waits {
   const byWaiter = new Map<string, Set<OpenWait>>()
+  /** Beside them: a leader may have many calls open when a notice comes. */
+  const forNews = new Map<string, Set<OpenWait>>()
   const byAgent = new Map<string, Set<Watch>>()
 
   function open(waiter: string, { ids, returnWhen }: WaitFor, isCall: boolean): OpenWait {
@@ -61,6 +65,7 @@ export function createWaits(statusOf: (id: string) => AgentStatus): Waits {
       fail: (error) => settle(() => ({ kind: 'failed', error })),
       close() {
         remove(byWaiter, waiter, wait)
+        remove(forNews, waiter, wait)
         for (const id of ids) remove(byAgent, id, watch)
       },
     }
@@ -73,6 +78,7 @@ export function createWaits(statusOf: (id: string) => AgentStatus): Waits {
       },
     }
     add(byWaiter, waiter, wait)
+    if (!isCall) add(forNews, waiter, wait)
     for (const id of ids) add(byAgent, id, watch)
     decide()
     return wait
@@ -81,6 +87,9 @@ export function createWaits(statusOf: (id: string) => AgentStatus): Waits {
   return {
     open,
     of: (waiter) => [...(byWaiter.get(waiter) ?? [])],
+    news(waiter) {
+      for (const wait of forNews.get(waiter) ?? []) wait.end('ended')
+    },
     all: () => [...byWaiter.values()].flatMap((waits) => [...waits]),
     changed(id) {
       const watches = [...(byAgent.get(id) ?? [])]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heldBy, stallOf, type TeamView, type WaitFor } from '../../../src/agent/collab/supervisor.ts'
+import { canEndAtOnce, heldBy, stallOf, type TeamView, type WaitFor } from '../../../src/agent/collab/supervisor.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 
 type State = 'ended' | 'person'
@@ -57,6 +57,18 @@ describe('waits that can never end', () => {
     ['one that waits for a person', { A: 'P' }, { P: 'person' }],
   ])('are not those for %s', (_, waits, states = {}) => {
     expect(stallOf('A', viewOf(waits, states))).toBeUndefined()
+  })
+
+  it.each<[string, boolean]>([
+    ['W', true],
+    ['E W', true],
+    ['B|W', true],
+    ['B W', false],
+    ['P', false],
+    [leaderId, false],
+  ])('a wait for %s needs no look at what others wait for: %s', (wait, isSo) => {
+    const view = viewOf({ B: 'W' }, { P: 'person', E: 'ended' })
+    expect(canEndAtOnce(waitOf(wait), view)).toBe(isSo)
   })
 
   it('finds the cycle through a chain of 2,000 that wait', () => {
