@@ -47,6 +47,7 @@ const layers = [
     'run/execute-prompt.ts',
     'run/child-run.ts',
     'agent/conversation.ts',
+    'agent/models.ts',
     'prompt/render-template.ts',
     'journal/run-index.ts',
   ],

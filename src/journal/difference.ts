@@ -2,19 +2,8 @@ import { type Json, isJsonObject, plainText } from '../base/json.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
 import { isWithin } from '../event/place.ts'
-import { isBlobReference } from './blobs.ts'
+import { callText } from './call-text.ts'
 import type { ComparedCall } from './matching.ts'
-
-/** A call in words, short enough for a message. */
-export function callText(name: string, request: Json): string {
-  const shown = Array.isArray(request) ? request.map(wordOf).join(', ') : wordOf(request)
-  return `${name}(${shown.length > 160 ? `${shown.slice(0, 160)}…` : shown})`
-}
-
-function wordOf(value: Json): string {
-  if (isJsonObject(value) && isBlobReference(value)) return `${value.bytes} bytes`
-  return JSON.stringify(value)
-}
 
 const recordAnew = 'If the change is intended, record the run again with --record.'
 

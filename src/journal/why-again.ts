@@ -1,5 +1,5 @@
 import type { AskedCall, EffectKind } from '../event/effects.ts'
-import { callText } from './difference.ts'
+import { callText } from './call-text.ts'
 
 /** Why a part is always done again that has an effect of a kind. */
 export const always: { readonly [K in EffectKind]: string } = {

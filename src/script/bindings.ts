@@ -108,10 +108,14 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
 function recorded(name: string, definition: ModuleFunction): UnboundFunction['call'] {
   switch (definition.effect) {
     case 'pure':
-      return (args, { section }) =>
-        definition.isSlow?.(args) === true
-          ? import('./host/apart.ts').then(({ callApart }) => callApart(name, args, section))
-          : definition.call(new HostCall(name, args, section))
+      return (args, { section }) => {
+        const call = (isSlow: boolean): Values | Promise<Values> =>
+          isSlow
+            ? import('./host/apart.ts').then(({ callApart }) => callApart(name, args, section))
+            : definition.call(new HostCall(name, args, section))
+        const isSlow = definition.isSlow?.(args) ?? false
+        return isSlow instanceof Promise ? isSlow.then(call) : call(isSlow)
+      }
     case 'observe':
       return (args, { section, number }) => {
         const { effects, signal } = section.context.services

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createModelChooser } from '../agent/models.ts'
+import type { ModelChooserOptions } from '../agent/models.ts'
 import type { AgentParts } from '../agent/parts.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
@@ -40,7 +40,8 @@ export function agentParts(
   const around = { cwd, home, env, builtInDir, reads, flags, onLoad: programs.addFrom }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
-  const choose = createModelChooser({
+  let chooser: Promise<AgentParts['chooseModel']> | undefined
+  const chooserOptions = (): ModelChooserOptions => ({
     sources: { env, providers: settings.providers, gateway: settings.gateway, aliases: settings.model_aliases },
     prices: settings.prices,
     timeouts: timeoutsOf(settings),
@@ -50,6 +51,11 @@ export function agentParts(
     isAttended,
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
+  const choose: AgentParts['chooseModel'] = async (name) => {
+    // scripts ask no model
+    chooser ??= import('../agent/models.ts').then((models) => models.createModelChooser(chooserOptions()))
+    return (await chooser)(name)
+  }
   return {
     async isChangedPack(pack) {
       // runs without packs do not load it

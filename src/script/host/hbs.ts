@@ -1,5 +1,4 @@
 import { BatonError, messageOf, type SourcePlace } from '../../base/error.ts'
-import { isSlowTemplate } from '../../prompt/slow-template.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
 import type { HostCall } from './call.ts'
@@ -18,8 +17,10 @@ export const hbsModule: HostModule = {
   },
 }
 
-function isSlow([template, data]: readonly LuaValue[]): boolean {
-  return typeof template === 'string' && isSlowTemplate(template, data)
+async function isSlow([template, data]: readonly LuaValue[]): Promise<boolean> {
+  if (typeof template !== 'string') return false
+  const { isSlowTemplate } = await import('../../prompt/slow-template.ts')
+  return isSlowTemplate(template, data)
 }
 
 async function render(call: HostCall): Promise<LuaValue> {

@@ -100,7 +100,8 @@ interface Reading {
   readonly tables?: TableReading
 }
 
-type IsSlow = (args: Values) => boolean
+/** A promise: it waits for code that is loaded at its first use. */
+type IsSlow = (args: Values) => boolean | Promise<boolean>
 
 /** A `pure` function that may take long for some texts, whoever has written them: when they are large, or as `isSlow` says. */
 export function slow(
