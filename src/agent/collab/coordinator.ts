@@ -163,6 +163,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       onEnd: (ended) => deliver(parent, { id: ended.endId(), text: noticeText(name(id), ended.status()) }),
       onRest: rests,
       onCaughtUp: (one) => behind.delete(one),
+      onLive: () => onRest(),
       onBroken: breakWith,
     })
     members.set(id, member)
@@ -246,18 +247,25 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   }
 
   async function end(failure: unknown): Promise<readonly TeamMember[]> {
-    if (failure !== undefined) {
-      const reason = new DOMException('the leader of the team has failed', 'AbortError')
-      if (!isSuspension(failure)) abandon.abort(reason)
-      while ([...members.values()].some((member) => member.isActive())) {
+    /** Until this is so for no member. */
+    async function untilNone(isSo: (member: Member) => boolean): Promise<void> {
+      while ([...members.values()].some(isSo)) {
         // eslint-disable-next-line no-await-in-loop
         await new Promise<void>((resolve) => (onRest = resolve))
       }
+    }
+
+    if (failure !== undefined) {
+      const reason = new DOMException('the leader of the team has failed', 'AbortError')
+      if (!isSuspension(failure)) abandon.abort(reason)
+      await untilNone((member) => member.isActive())
       abandon.abort(reason)
       rest.end()
       for (const member of members.values()) member.abandon(reason)
       return []
     }
+    // in a replay the leader is at its end before they have done again what they did
+    await untilNone((member) => member.isPassing())
     const left = list().filter(({ id }) => members.get(id)?.isClosed() === false)
     await Promise.all(left.map(({ id }) => close(id, leaderId)))
     rest.end()

@@ -15,6 +15,8 @@ export interface Member {
   readonly isQueued: () => boolean
   /** It works, or is about to. One that waits for a person does not. */
   readonly isActive: () => boolean
+  /** What it does so far is recorded already. */
+  readonly isPassing: () => boolean
   readonly isClosed: () => boolean
   /** Its piece is being stopped: nothing is told to it any more. */
   readonly isStopping: () => boolean
@@ -48,6 +50,8 @@ interface MemberHost {
   /** It works no more: it has ended, waits for a person, or its life is over. */
   readonly onRest: (member: Member) => void
   readonly onCaughtUp: (member: Member) => void
+  /** A piece does something that is not recorded. */
+  readonly onLive: (member: Member) => void
   /** It ended with what ends the run. */
   readonly onBroken: (error: unknown) => void
 }
@@ -57,6 +61,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
   let status: AgentStatus = 'pending_init'
   /** Of the piece under way. */
   let stop: AbortController | undefined
+  let isLive = false
   let isBegun = false
   let interruptedBy: Mail | undefined
   let pieces = 0
@@ -110,6 +115,8 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
 
   async function live(piece: AbortController): Promise<void> {
     catchUp()
+    isLive = true
+    host.onLive(member)
     // it was sent while the record was passed, and is in no record: it interrupts what goes on now
     if (interruptedBy !== undefined && !mailbox.isKnown(interruptedBy.id)) interrupt(piece)
     await takeSlot(piece, piece.signal)
@@ -143,6 +150,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     } finally {
       freeSlot()
       stop = undefined
+      isLive = false
       interruptedBy = undefined
       pieces += 1
     }
@@ -205,6 +213,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     endId: () => `end/${id}/${pieces}`,
     isQueued: () => queued > 0,
     isActive: () => !isIdle && !isOver && suspension === undefined,
+    isPassing: () => !isLive && member.isActive(),
     isClosed: () => isClosed,
     isStopping: () => stop?.signal.aborted === true,
     stopSignal: () => stop?.signal,
