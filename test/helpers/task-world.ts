@@ -23,6 +23,18 @@ import { liveOnce } from './mortal-process.ts'
 import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
 
+/** A definition that says nothing but who it is. */
+export const usualDefinition = {
+  settings: {},
+  forkContext: false,
+  reminder: undefined,
+  isolation: 'none',
+  allMcp: false,
+  tools: undefined,
+  disallowedTools: [],
+  maxTurns: undefined,
+} as const
+
 /** A call of a tool, as a scripted model makes it. */
 export type Call = readonly [tool: ToolName | (typeof teamTools)[number], input: object]
 
@@ -107,15 +119,8 @@ export function taskWorld({
     origin: 'agents/finder.md',
     from: 'workspace',
     agent: { kind: 'prompt', name: 'finder', file, text },
-    settings: {},
+    ...usualDefinition,
     instructions: 'You find things.',
-    forkContext: false,
-    reminder: undefined,
-    isolation: 'none',
-    allMcp: false,
-    tools: undefined,
-    disallowedTools: [],
-    maxTurns: undefined,
     ...offered,
   }
   const asked: string[] = []

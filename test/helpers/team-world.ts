@@ -1,7 +1,14 @@
 import { openCollab } from '../../src/agent/collab/open.ts'
 import type { AgentDefinition } from '../../src/event/agent.ts'
 import type { CollabSettings } from '../../src/event/collab.ts'
-import { type Asked, type Call, taskWorld, type TaskWorld, type TaskWorldOptions } from './task-world.ts'
+import {
+  type Asked,
+  type Call,
+  taskWorld,
+  type TaskWorld,
+  type TaskWorldOptions,
+  usualDefinition,
+} from './task-world.ts'
 
 interface TeamWorldOptions extends Omit<TaskWorldOptions, 'within'> {
   readonly settings?: Partial<CollabSettings>
@@ -38,15 +45,8 @@ function roleOf(name: string, instructions: string): readonly [string, AgentDefi
       origin: 'built-in',
       from: 'built-in',
       agent: { kind: 'prompt', name, file: `/roles/${name}.md`, text, defined: { sources: [], isTrusted: true } },
-      settings: {},
+      ...usualDefinition,
       instructions,
-      forkContext: false,
-      reminder: undefined,
-      isolation: 'none',
-      allMcp: false,
-      tools: undefined,
-      disallowedTools: [],
-      maxTurns: undefined,
     },
   ]
 }
