@@ -131,6 +131,8 @@ export interface Team {
   /** Also to the leader. A message that is known is dropped; one to an agent that comes only later waits for it. */
   readonly send: (to: string, mail: Mail) => void
   readonly statusOf: (id: string) => AgentStatus
+  /** The id of its last end, which counts its pieces; undefined for ids that nobody has. */
+  readonly endOf: (id: string) => string | undefined
   readonly members: () => readonly TeamMember[]
   /**
    * Waits until all or any of the agents have ended; their order is kept. A wait that could never end does so at once.

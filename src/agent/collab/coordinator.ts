@@ -14,10 +14,11 @@ import type { Inbox } from '../../event/inbox.ts'
 import { createMailbox, type Letter, type Mailbox } from './mailbox.ts'
 import { createMember, type Member } from './member.ts'
 import { refusalOf } from './refusals.ts'
+import { createRepeats } from './repeats.ts'
 import { createRestWatch } from './rest.ts'
 import { createSlots } from './slots.ts'
 import { isFinal } from './status.ts'
-import { repeatsTold, type Stall, stallOfRepeats, stallOfRest, type TeamView, type WaitFor } from './supervisor.ts'
+import { type Stall, stallOfRest, type TeamView, type WaitFor } from './supervisor.ts'
 import { mailText, nameOf, noticeText } from './texts.ts'
 import { createWaiting } from './waiting.ts'
 import { createWaits } from './waits.ts'
@@ -41,7 +42,6 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   /** Agents that were closed by a record before they were there. */
   const closedEarly = new Map<string, string>()
   const closing = new Map<Member, Promise<void>>()
-  const lastCalls = new Map<string, { readonly tool: string; readonly call: string; readonly times: number }>()
   const abandon = new AbortController()
   let onRest: () => void = () => {}
   let broken: { readonly error: unknown } | undefined
@@ -69,6 +69,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       if (stall !== undefined) report(stall)
     },
   })
+  const repeats = createRepeats({ nameOf: name, onProgress: rest.progress, onStall: report })
   const waiting = createWaiting({
     clock,
     waits,
@@ -274,7 +275,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
 
   return {
     refusal(request) {
-      const open = [...members.values()].filter((member) => !member.isClosed()).length
+      const open = (): number => [...members.values()].filter((member) => !member.isClosed()).length
       return refusalOf(request, { maxDepth, open, statusOf, worksFor })
     },
     spawn,
@@ -283,6 +284,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       deliver(to, { id: mail.id, mail })
     },
     statusOf,
+    endOf: (id) => members.get(id)?.endId(),
     members: list,
     wait: waiting.wait,
     close,
@@ -290,15 +292,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     caughtUp: async (id) => members.get(id)?.caughtUp,
     progressed: (id) => (id === leaderId ? undefined : rest.progress()),
     asking: rest.asking,
-    called(id, tool, call) {
-      // asking again and again whether somebody has ended is what it is for
-      if (tool === 'wait') return
-      const last = lastCalls.get(id)
-      const times = last?.call === call && last.tool === tool ? last.times + 1 : 1
-      lastCalls.set(id, { tool, call, times })
-      if (times < repeatsTold) return rest.progress()
-      if (times === repeatsTold) report(stallOfRepeats(id, tool, name(id)))
-    },
+    called: repeats.called,
     abandoned: abandon.signal,
     watch(listener) {
       listeners.add(listener)

@@ -3,8 +3,8 @@ import { type AgentStatus, leaderId, type TeamRequest } from '../../event/collab
 /** What a refusal is made of. */
 export interface Standing {
   readonly maxDepth: number
-  /** Agents that nobody has closed. */
-  readonly open: number
+  /** Agents that nobody has closed: counted only for a spawn. */
+  readonly open: () => number
   readonly statusOf: (id: string) => AgentStatus
   /** Whether the agent is the other one, or works for it, also through others. */
   readonly worksFor: (id: string, other: string) => boolean
@@ -19,7 +19,7 @@ export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, work
     case 'spawn':
       if (isBlank(request.message)) return emptyMessage
       if (request.depth >= maxDepth) return `agent depth limit reached (max ${maxDepth}): do the work yourself`
-      return open >= mostOpen ? `agent thread limit reached (max ${mostOpen}): close agents first` : undefined
+      return open() >= mostOpen ? `agent thread limit reached (max ${mostOpen}): close agents first` : undefined
     case 'send': {
       const { to, text } = request
       if (isBlank(text)) return emptyMessage

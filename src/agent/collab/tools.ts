@@ -1,6 +1,5 @@
 import { BatonError } from '../../base/error.ts'
-import { atMost, unlessAborted } from '../../base/concurrency.ts'
-import { defined, equalJson, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Tool } from '../../event/agent.ts'
@@ -13,6 +12,7 @@ import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import { inheritedBy, placeOfWork } from '../subagents/calls.ts'
 import { endTeam } from './open.ts'
+import { type ClosedAt, untilEnded } from './replayed-end.ts'
 import { spawnAgent } from './spawn.ts'
 import { descriptions, schemas } from './tool-texts.ts'
 
@@ -236,7 +236,7 @@ function clampedMs(
   return ms > 0 ? Math.min(maxWaitMs, Math.max(minWaitMs, ms)) : undefined
 }
 
-type CloseResult = { readonly status: AgentStatus } | { readonly refused: string }
+type CloseResult = ClosedAt | { readonly refused: string }
 
 function closeKind({ collab }: TeamSurroundings): ToolKind {
   const { team, self } = collab
@@ -263,7 +263,9 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
         async () => {
           await team.caughtUp(id)
           const refused = team.refusal({ kind: 'close', id, by: self.id })
-          return refused === undefined ? { status: await team.close(id, self.id) } : { refused }
+          if (refused !== undefined) return { refused }
+          const status = await team.close(id, self.id)
+          return { status, ...defined({ end: team.endOf(id) }) }
         },
         call.permit,
       )
@@ -272,35 +274,12 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
         return { text: closed.refused, isError: true }
       }
       // where a record answers it may work again, and comes to the end that it had
-      await untilEnded(id, closed.status, { team, signal: call.context.services.signal })
+      await untilEnded(id, closed, { team, signal: call.context.services.signal })
       await team.close(id, self.id)
       tell({ type: 'collab.close_end', ...ids, thread_id: id, status: closed.status })
       return result({ status: closed.status as Json })
     },
   })
-}
-
-/** Much more than work takes whose calls a record answers; a record that somebody has changed makes nobody wait for good. */
-const longestReplayMs = 60_000
-
-/** Until an agent that is not closed has the end that a record says it had: the leader goes through its own record without waiting. */
-async function untilEnded(
-  id: string,
-  end: AgentStatus,
-  { team, signal }: Pick<Collab, 'team' | 'signal'>,
-): Promise<void> {
-  const isThere = (): boolean =>
-    typeof end === 'string' || team.statusOf(id) === 'shutdown' || equalJson(team.statusOf(id) as Json, end as Json)
-  if (isThere()) return
-  let unwatch = (): void => {}
-  const reached = new Promise<void>((resolve) => {
-    unwatch = team.watch(() => void (isThere() && resolve()))
-  })
-  try {
-    await unlessAborted(atMost(longestReplayMs, reached), signal)
-  } finally {
-    unwatch()
-  }
 }
 
 function result(value: JsonObject): ToolOutput {
