@@ -185,6 +185,15 @@ describe('architecture', () => {
     expect(users.filter((file) => !edge.has(file))).toEqual([])
   })
 
+  it('runs agents by one executor, whatever started them (R11)', () => {
+    const makers = files.filter((file) => /\bcreateAgentExecutor\(/.test(readFileSync(join(root, file), 'utf8')))
+    expect(makers.toSorted()).toEqual(['agent/executor.ts', 'wiring/run-context.ts'])
+    // what asks models is a kind of agent: chains, conversations and teams have no way around it
+    const askers = files.filter((file) => importsOf(file).some((name) => name.endsWith('/model-call.ts')))
+    expect(askers.filter((file) => !file.startsWith('agent/'))).toEqual([])
+    expect(askers).toContain('agent/turn.ts')
+  })
+
   it('is told by the table of ARCHITECTURE.md', () => {
     const page = readFileSync(join(root, '../ARCHITECTURE.md'), 'utf8')
     const rows = [...page.matchAll(/^\| (\w+)\/ \| .* \| (.*) \|$/gm)].map(([, folder = '', cell = '']) => ({

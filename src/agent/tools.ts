@@ -98,7 +98,7 @@ async function agentTools(names: readonly ToolName[], around: TaskSurroundings):
 async function teamOf({ named, box, context }: TaskSurroundings): Promise<Partial<TaskTools> | undefined> {
   const { collab } = context.services
   if (collab === undefined) return undefined
-  const names = teamToolNames.filter((name) => isUsable(name, named, context))
+  const names = Object.keys(teamToolNames).filter((name) => isUsable(name, named, context))
   if (names.length === 0) return undefined
   const { teamTools } = await import('./collab/tools.ts')
   const tools = teamTools(names, { collab, named, box })

@@ -1,20 +1,29 @@
-import { factsOf, type ToolName, toolNames } from '../tool/toolbox/names.ts'
+import { factsOf, itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
 
 /** A tool that models can be given, as `baton list` names it. */
 export interface ListedTool {
-  readonly name: ToolName
+  readonly name: string
   /** In a few words. */
   readonly summary: string
   /** What its calls need when no rule says otherwise. */
   readonly permission: 'allow' | 'ask'
   /** It is offered only where `write_mode` lets a model change files. */
   readonly writes: boolean
+  /** A model has it because of this table, and not because `tools` names it. */
+  readonly with?: 'collab' | 'delegate'
 }
 
-/** All of them, in the order in which models get them. */
+/** Those that `tools` names, in the order in which models get them. */
 export function listTools(): readonly ListedTool[] {
   return toolNames.map((name) => {
     const { summary, initial, writes = false } = factsOf(name)
     return { name, summary, permission: initial, writes }
   })
+}
+
+/** Those of teams: rules and `disallowed_tools` name them. */
+export function listTeamTools(): readonly ListedTool[] {
+  const listed = (tools: { readonly [name: string]: string }, table: 'collab' | 'delegate'): readonly ListedTool[] =>
+    Object.entries(tools).map(([name, summary]) => ({ name, summary, permission: 'allow', writes: false, with: table }))
+  return [...listed(teamTools, 'collab'), ...listed(itemTools, 'delegate')]
 }

@@ -1,4 +1,4 @@
-import { type ListedTool, listTools } from '../authoring/tools.ts'
+import { type ListedTool, listTeamTools, listTools } from '../authoring/tools.ts'
 import type { ConfigOptions } from '../config/target-config.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { definitionsHere } from '../pack/definitions.ts'
@@ -28,7 +28,7 @@ export async function takeOffered(
   onProblem: (error: unknown) => void,
 ): Promise<readonly OfferedGroup[]> {
   const modes = new Map(builtInModes().map(({ id, name }) => [id, modeItem(id, name)]))
-  const tools = listTools().map(toolItem)
+  const tools = [...listTools(), ...listTeamTools()].map(toolItem)
   for (const { id, modes: brought, tools: more } of await pluginsHere(options, onProblem)) {
     // one that is known is replaced, as in a run
     for (const mode of brought) modes.set(mode.id, modeItem(mode.id, mode.name, { plugin: id }))
@@ -76,12 +76,13 @@ function modeItem(id: string, name: string, from: { readonly plugin?: string } =
   return { name: id, description, record: { kind: 'mode', name: id, description: name, ...from } }
 }
 
-function toolItem(tool: Omit<ListedTool, 'name'> & { readonly name: string; readonly plugin?: string }): OfferedItem {
+function toolItem(tool: ListedTool & { readonly plugin?: string }): OfferedItem {
   const { name, summary, ...facts } = tool
-  const { permission, writes, plugin } = facts
+  const { permission, writes, plugin, with: table } = facts
   const notes = [
     permission,
     ...(writes ? ['with write_mode'] : []),
+    ...(table === undefined ? [] : [`with [${table}]`]),
     ...(plugin === undefined ? [] : [`plug-in ${plugin}`]),
   ]
   return {

@@ -49,7 +49,7 @@ function shown(rule: PermissionRule): string {
 }
 
 function unknownTool({ tool }: PermissionRule): Said | undefined {
-  const known = [...toolNames, ...teamTools, ...itemTools, ...subjectTools]
+  const known = [...toolNames, ...Object.keys({ ...teamTools, ...itemTools }), ...subjectTools]
   // tools of servers are known when they have been asked
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
   const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}, and those of servers: server__tool.`)

@@ -6,7 +6,11 @@ import { factsOf, itemTools, teamTools, toolNames } from './toolbox/names.ts'
 const defaultRules: readonly ToolRule[] = [
   { tool: '*', effect: 'ask', origin: 'default' },
   ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
-  ...[...teamTools, ...itemTools].map((tool): ToolRule => ({ tool, effect: 'allow', origin: 'default' })),
+  ...Object.keys({ ...teamTools, ...itemTools }).map((tool): ToolRule => ({
+    tool,
+    effect: 'allow',
+    origin: 'default',
+  })),
   ...fileRules,
 ]
 

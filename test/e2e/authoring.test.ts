@@ -117,6 +117,8 @@ describe('a new project', () => {
       { kind: 'tool', name: 'webfetch', description: 'fetches a page', permission: 'ask', writes: false },
     ])
     expect((await baton(['list', '--names'], { cwd })).stdout).not.toContain('webfetch')
+    expect(stdout).toMatch(/^ {2}spawn_agent {2,}starts an agent of the team \(allow, with \[collab\]\)\n/m)
+    expect(stdout).toMatch(/^ {2}task_claim {2,}claims an item to work on it \(allow, with \[delegate\]\)\n/m)
   })
 
   it('lists the modes, and what plug-ins of the config bring', async () => {

@@ -36,7 +36,7 @@ export const usualDefinition = {
 } as const
 
 /** A call of a tool, as a scripted model makes it. */
-export type Call = readonly [tool: ToolName | (typeof teamTools)[number], input: object]
+export type Call = readonly [tool: ToolName | keyof typeof teamTools, input: object]
 
 /** What a scripted model answers: a text, or calls of tools. */
 export type Answer = string | readonly Call[] | FakeTurn

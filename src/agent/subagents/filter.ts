@@ -41,7 +41,7 @@ export function toolLayers(
 ): readonly ToolFilter[] {
   const servers = allMcp ? [ofServers] : []
   return [
-    { disallowed_tools: leads ? ofCallersOnly : [...ofCallersOnly, ...teamTools] },
+    { disallowed_tools: leads ? ofCallersOnly : [...ofCallersOnly, ...Object.keys(teamTools)] },
     { disallowed_tools: disallowedTools },
     { tools: [...tools, ...servers] },
     ...(isBackground ? [{ tools: [...needNobody, ...servers] }] : []),

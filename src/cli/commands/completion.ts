@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pipelineNames } from '../../authoring/starters.ts'
-import { listTools } from '../../authoring/tools.ts'
+import { listTeamTools, listTools } from '../../authoring/tools.ts'
 import { packageRoot } from '../../package-root.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs } from '../command.ts'
 import type { Flags } from '../command-specs.ts'
@@ -88,7 +88,7 @@ function choicesOf(command: string, commands: readonly string[]): readonly strin
 }
 
 function toolNames(): readonly string[] {
-  return listTools().map(({ name }) => name)
+  return [...listTools(), ...listTeamTools()].map(({ name }) => name)
 }
 
 /** Commands whose run is one that waits. */

@@ -50,26 +50,31 @@ export function factsOf(name: ToolName): ToolFacts {
 }
 
 /**
- * The tools by which a model leads a team, in the order in which it gets them: who has `[collab]` has them, and agents of its team that
+ * The tools by which a model leads a team, in the order in which it gets them, in a few words: who has `[collab]` has them, and agents of its team that
  * may start agents, whatever `tools` names. What says which tools there are not holds for them.
  */
-export const teamTools = ['spawn_agent', 'send_input', 'wait', 'close_agent'] as const
+export const teamTools = {
+  spawn_agent: 'starts an agent of the team',
+  send_input: 'sends a message to an agent',
+  wait: 'waits until agents have ended',
+  close_agent: 'ends an agent for good',
+} as const
 
-/** The tools of a team that works on a list: who is in one has those of the leader, or those of a worker. */
-export const itemTools = [
-  'task_create',
-  'task_update',
-  'task_list',
-  'task_claim',
-  'task_complete',
-  'read_messages',
-  'send_message',
-  'leave_delegate',
-] as const
+/** The tools of a team that works on a list, in a few words: who is in one has those of the leader, or those of a worker. */
+export const itemTools = {
+  task_create: 'adds an item to the list of the team',
+  task_update: 'changes an item',
+  task_list: 'shows the list of the team',
+  task_claim: 'claims an item to work on it',
+  task_complete: 'says that an item is done',
+  read_messages: 'reads what others of the team have sent',
+  send_message: 'sends a message to others of the team',
+  leave_delegate: 'ends the work on the list',
+} as const
 
 /** Whether a tool of this name is one that a model has because it is in a team. */
 export function isTeamTool(name: string): boolean {
-  return ([...teamTools, ...itemTools] as readonly string[]).includes(name)
+  return name in teamTools || name in itemTools
 }
 
 /** The tool that this one comes with. */
