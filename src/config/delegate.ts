@@ -24,6 +24,8 @@ export interface Delegate {
   readonly workers: readonly DelegateWorker[]
   /** How long a worker may do nothing before what it has claimed is there for others again. */
   readonly leaseMs: number
+  /** The leader is told when no worker has got further for so long. */
+  readonly stallAfterMs: number
 }
 
 /** `[delegate]` as it is written, once its types were checked. */
@@ -35,6 +37,7 @@ export interface WrittenDelegate {
   readonly task_list?: string
   readonly workers?: readonly (string | { readonly name?: string; readonly agent?: string })[]
   readonly lease?: string
+  readonly stall_after?: string
 }
 
 const usualWorkers: readonly DelegateWorker[] = ['Explore', 'Plan', 'general-purpose'].map((name) => ({
@@ -46,7 +49,12 @@ const usualWorkers: readonly DelegateWorker[] = ['Explore', 'Plan', 'general-pur
 export function readDelegate(value: JsonObject): Delegate {
   const written = value as WrittenDelegate
   const { team, max_workers: maxWorkers = 5, task_format: format = 'markdown', notifications = true } = written
-  const { task_list: list = format === 'json' ? 'tasks.json' : 'tasks.md', workers, lease = '10m' } = written
+  const {
+    task_list: list = format === 'json' ? 'tasks.json' : 'tasks.md',
+    workers,
+    lease = '10m',
+    stall_after: stallAfter = '2m',
+  } = written
   return {
     ...defined({ team }),
     maxWorkers,
@@ -55,6 +63,7 @@ export function readDelegate(value: JsonObject): Delegate {
     list,
     workers: workers === undefined ? usualWorkers : workers.map(workerOf),
     leaseMs: parseDuration(lease) ?? 0,
+    stallAfterMs: parseDuration(stallAfter) ?? 0,
   }
 }
 

@@ -191,6 +191,7 @@ const texts: { readonly [path: string]: string } = {
     'The list: a file in the folder of the run, or, with a slash, its path from the workspace. Default: tasks.md.',
   'delegate.lease':
     'What a worker has claimed that has done nothing for so long is there for others again. Default: 10m.',
+  'delegate.stall_after': 'After this time in which no worker has got further the leader is told. Default: 2m.',
   'delegate.workers':
     'Agents that may be workers: names, or tables with a name and an agent. Default: Explore, Plan, general-purpose.',
   'delegate.workers.name': 'What the leader calls it. Default: made of its agent.',

@@ -140,6 +140,7 @@ export const strategySchemas = {
     notifications: flag,
     task_list: name,
     lease: timeLimit,
+    stall_after: timeLimit,
     workers: listOf(z.union([name, table({ name, agent: name })], { error: 'a name or a table with a name' })),
   }),
   workflow: table({

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonOptions, jsonLines } from '../helpers/baton.ts'
@@ -239,4 +239,92 @@ it('a worker that is given more, waited for and closed in one answer is, in this
   expect(told[2]).toContain('{"status":{"Code-1":{"completed":"It is done."}},"timed_out":false}')
   expect(told[3]).toContain('{"status":{"Code-1":{"completed":"The rest is done."}},"timed_out":false}')
   expect(told[3]).toContain('{"status":{"completed":"The rest is done."}}')
+})
+
+it('names items that wait for each other and calls that are made again and again, to the person and to the leader', async () => {
+  const told: string[] = []
+  const { run } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') return asked.turn < 3 ? callsTools(['task_list', {}]) : { text: 'Nothing for me.' }
+    told.push(asked.told)
+    if (asked.turn === 0) {
+      const items = [
+        { subject: 'Design', blocked_by: ['2'] },
+        { subject: 'Build', blocked_by: ['1'] },
+      ]
+      return callsTools(['task_create', { items }])
+    }
+    return asked.turn === 1 ? callsTools(spawnCode) : { text: 'I cannot help it.' }
+  })
+  const result = await run(['run', 'team.md', '--json'])
+  const round = 'items wait for each other, so that nobody can begin them: #1 waits for #2, #2 waits for #1'
+  const repeats = 'Code-1 has called task_list 3 times in a row with the same input and the same result'
+  expect(jsonLines(result.stdout).filter(({ type }) => type === 'collab.stalled')).toMatchObject([
+    { kind: 'cycle', message: round },
+    { kind: 'repeats', agents: ['Code-1'], message: repeats },
+  ])
+  expect(told.join('\n').split(`The team stands still: ${round}`)).toHaveLength(2)
+  expect(told.join('\n').split(`The team stands still: ${repeats}`)).toHaveLength(2)
+  expect(result.code).toBe(1)
+})
+
+it('gives back what a worker has claimed that does nothing for the time of its lease, and says that nobody gets further', async () => {
+  const told: string[] = []
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => (release = resolve))
+  onTestFinished(() => release())
+  const { run } = await teamWorld((asked) => {
+    if (asked.who === 'Code-1') return asked.turn === 0 ? callsTools(['task_claim', {}]) : { text: 'Late.', gate }
+    if (asked.who !== 'leader') return work(asked)
+    told.push(asked.told)
+    if (asked.turn === 0) return callsTools(['task_create', { items: [{ subject: 'Design' }] }], spawnCode)
+    if (asked.told.includes('others can claim')) return callsTools(spawnCode)
+    return asked.told.includes('Nothing is left for me.') ? callsTools(['leave_delegate', {}]) : { text: 'I wait.' }
+  }, 'lease = "400ms"\nstall_after = "200ms"')
+  const result = await run(['run', 'team.md', '--json'])
+  const lines = jsonLines(result.stdout)
+  expect(told.join('\n')).toContain('Code-1 has done nothing for a long time: others can claim #1 again.')
+  expect(lines).toContainEqual(
+    expect.objectContaining({ type: 'collab.stalled', kind: 'no_progress', agents: ['Code-1'] }),
+  )
+  expect(lines.filter(({ type }) => type === 'delegate.item')).toMatchObject([
+    { status: 'pending' },
+    { status: 'in_progress', owner: 'Code-1' },
+    { status: 'pending' },
+    { status: 'in_progress', owner: 'Code-2' },
+    { status: 'completed', owner: 'Code-2' },
+  ])
+})
+
+it('gives back what a worker has claimed whose model fails, and tells the leader', async () => {
+  const told: string[] = []
+  const { run } = await teamWorld((asked) => {
+    if (asked.who === 'Code-1' && asked.turn > 0) return { status: 400, body: '{"error":{"message":"no such thing"}}' }
+    if (asked.who !== 'leader') return work(asked)
+    told.push(asked.told)
+    if (asked.turn === 0) return callsTools(['task_create', { items: [{ subject: 'Design' }] }], spawnCode)
+    return asked.told.includes('no such thing') ? callsTools(spawnCode) : { text: 'Go on.' }
+  })
+  const result = await run(['run', 'team.md', '--json'])
+  expect(told.join('\n')).toContain('no such thing')
+  expect(jsonLines(result.stdout).findLast(({ type }) => type === 'delegate.item')).toMatchObject({
+    status: 'completed',
+    owner: 'Code-2',
+  })
+  expect(result.code).toBe(0)
+})
+
+it('keeps its list in the workspace where the file says so, and takes over what stands there', async () => {
+  const { run, cwd } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') return work(asked)
+    return asked.turn === 0 ? callsTools(spawnCode) : { text: 'All is done.' }
+  }, 'task_list = "./plan/tasks.md"')
+  mkdirSync(join(cwd, 'plan'))
+  writeFileSync(join(cwd, 'plan/tasks.md'), '# Ours\n\n- [ ] #1 Design\n- [x] #2 Look\n')
+  expect((await run(['run', 'team.md'])).stderr).toContain('is in the workspace, where nothing may be written')
+  const result = await run(['run', 'team.md', '-c', 'write_mode=true'])
+  expect(result.code).toBe(0)
+  const list = readFileSync(join(cwd, 'plan/tasks.md'), 'utf8')
+  expect(list).toMatch(/^# Ours\n/)
+  expect(list).toMatch(/- \[x\] #1 Design/)
+  expect(list).toMatch(/- \[x\] #2 Look/)
 })

@@ -3,6 +3,7 @@ import { type Collab, type CollabSettings, leaderId, type TeamEvent } from '../.
 import { emit, type RunContext, withServices } from '../../event/context.ts'
 import { createCoordinator } from './coordinator.ts'
 import { createTeamBudget } from './shares.ts'
+import type { Stall } from './supervisor.ts'
 import { nameOf } from './texts.ts'
 import { watchProgress } from './progress.ts'
 
@@ -36,11 +37,16 @@ function tell(event: TeamEvent, context: RunContext): void {
       return emit(context, { type: 'collab.message', id, from, to: event.to, text })
     }
     case 'stalled': {
-      const { stall, agents, message } = event
-      emit(context, { type: 'collab.stalled', kind: stall, agents: [...agents], message })
-      return emit(context, { type: 'warning', message: `the team stands still: ${message}` })
+      const { stall: kind, agents, message } = event
+      return announceStall({ kind, agents, message }, context)
     }
   }
+}
+
+/** Tells who looks on that a team gets no further by itself. */
+export function announceStall({ kind, agents, message }: Stall, context: RunContext): void {
+  emit(context, { type: 'collab.stalled', kind, agents: [...agents], message })
+  emit(context, { type: 'warning', message: `the team stands still: ${message}` })
 }
 
 /** The conversation of the leader has ended, by a failure or not: so has its team. */

@@ -6,7 +6,7 @@ import { originOf, type Place } from '../../event/place.ts'
 
 /** The same context, whose team is told how far the member gets that works in it, and while a person is asked. */
 export function watchProgress(
-  { team, id }: { readonly team: Team; readonly id: string },
+  { team, id }: { readonly team: Pick<Team, 'asking' | 'called' | 'progressed'>; readonly id: string },
   context: RunContext,
 ): RunContext {
   const { events, asking } = context.services

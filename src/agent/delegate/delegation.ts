@@ -1,3 +1,4 @@
+import { systemClock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import type { Tool } from '../../event/agent.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
@@ -5,12 +6,14 @@ import { emit, type RunContext } from '../../event/context.ts'
 import type { Inbox, InboxMessage } from '../../event/inbox.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
+import { announceStall } from '../collab/open.ts'
 import { joinInboxes, recordedInbox } from '../inboxes.ts'
 import { delegateExitNote, delegateNote } from './attachments.ts'
 import { giveBack, itemLine, openItems } from './items.ts'
 import { leaveKind, type Progress } from './leave.ts'
 import { seatInbox } from './seat-inbox.ts'
 import type { TeamStore } from './store.ts'
+import { superviseList } from './supervision.ts'
 import { type Desk, leaderHandle, leaderKinds, workerKinds } from './tools.ts'
 import type { Waits } from './wait-tool.ts'
 import { createWorkers } from './workers.ts'
@@ -26,6 +29,8 @@ export interface DelegationOptions {
   readonly notifies: boolean
   /** How long a worker may do nothing before its items are there for others again, in milliseconds. */
   readonly leaseMs: number
+  /** After so many milliseconds in which no worker has got further the leader is told. */
+  readonly stallAfterMs: number
   /** Absolute. */
   readonly baseDir: string
   /** Of the task: that of the leader's conversation. */
@@ -35,6 +40,10 @@ export interface DelegationOptions {
 export interface Delegation {
   /** Of the leader. */
   readonly seat: { readonly tools: readonly Tool[]; readonly inbox: Inbox }
+  /** The same context, whose work is that of the leader. */
+  readonly watchLeader: (context: RunContext) => RunContext
+  /** The list has changed. */
+  readonly onItem: () => void
   /** Tells the model of the leader, before its next request. */
   readonly tellLeader: (text: string) => void
   /** Whether the leader has left, in this process. */
@@ -64,7 +73,8 @@ export function openDelegation(options: DelegationOptions): Delegation {
   }
 
   function tellLeader(text: string): void {
-    letters.push({ id: `delegate/letter/${letters.length}`, text })
+    // another process has told others
+    letters.push({ id: `delegate/letter/${context.services.now().getTime()}/${letters.length}`, text })
     notify()
   }
 
@@ -109,6 +119,17 @@ export function openDelegation(options: DelegationOptions): Delegation {
     }
   }
 
+  const supervision = superviseList({
+    clock: systemClock,
+    stallAfterMs: options.stallAfterMs,
+    atWork: () => workers.atWork(),
+    items: () => store.state().items,
+    onStall(stall) {
+      announceStall(stall, context)
+      tellLeader(`The team stands still: ${stall.message}`)
+    },
+  })
+
   const workers = createWorkers({
     ...options,
     box,
@@ -120,6 +141,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
       const inbox = seatInbox({ handle, store, note: text, notifies, onTurn: desk.touch })
       return { tools: workerKinds(desk), inbox }
     },
+    watch: supervision.watch,
     bind: (kinds) => ({ tools: kinds.map((kind) => bindTool(kind, box)) }),
     onEnd: async (handle) => (holds(handle) ? takeBack(handle) : notify()),
   })
@@ -169,8 +191,13 @@ export function openDelegation(options: DelegationOptions): Delegation {
       tools: kinds.map((kind) => bindTool(kind, box)),
       inbox: recordedInbox(joinInboxes([own, workers.children.inbox]), context),
     },
+    watchLeader: (leader) => supervision.watch(leaderHandle, leader),
+    onItem: supervision.look,
     tellLeader,
     left: () => left,
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer)
+      supervision.close()
+    },
   }
 }

@@ -31,6 +31,8 @@ export interface WorkersOptions {
   readonly hasLeft: () => boolean
   /** What a worker has for the list, and what it is told. */
   readonly seatOf: (handle: string, box: Toolbox) => { readonly tools: readonly ToolKind[]; readonly inbox: Inbox }
+  /** The same context, whose work is that of a worker. */
+  readonly watch: (handle: string, context: RunContext) => RunContext
   /** Binds tools to the conversation of a worker. */
   readonly bind: (kinds: readonly ToolKind[]) => NonNullable<RunContext['services']['seat']>
   readonly box: Toolbox
@@ -45,6 +47,8 @@ export interface Workers {
   /** One line for each. */
   readonly lines: () => readonly string[]
   readonly areAtWork: () => boolean
+  /** Their handles. */
+  readonly atWork: () => readonly string[]
   readonly isAtWork: (handle: string) => boolean
   readonly stopAll: () => Promise<void>
 }
@@ -70,6 +74,7 @@ export function createWorkers(options: WorkersOptions): Workers {
         return `${handles.get(child.order.id) ?? ''}, id ${child.order.id}: ${state ?? ''}`
       }),
     areAtWork: () => running().length > 0,
+    atWork: () => running().map(({ order }) => handles.get(order.id) ?? order.id),
     isAtWork: (handle) => running().some(({ order }) => handles.get(order.id) === handle),
     async stopAll() {
       await Promise.all(running().map(({ stop }) => stop()))
@@ -158,7 +163,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
-  const child = team.children.start(order, heldTo(layers, seated))
+  const child = team.children.start(order, options.watch(handle, heldTo(layers, seated)))
   team.starting.delete(id)
   void child.ended.then(
     () => options.onEnd(handle),

@@ -56,6 +56,7 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
   const name = delegate.team ?? basename(target.spec.file, extname(target.spec.file))
   // told as soon as there is somebody to tell
   let tell = (text: string): void => emit(context, { type: 'warning', message: text })
+  let onItem = (): void => {}
   const store = openStore({
     team: team.id,
     name,
@@ -63,7 +64,10 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
     list: files.list,
     form: listForm(delegate.format),
     watch: {
-      onItem: (item) => emit(context, itemEvent(item)),
+      onItem(item) {
+        emit(context, itemEvent(item))
+        onItem()
+      },
       onConflicts: (conflicts) => tell(`the list ${team.list} was edited: ${conflicts.map(conflictText).join('; ')}`),
       onUnreadable: () => tell(`the list ${team.list} cannot be read as it is: it is left alone until it can`),
     },
@@ -78,16 +82,18 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
     note: { team: name, list: team.list },
     notifies: delegate.notifies,
     leaseMs: delegate.leaseMs,
+    stallAfterMs: delegate.stallAfterMs,
     baseDir: settings.base_dir,
     context,
   })
+  onItem = delegation.onItem
   const warn = tell
   tell = (text) => {
     warn(text)
     delegation.tellLeader(text)
   }
   try {
-    const answer = await ask(call, target, withServices(context, { seat: delegation.seat }))
+    const answer = await ask(call, target, delegation.watchLeader(withServices(context, { seat: delegation.seat })))
     return await keepAnswer(
       () => answer,
       async () => {
