@@ -97,6 +97,7 @@ const ownNames: ReadonlySet<string> = new Set([
   'math.randomseed',
   'inbox',
   'inbox.next',
+  'mail',
   'program.calls',
   'worktree.closed',
 ])

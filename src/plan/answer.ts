@@ -136,7 +136,8 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
   const { request, target, drift } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {
-    const options = { drift, tries: planner.tries, followUps: followUpsOf(target) }
+    const leads = target.settings.delegate !== undefined
+    const options = { drift, tries: planner.tries, followUps: followUpsOf(target), leads }
     const asks = await planAsk(request, options, planner.models)
     const { output } = figuresOf(request)
     const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)

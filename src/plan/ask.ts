@@ -23,6 +23,8 @@ export interface Ask {
 export type ModelAsk = Extract<AgentRequest, { readonly messages: unknown }>
 
 interface AskOptions {
+  /** It leads a team, whose agents it lets ask as often as it wants. */
+  readonly leads?: boolean
   readonly drift: Drift
   /** How many requests the code or the shape of the answer may add, by the input tokens they have on top of the first. */
   readonly followUps: (figures: Figures) => readonly number[]
@@ -59,7 +61,7 @@ export async function planAsk(request: ModelAsk, options: AskOptions, models: Mo
     const once = tokensOf(figures, options)
     // how often it calls tools, and what they give, is its own choice
     const all =
-      agent.tools === undefined || agent.tools.length === 0
+      !options.leads && (agent.tools === undefined || agent.tools.length === 0)
         ? once
         : mapTokens(once, (range) => ({ ...range, at_most: null }))
     const tokens = index === 0 ? all : instead(all)

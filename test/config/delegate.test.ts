@@ -13,6 +13,7 @@ describe('[delegate]', () => {
       list: 'tasks.md',
       workers: ['Explore', 'Plan', 'general-purpose'].map((name) => ({ name, agent: name })),
       leaseMs: 600_000,
+      stallAfterMs: 120_000,
     })
     expect(readDelegate({ task_format: 'json' }).list).toBe('tasks.json')
   })

@@ -187,6 +187,11 @@ describe('what stands in the way', () => {
     expect(asks[0]).toMatchObject({ model: 'nobody::x', model_kind: 'unknown', usd: null })
   })
 
+  it('knows no limit for a team that works on a list: its leader and its workers ask as often as they want', async () => {
+    const { asks } = await planIn(workspaceOf({ 'ask.md': prompt(`${offline}[delegate]\nteam = "docs"`) }))
+    expect(asks).toMatchObject([{ requests: { at_least: 1, as_written: 1, at_most: null } }])
+  })
+
   it('asks no server for a model when none is named', async () => {
     const { asks, total } = await planIn(workspaceOf({ 'ask.md': 'Hi\n' }))
     expect(asks).toMatchObject([{ model: 'a local server, else offline::extractive', model_kind: 'at_start' }])

@@ -53,10 +53,14 @@ export function announceStall({ kind, agents, message }: Stall, context: RunCont
 export async function endTeam({ team }: Collab, context: RunContext, failure: unknown): Promise<void> {
   const left = await team.end(failure)
   if (left.length === 0) return
-  const names = left.map(({ id, role }) => nameOf(id, role)).join(', ')
+  const members = team.members()
+  const names = left.map(({ id, role }) => {
+    const alike = members.filter((member) => member.role === role)
+    return `${role} ${alike.findIndex((member) => member.id === id) + 1}`
+  })
   emit(context, {
     type: 'warning',
-    message: `agents were never closed: ${names}`,
+    message: `agents were never closed: ${names.join(', ')}`,
     hint: 'Let the leader close each agent when it needs it no more (close_agent).',
   })
 }
