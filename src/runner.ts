@@ -3,6 +3,7 @@ import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
 import { attempt, passOn } from './journal/attempt.ts'
+import type { ChatPlace } from './journal/chat-place.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runsFolder } from './journal/run-id.ts'
@@ -36,6 +37,10 @@ export interface StartOptions extends Surroundings {
   readonly overrides?: readonly string[]
   /** `-p`: the prompt itself; the name of the file then only names it in messages. */
   readonly text?: string
+  /** What is asked in place of the text of the file below its front matter. */
+  readonly instruction?: string
+  /** The chat that it is a message of: its model is told what was said before. */
+  readonly chat?: ChatPlace
   /** What stands in standard input: context of the prompt, the input of an agent. */
   readonly stdin?: string
   /** `--var name=value`: values of the variables of `[input]`. */
@@ -94,7 +99,7 @@ export function startRun(file: string, options: StartOptions, listener: Listener
 
 function invocationOf(file: string, options: StartOptions): Invocation {
   const { cwd, env, inputs = [], onFiles = [], overrides = [], vars = [], patienceMs = 0 } = options
-  const { dry, model, text, stdin, outputSchema, output, record, onAsk } = options
+  const { dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk } = options
   return {
     file,
     cwd,
@@ -105,7 +110,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     patienceMs,
     env: decidingVariables(env),
     ...(options.work === undefined ? {} : { conversation: true as const }),
-    ...defined({ dry, model, text, stdin, outputSchema, output, record, onAsk }),
+    ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk }),
   }
 }
 

@@ -88,6 +88,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'package-root.ts',
     'version.ts',
   ],
+  chat: ['base', 'event', 'config', 'journal', 'history', 'run', 'wiring', 'runner.ts'],
   library: ['base', 'event', 'config', 'journal', 'run', 'wiring', 'watch', 'runner.ts'],
   serve: [
     'base',
@@ -98,6 +99,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'run',
     'authoring',
+    'chat',
     'library',
     'wiring',
     'package-root.ts',
@@ -120,6 +122,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'authoring',
     'doctor',
     'wiring',
+    'chat',
     'serve',
     'runner.ts',
     'package-root.ts',

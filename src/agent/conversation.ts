@@ -117,7 +117,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
   const turns = createTurns(agent, parts, places)
   const modes = knownModes(plugins.modes, plugins.functions)
   const prompts = createPrompts(modes, (event) => emit(opener, event))
-  const { history = [], userId: asker = 'local' } = agent
+  const { said = [], history = [], userId: asker = 'local' } = agent
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
   let count = 0
 
@@ -136,7 +136,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       const modeOptions =
         (mode === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[mode] ?? {}
       await refuseOptions(mode, modeOptions, modes)
-      const input = count === 0 ? withHistory(messages, history) : messages
+      const input = count === 0 ? withEarlier(messages, [...said, ...historyMessages(history)]) : messages
       const work = createPromptWork({
         id,
         mode,
@@ -166,10 +166,10 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
   }
 }
 
-/** The system prompt, then the history, then the prompt (R181). */
-function withHistory(messages: readonly Message[], history: readonly Prompt[]): readonly Message[] {
-  if (history.length === 0) return messages
+/** The system prompt, then what was said before, then the prompt (R181). */
+function withEarlier(messages: readonly Message[], earlier: readonly Message[]): readonly Message[] {
+  if (earlier.length === 0) return messages
   const first = messages.findIndex(({ role }) => role !== 'system')
   const split = first === -1 ? messages.length : first
-  return [...messages.slice(0, split), ...historyMessages(history), ...messages.slice(split)]
+  return [...messages.slice(0, split), ...earlier, ...messages.slice(split)]
 }

@@ -13,7 +13,9 @@ export interface MessageLog {
   readonly answered: (message: Message) => void
 }
 
-export function createMessageLog(): MessageLog {
+/** @param said messages that another run has recorded: they are told by their hash, wherever they stand */
+export function createMessageLog(said: readonly Message[] = []): MessageLog {
+  const elsewhere = new Set(said)
   const messages: Message[] = []
   let recorded = 0
   let hashed = 0
@@ -23,7 +25,11 @@ export function createMessageLog(): MessageLog {
     add: (added) => void messages.push(...added),
     next() {
       const fresh = messages.slice(recorded)
-      if (recorded === 0) return { messages: fresh }
+      if (recorded === 0 && said.length === 0) return { messages: fresh }
+      if (recorded === 0) {
+        const before = { count: said.length, hash: sha256(canonicalText(said)) }
+        return { before, messages: fresh.filter((message) => !elsewhere.has(message)) }
+      }
       if (hashed < recorded) hash = sha256(`${hash} ${canonicalText(messages.slice(hashed, recorded))}`)
       hashed = recorded
       return { before: { count: recorded, hash }, messages: fresh }

@@ -12,6 +12,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
     if (replay !== undefined) return (await import('./commands/replay.ts')).replayCommand(flags, replay, io)
     return (await import('./commands/run.ts')).runCommand(flags, io)
   },
+  chat: async (flags, io) => (await import('./commands/chat.ts')).chatCommand(flags, io),
   resume: async (flags, io) => (await import('./commands/resume.ts')).resumeCommand(flags, io),
   approve: async (flags, io) => (await import('./commands/approve.ts')).approveCommand(flags, io),
   reject: async (flags, io) => (await import('./commands/approve.ts')).rejectCommand(flags, io),

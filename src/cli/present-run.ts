@@ -9,6 +9,7 @@ import {
   StopSignal,
 } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
+import { defined } from '../base/json.ts'
 import type { Listener } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
@@ -42,12 +43,18 @@ export async function presentRun<Report extends RunReport>(
   {
     flags,
     around: { cwd, env },
-  }: { readonly flags: GlobalFlags & ResultFlags & RunFiles; readonly around: Surroundings },
+    answers,
+  }: {
+    readonly flags: GlobalFlags & ResultFlags & RunFiles
+    readonly around: Surroundings
+    /** Draws the answers; left out: they are shown when they are final. */
+    readonly answers?: DrawAnswers
+  },
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen(flags, { ...io, env, result: result.write })
+  const screen = createScreen({ ...flags, ...defined({ answers }) }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
     const report = await run((event, result) => {
@@ -137,6 +144,9 @@ async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
   return [...new Set(texts)].join(', ')
 }
 
+/** Makes what draws the answers of a run from what writes them. */
+type DrawAnswers = (write: Write) => Renderer
+
 /** Files that a run writes besides; as they were given. */
 interface RunFiles {
   readonly output?: string | undefined
@@ -221,7 +231,12 @@ export interface Screen extends Required<Renderer> {
  * live view where stderr is a terminal that a person looks at. Foreign text that reaches a terminal is made harmless.
  */
 export function createScreen(
-  { json, level, dry }: Pick<ResultFlags, 'json' | 'level' | 'dry'>,
+  {
+    json,
+    level,
+    dry,
+    answers: drawAnswers,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & { readonly answers?: DrawAnswers },
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -240,18 +255,22 @@ export function createScreen(
 
   const outPaint = createPaint({ env, isTerminal: outIsTerminal })
   const writeOut = outIsTerminal ? above(out) : out
-  const answers = createAnswerRenderer(
+  const finalAnswers = createAnswerRenderer(
     dry === 'changes' && outIsTerminal
       ? (text) => writeOut(paintDiff(text.split('\n'), outPaint).join('\n'))
       : writeOut,
   )
+  const answers =
+    drawAnswers === undefined
+      ? forTerminal(finalAnswers, outIsTerminal)
+      : drawAnswers((text) => writeOut(outIsTerminal ? harmless(text) : text))
   return joined(
     [
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // the pins of a round stand above the line that begins the next one
       ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
       forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
-      ...(elsewhere.length > 0 ? elsewhere : [forTerminal(answers, outIsTerminal)]),
+      ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,
   )

@@ -218,6 +218,9 @@ const texts: { readonly [path: string]: string } = {
   'collab.default_wait': 'How long a wait takes that names no time.',
   'collab.min_wait': 'The shortest wait; a shorter one is made this long.',
   'collab.max_wait': 'The longest wait; a longer one is made this short.',
+  'chat.chain': 'Whether the chain works on each message of a chat, or on the first one alone.',
+  'chat.compact_at':
+    'From so many tokens of a request on, a chat is summed up before the next message; 100000 when left out.',
   'collab.return_when': 'Whether a wait that does not say it ends with all of its agents, or with the first.',
   'collab.on_stall': 'What becomes of agents that wait for each other for good: the model is told, or the run fails.',
   'collab.stall_after': 'After this time without progress the model is told.',

@@ -211,6 +211,10 @@ const entries = {
     },
     text: 'The model starts agents, gives them work, waits for them and asks them again.',
   },
+  chat: {
+    ...frame,
+    text: 'How messages of baton chat are answered that are not the first, and when old ones are summed up.',
+  },
   delegate: { ...promptOnly, text: 'A team of agents works on a list of items.' },
   code: {
     ...frameTable,

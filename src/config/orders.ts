@@ -131,6 +131,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   runs: { keys: { dir: user, keep: user, max_size: down } },
 
   mode: free,
+  chat: free,
   instructions: free,
   auto_approve_plan_mode: { rule: [false, true], prompt: 'free' },
   max_rounds: down,

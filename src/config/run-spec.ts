@@ -27,6 +27,8 @@ export interface RunSpecOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: its folder is `cwd`. */
   readonly text?: string
+  /** What is asked in place of what the file says below its front matter: a message of a conversation. It is no template. */
+  readonly instruction?: string
   /** The definition of an agent, which `file` defines: its text is not that of the file. */
   readonly definition?: { readonly name: string; readonly text: string; readonly defined: DefinedText }
 }
@@ -89,7 +91,7 @@ export interface ReadRunSpec {
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
   const { document, ...source } = await readPrompt(options)
   const { file: path, source: from } = source
-  const { definition } = options
+  const { definition, instruction } = options
   const isForeign = (workspace: string): boolean =>
     (from === 'text' && definition === undefined) || !isInside(workspace, realPath(path))
   const around = await readLayers({ ...options, isForeign })
@@ -108,7 +110,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const { permission } = checked.values
   const written: Layer = {
     origin: { kind: 'front matter', file },
-    values: withPlugins(checked.values, source.promptDir),
+    values: withPlugins(instruction === undefined ? checked.values : untemplated(checked.values), source.promptDir),
     locate,
     text: document.text,
     ...(checked.isTrusted ? { isTrusted: true } : {}),
@@ -129,7 +131,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const settings = withModeOptions(settingsOf(merged.values, { workspace }), checked.params)
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {
-    document,
+    document: instruction === undefined ? document : asking(document, instruction),
     ...source,
     workspace,
     frontMatter: data,
@@ -144,6 +146,17 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     leftOut,
   }
   return { issues, spec }
+}
+
+/** The document with another instruction, whose answer is not written into the file. */
+function asking(document: PromptDocument, instruction: string): PromptDocument {
+  const { transcriptLine: _, ...asked } = document
+  return { ...asked, instruction: instruction.trim() }
+}
+
+function untemplated(written: JsonObject): JsonObject {
+  const { template: _, ...values } = written
+  return values
 }
 
 function without(values: JsonObject, findings: readonly Finding[]): JsonObject {

@@ -141,6 +141,7 @@ const settingShape = {
   gateway: provider,
   prices: tableOf(price),
   mcp_servers: serversSchema,
+  chat: table({ chain: oneOf('each', 'once'), compact_at: integer(1000) }),
 } as const
 
 /** Those that a table of `[agents]` may have, too. */

@@ -49,6 +49,7 @@ const optionalKeys = [
   'context_resources',
   'isolation',
   'gate',
+  'chat',
 ] as const
 
 type OptionalKey = (typeof optionalKeys)[number]

@@ -178,6 +178,8 @@ export interface ModelAgent {
   readonly userId?: string
   /** Prompts of an earlier conversation that this one goes on from, oldest first. */
   readonly history?: readonly Prompt[]
+  /** What was said before it was opened, and is recorded elsewhere; without system messages. */
+  readonly said?: readonly Message[]
   /** An empty answer is an answer when there is no further model to ask: the caller looks at it. */
   readonly acceptsEmpty?: true
   /** What comes to it while it goes on: one that calls no tool waits for it. Left out: nothing comes. */

@@ -65,11 +65,11 @@ function isForgotten({ scope, services: { effects } }: RunContext): boolean {
 }
 
 async function askOnce(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
-  const { answerAgent: agent, answerOptions: options, output, spec, vars, stdin, roles } = target
+  const { answerAgent: agent, answerOptions: options, output, spec, vars, stdin, roles, said } = target
   if (agent === undefined) {
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
-    const question = { ...asked, instruction: instructionOf(asked.state), output, stdin, usesOwnAliases, roles }
+    const question = { ...asked, instruction: instructionOf(asked.state), output, stdin, usesOwnAliases, roles, said }
     const time = timeLimitOf({ own: undefined, whose: 'the model' }, context)
     return withModelPlace(asked.settings, spec, () => withTimeLimit(time, context, (timed) => askMain(question, timed)))
   }

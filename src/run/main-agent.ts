@@ -4,7 +4,7 @@ import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentSession, ModelAgent, ModelResult, ToolUse } from '../event/agent.ts'
 import { below, narrow, type RunContext } from '../event/context.ts'
-import type { Message } from '../event/message.ts'
+import { type Message, textOf } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
@@ -37,6 +37,8 @@ export interface Question {
   readonly stdin: string | undefined
   /** The chain has changed `model_aliases`, so that names are looked up before the run's own aliases are. */
   readonly usesOwnAliases: boolean
+  /** What was said before in the chat; left out: nothing. */
+  readonly said?: readonly Message[] | undefined
   /** The roles of its team, where `[collab]` lets it lead one. */
   readonly roles: PromptTarget['roles']
 }
@@ -76,7 +78,10 @@ export async function askMain(question: Question, around: RunContext): Promise<T
     context,
   )
   const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
-  const session = await context.services.agents.open(mainAgent(question, given), at)
+  const session = await context.services.agents.open(
+    { ...mainAgent(question, given), ...defined({ said: question.said }) },
+    at,
+  )
   try {
     const conversation = conversationOf(session)
     const result = await conversation.ask(messages)
@@ -96,7 +101,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
 async function promptOf(question: Question, tools: readonly ToolName[], context: RunContext): Promise<Prompt> {
   const keepsShown = tools.length > 0 || appliesChanges(question, context)
   const { shown, ...material } = await readFiles(question, keepsShown, context)
-  const messages = buildMessages({
+  const built = buildMessages({
     ...material,
     structure: question.files.structure,
     stdin: question.stdin,
@@ -105,7 +110,16 @@ async function promptOf(question: Question, tools: readonly ToolName[], context:
     rules: rulesOf(question, tools, context),
     isRepeated: question.plan.count > 1,
   })
-  return { messages, shown }
+  return { messages: withoutRepeated(built, question.said), shown }
+}
+
+/** Material that was said before, word by word, is not said again. */
+function withoutRepeated(messages: readonly Message[], said: readonly Message[] = []): readonly Message[] {
+  if (said.length === 0) return messages
+  const texts = new Set(said.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])))
+  return messages.filter(
+    (message, index) => message.role === 'system' || index === messages.length - 1 || !texts.has(textOf(message)),
+  )
 }
 
 /** Whether the file changes of an answer are looked for. */

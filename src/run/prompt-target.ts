@@ -7,6 +7,7 @@ import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
+import type { Message } from '../event/message.ts'
 import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
@@ -67,6 +68,8 @@ export interface PromptTarget {
   readonly agents: readonly NamedFile[]
   /** What the file starts, as it is written. */
   readonly starts: readonly NamedAgent[]
+  /** What was said before in the chat that it is a message of; left out: nothing. */
+  readonly said?: readonly Message[]
   /** The roles of `[collab]`; empty without such a table. */
   readonly roles: ReadonlyMap<string, AgentDefinition>
 }

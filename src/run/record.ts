@@ -4,6 +4,7 @@ import { withoutQueries } from '../config/layers.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { recordedError } from '../journal/recorded-error.ts'
 import type { RunIndex } from '../journal/run-index.ts'
+import type { ChatPlace } from '../journal/chat-place.ts'
 import type { TextMap } from '../journal/value.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
 import { lastSource, sourceRecord } from './sources.ts'
@@ -79,6 +80,10 @@ export interface Invocation {
   readonly dry?: 'req' | 'res' | 'changes'
   readonly model?: string
   readonly text?: string
+  /** See `RunSpecOptions`. */
+  readonly instruction?: string
+  /** The chat that it is a message of. */
+  readonly chat?: ChatPlace
   /** Standard input, where it is context. */
   readonly stdin?: string
   readonly outputSchema?: string | JsonObject

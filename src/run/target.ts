@@ -96,6 +96,8 @@ export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, where it is no file: `file` is then only its name in messages. */
   readonly text?: string
+  /** See `RunSpecOptions`. */
+  readonly instruction?: string
   /** The definition of an agent that is run, which `file` defines. */
   readonly definition?: RunSpecOptions['definition'] & {}
   /** Standard input, as context of the prompt. */

@@ -229,10 +229,11 @@ async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
   }
 }
 
-async function runRecorded(target: Target, run: Run): Promise<Ending> {
+async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs } = plan.invocation
+  const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
   const { budget, retry, timeout_ms: timeoutMs } = target.settings
   if (plan.invocation.conversation === true && plan.work === undefined) throw noConversation()
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
@@ -301,6 +302,11 @@ async function runRecorded(target: Target, run: Run): Promise<Ending> {
     await servers?.close()
     await journal.close()
   }
+}
+
+async function inChat(target: Target, { plan, surroundings: { env, home }, mask, bus }: Run): Promise<Target> {
+  const { withHistory } = await import('./chat-history.ts')
+  return withHistory(target, plan.invocation, { env, home, mask, bus })
 }
 
 /** What is said of a run that has cost more than it may: what a program costs is known when it has ended. */

@@ -20,7 +20,7 @@ export async function loadRun(
   { env, home, log }: Surroundings,
   builtInDir: string,
 ): Promise<Target> {
-  const { file, cwd, text, stdin, vars, model, outputSchema } = invocation
+  const { file, cwd, text, instruction, stdin, vars, model, outputSchema } = invocation
   const loaded = await loadTargetFor(inputsOf(invocation), {
     file,
     cwd,
@@ -28,7 +28,7 @@ export async function loadRun(
     home,
     builtInDir,
     reads: bothReads(log, sources.reads),
-    ...defined({ text, stdin }),
+    ...defined({ text, instruction, stdin }),
     flags: {
       overrides: [...invocation.overrides, ...overrides],
       vars,

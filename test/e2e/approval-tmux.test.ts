@@ -1,48 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { root } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { hasTmux, inTmux } from '../helpers/tmux.ts'
 import { callsTools } from '../helpers/tool-model.ts'
-
-const hasTmux = spawnSync('tmux', ['-V']).status === 0
-
-interface Screen {
-  /** The lines of the screen, without empty ones at its end. */
-  readonly lines: () => readonly string[]
-  readonly type: (...keys: readonly string[]) => void
-}
-
-/** A command in a terminal that another program draws: where the cursor goes and what is erased is its own reading. */
-function inTmux(command: string, env: Readonly<Record<string, string>>, cwd: string): Screen {
-  const socket = join(tempTree({}), 'tmux')
-  const tmux = (...args: readonly string[]): string =>
-    spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], {
-      encoding: 'utf8',
-      cwd,
-      env: { ...process.env, ...env },
-    }).stdout
-  onTestFinished(() => void tmux('kill-server'))
-  tmux(
-    'new-session',
-    '-d',
-    '-x',
-    '120',
-    '-y',
-    '24',
-    'env',
-    '-u',
-    'CI',
-    'sh',
-    '-c',
-    `${command}; echo "code $?"; sleep 60`,
-  )
-  return {
-    lines: () => tmux('capture-pane', '-p').trimEnd().split('\n'),
-    type: (...keys) => void tmux('send-keys', ...keys),
-  }
-}
 
 it.skipIf(!hasTmux)(
   'in a terminal of tmux the question stands alone below its call, and the answer behind it (needs tmux)',

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { type ModelReply, type ModelServer, startModelServer } from './model-server.ts'
+import { type ModelReply, type ModelScript, type ModelServer, startModelServer } from './model-server.ts'
 
 /** A reply that calls tools, each by name and arguments; text arguments are sent as they are. */
 export function callsTools(...calls: readonly (readonly [name: string, input: Json])[]): ModelReply {
@@ -20,7 +20,7 @@ export interface ToolModel extends ModelServer {
 }
 
 /** A model that plays replies in order, and is asked about what tools gave. It ends with the test. */
-export async function startToolModel(replies: readonly ModelReply[]): Promise<ToolModel> {
+export async function startToolModel(replies: ModelScript): Promise<ToolModel> {
   const server = await startModelServer(replies)
   onTestFinished(() => server.close())
   const last = (): { readonly [key: string]: unknown } | undefined => server.requests.at(-1)?.body ?? undefined

@@ -32,8 +32,8 @@ done`,
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
-    ['baton ch', ['check']],
-    ['baton c', ['check', 'config', 'completion']],
+    ['baton ch', ['chat', 'check']],
+    ['baton c', ['chat', 'check', 'config', 'completion']],
     ['baton f', ['finder']],
     ['baton check a', ['a b.md', 'agents', 'ask.md']],
     ['baton check ask.md ag', ['agents']],

@@ -1,0 +1,231 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { BatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import type { Surroundings as Place } from '../config/locate.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
+import type { Listener } from '../event/bus.ts'
+import { readRunSummary } from '../history/run-list.ts'
+import { chatPlaceOf } from '../journal/chat-place.ts'
+import { glance } from '../journal/glance.ts'
+import { newRunId, runsFolder } from '../journal/run-id.ts'
+import { createMask } from '../journal/secrets.ts'
+import type { RunSummary } from '../journal/summary.ts'
+import { type Invocation, invocationOf } from '../run/record.ts'
+import { type StartOptions, startRun } from '../runner.ts'
+import type { RunReport, Surroundings } from '../wiring/conduct.ts'
+import { findChat, type ListedMessage, listMessage, type MessageKind } from './chat-list.ts'
+import { defaultOverrides } from './defaults.ts'
+
+/** What messages of a chat are run with; each message may change it for those that follow. */
+export interface ChatSettings {
+  /** The prompt file that they are messages of, as it is named; left out: there is none. */
+  readonly file?: string
+  readonly model?: string
+  /** `--var NAME=VALUE` for the variables of the file. */
+  readonly vars?: readonly string[]
+  /** Settings as `-c` takes them. */
+  readonly overrides: readonly string[]
+}
+
+/** One message for a chat. */
+export interface Outgoing {
+  /** Left out: the text of the prompt file. */
+  readonly text?: string
+  /** Left out: `message`. */
+  readonly kind?: MessageKind
+  /** Settings for this message alone, as `-c` takes them. */
+  readonly overrides?: readonly string[]
+}
+
+/** Who looks on while a message is answered. */
+export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson'> &
+  Pick<StartOptions, 'onAsk' | 'patienceMs'> & {
+    /** Told the id of the run once it is recorded. */
+    readonly onBegin?: (run: string) => void
+  }
+
+/**
+ * A conversation whose messages are runs: each is told what was said before it, and can be looked at, resumed and undone
+ * as any run. Agents, commands and config are read anew by each. See docs/design/chat.md.
+ */
+export interface Chat {
+  /** That of its first run; undefined before there is one. */
+  readonly id: () => string | undefined
+  readonly settings: () => ChatSettings
+  /** For the messages that follow. */
+  readonly change: (settings: Partial<ChatSettings>) => void
+  /** The run of the last message that the next one knows of. */
+  readonly last: () => string | undefined
+  /** Told to the model with the next message: something that happened in between. */
+  readonly note: (text: string) => void
+  /** Whether so much was said that it is to be summed up before the next message. */
+  readonly isLong: () => boolean
+  /** Answers a message: runs it to its end, as `conduct` does. Messages that are not in the background come one after the other. */
+  readonly send: (message: Outgoing, watching: Watching, listener: Listener) => Promise<RunReport>
+  /** Sums up what was said; later messages know the summary in place of it. @throws BatonError USAGE when nothing was said */
+  readonly compact: (watching: Watching, listener: Listener) => Promise<RunReport>
+  /** Goes on with a message that was interrupted or waits. @throws BatonError as `resumeRun` does */
+  readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
+  /** Its messages as they stand now, the oldest first. */
+  readonly messages: () => Promise<readonly ChatMessage[]>
+}
+
+interface ChatMessage extends ListedMessage {
+  readonly summary: RunSummary
+}
+
+/** Tokens of a request from which on a chat is summed up. */
+const usualCompactAt = 100_000
+
+const summaryInstruction = `Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; leave out what is settled and needed no more. Call no tools. Answer with the summary alone.`
+
+/** @param place where its runs work */
+export function openChat(place: Place, settings: ChatSettings): Chat {
+  return createChat(place, { settings, runs: undefined, id: undefined, last: undefined, tokens: 0 })
+}
+
+/**
+ * A chat of this workspace by its id, the beginning of one, or `last`.
+ * @param changed what is given anew; the rest is as its last message had it
+ * @throws BatonError USAGE when there is none
+ */
+export async function reopenChat(place: Place, id: string, changed: Partial<ChatSettings> = {}): Promise<Chat> {
+  const runs = await runsOf(place, changed.overrides ?? [])
+  const found = findChat(runs, id)
+  const inLine = found.messages.filter(({ kind }) => kind !== 'background')
+  const last = inLine.at(-1)?.run
+  const from = (inLine.findLast(({ kind }) => kind === 'message') ?? found.messages.at(-1))?.run ?? ''
+  const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
+  const calls = Math.max(1, summary?.calls ?? 1)
+  return createChat(place, {
+    settings: { ...(await settingsOf(join(runs, from))), ...defined(changed) },
+    runs,
+    id: found.id,
+    last,
+    // what its last request took is not known; most grow from the first to the last
+    tokens: (summary?.tokens.input ?? 0) / calls,
+  })
+}
+
+interface Beginning {
+  readonly settings: ChatSettings
+  readonly runs: string | undefined
+  readonly id: string | undefined
+  readonly last: string | undefined
+  readonly tokens: number
+}
+
+function createChat(place: Place, begin: Beginning): Chat {
+  const mask = createMask(place.env)
+  let { settings, id, last, tokens } = begin
+  let compactAt = usualCompactAt
+  let notes: readonly string[] = []
+
+  const runs = async (): Promise<string> => begin.runs ?? runsOf(place, settings.overrides)
+
+  async function send(
+    { text, kind = 'message', overrides: own = [] }: Outgoing,
+    { onBegin, ...watching }: Watching,
+    listener: Listener,
+  ): Promise<RunReport> {
+    const run = newRunId(new Date())
+    const { file, model, vars, overrides } = settings
+    const defaults = file === undefined ? await defaultOverrides(place, overrides) : []
+    const told = notes
+    const said =
+      text === undefined || told.length === 0 ? text : [...told.map((note) => `[${note}]`), text].join('\n\n')
+    const flags = kind === 'summary' ? ['tools=[]'] : own
+    const folder = await runs()
+    const isInLine = kind !== 'background'
+    const options: StartOptions = {
+      ...place,
+      ...watching,
+      id: run,
+      overrides: [...overrides, ...defaults, ...flags],
+      chat: {
+        id: id ?? run,
+        ...defined({ after: last }),
+        ...(kind === 'summary' ? { isSummary: true } : {}),
+        ...(isInLine ? {} : { isBackground: true }),
+        ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
+      },
+      ...(file === undefined || kind === 'summary' ? { text: '' } : {}),
+      ...defined({ model, vars, instruction: said }),
+      prepare(target) {
+        compactAt = target.settings.chat?.compact_at ?? usualCompactAt
+        return target
+      },
+      onRecord() {
+        id ??= run
+        if (isInLine) {
+          last = run
+          notes = notes.slice(told.length)
+        }
+        listMessage(folder, id, { kind, run, at: Date.now(), text: mask.hide(text ?? file ?? '') })
+        onBegin?.(run)
+      },
+    }
+    const report = await startRun(kind === 'summary' ? 'summary' : (file ?? 'chat'), options, (event, result) => {
+      if (isInLine && event.type === 'usage' && isOfMainAgent(event.agent))
+        tokens = event.call.input + event.call.output
+      listener(event, result)
+    })
+    // what comes next begins with the summary
+    if (kind === 'summary' && report.exitCode === 0) tokens = 0
+    return report
+  }
+
+  return {
+    id: () => id,
+    settings: () => settings,
+    change: (changed) => void (settings = { ...settings, ...changed }),
+    last: () => last,
+    note: (text) => void (notes = [...notes, text]),
+    isLong: () => tokens > compactAt,
+    send,
+    async compact(watching, listener) {
+      if (last === undefined) throw new BatonError('USAGE', 'nothing was said yet that could be summed up')
+      return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
+    },
+    async resume(run, { signal, isAttended, approver, askPerson }, listener) {
+      const { resumeRun } = await import('../wiring/resume.ts')
+      const looking = defined({ signal, isAttended, approver, askPerson })
+      return resumeRun({ ...place, ...looking, folder: join(await runs(), run) }, listener)
+    },
+    async messages() {
+      const folder = await runs()
+      if (id === undefined) return []
+      const listed = findChat(folder, id).messages
+      const all = await Promise.all(
+        listed.map(async (message) => ({ message, summary: await readRunSummary(join(folder, message.run)) })),
+      )
+      return all.flatMap(({ message, summary }) => (summary === undefined ? [] : [{ ...message, summary }]))
+    },
+  }
+}
+
+function isOfMainAgent(place: string): boolean {
+  return /^(?:redo\/\d+\/)?task\/\d+\/ask$/.test(place)
+}
+
+async function runsOf({ env, home, cwd }: Place, overrides: readonly string[]): Promise<string> {
+  const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
+  return runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+}
+
+/** What the run of a message was started with, as far as it holds for the next one. */
+async function settingsOf(folder: string): Promise<ChatSettings> {
+  const start = (await glance(folder))?.start
+  const invocation: Invocation | undefined = start && invocationOf(start.facts)
+  if (start === undefined || invocation === undefined) return { overrides: [] }
+  const { cwd, file, text, model, vars, overrides } = invocation
+  const path = resolve(cwd, file)
+  const own = chatPlaceOf(start)?.ownOverrides ?? 0
+  return {
+    overrides: overrides.slice(0, overrides.length - own),
+    vars,
+    ...(text === undefined ? { file: existsSync(path) ? path : file } : {}),
+    ...defined({ model }),
+  }
+}

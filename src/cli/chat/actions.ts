@@ -1,0 +1,193 @@
+import { join } from 'node:path'
+import { isJsonObject } from '../../base/json.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import { listChats } from '../../chat/chat-list.ts'
+import { openChat, reopenChat } from '../../chat/chat.ts'
+import { undoneBy } from '../../journal/undone.ts'
+import { openChanges } from '../../undo/open-changes.ts'
+import { noMask } from '../../journal/secrets.ts'
+import { countOf, formatCost, formatUsage } from '../../render/format.ts'
+import { usageError } from '../command.ts'
+import { undoCommand } from '../commands/undo.ts'
+import { workspaceRuns } from '../runs-folder.ts'
+import { saveChat } from './save.ts'
+import type { Session } from './session.ts'
+import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
+import { readIter } from './slash/iter.ts'
+import { wordsOf } from './slash/words.ts'
+
+type Action = (rest: string, session: Session) => Promise<void>
+
+const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
+  help,
+  iter,
+  tasks,
+  stop,
+  collab,
+  mode,
+  model,
+  undo,
+  compact,
+  cost,
+  save,
+  clear,
+  resume,
+}
+
+/** Carries out a command that every chat has. False: the chat is over. @throws BatonError USAGE for wrong arguments */
+export async function runBuiltin(name: BuiltinName, rest: string, session: Session): Promise<boolean> {
+  if (name === 'exit') return false
+  await actions[name](rest.trim(), session)
+  return true
+}
+
+async function help(_: string, { say }: Session): Promise<void> {
+  const rows = Object.entries(builtinCommands).map(([name, { hint, summary }]) => [`/${name} ${hint}`.trim(), summary])
+  const width = Math.max(...rows.map(([left = '']) => left.length))
+  const lines = rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`)
+  say(
+    [
+      ...lines,
+      '',
+      '  !COMMAND  run a command line; the model is told what it printed',
+      '  @PATH     name a file; Tab completes it',
+    ].join('\n'),
+  )
+}
+
+/** R4, R5, R87, R88. */
+async function iter(rest: string, session: Session): Promise<void> {
+  const { isBackground, condition, prompt } = readIter(rest)
+  const overrides = [`iterate.condition=${JSON.stringify(condition)}`]
+  if (isBackground) {
+    const id = await session.background.start(prompt, (watching, listener) =>
+      session.chat.send({ text: prompt, kind: 'background', overrides }, watching, listener),
+    )
+    session.say(`Started iterative task: ${id}`)
+    return
+  }
+  let counts: string | undefined
+  await session.answer({ text: prompt, overrides }, (event) => {
+    if (event.type !== 'iterate.completed' || !isJsonObject(event.result)) return
+    const { iterations_succeeded: succeeded, iterations_attempted: attempted } = event.result
+    counts = `${Number(succeeded)}/${Number(attempted)}`
+  })
+  if (counts !== undefined) session.say(`Completed: ${counts} iterations`)
+}
+
+async function tasks(_: string, { background, say }: Session): Promise<void> {
+  const all = background.tasks()
+  if (all.length === 0) return say('nothing works in the background')
+  for (const { id, text, report, iterations } of all) {
+    const state = report === undefined ? 'running' : report.stopReason
+    say(`${id}  ${state}, ${countOf(iterations.ended, 'iteration')}  ${harmless(text)}`)
+  }
+}
+
+async function stop(rest: string, { background, say }: Session): Promise<void> {
+  const stopped = background.stop(rest === '' ? undefined : rest)
+  if (stopped.length === 0 && rest !== '') throw usageError(`no task ${rest} works in the background`, 'See /tasks.')
+  say(stopped.length === 0 ? 'nothing works in the background' : `stopped: ${stopped.join(', ')}`)
+}
+
+async function collab(rest: string, session: Session): Promise<void> {
+  const isOn = valueOf('collab.enabled', session) === 'true'
+  if (rest !== '' && rest !== 'on' && rest !== 'off')
+    throw usageError(`/collab: ${rest} is neither on nor off`, 'Usage: /collab [on|off]')
+  const wanted = rest === '' ? !isOn : rest === 'on'
+  set('collab.enabled', String(wanted), session)
+  session.say(wanted ? 'the model may start agents and lead them' : 'the model starts no agents')
+}
+
+async function mode(rest: string, session: Session): Promise<void> {
+  if (rest === '')
+    return session.say(`mode: ${valueOf('mode', session) ?? 'that of the settings (classic when they name none)'}`)
+  set('mode', JSON.stringify(rest), session)
+  session.say(`mode of the messages that follow: ${rest}`)
+}
+
+async function model(rest: string, { chat, say }: Session): Promise<void> {
+  if (rest === '') return say(`model: ${chat.settings().model ?? 'that of the settings'}`)
+  chat.change({ model: rest })
+  say(`model of the messages that follow: ${rest}`)
+}
+
+/** The newest message whose changes stand; earlier ones come next. */
+async function undo(_: string, { chat, flags, around, io, say }: Session): Promise<void> {
+  const { folder } = await workspaceRuns(flags, around)
+  for (const { run } of (await chat.messages()).toReversed()) {
+    if (undoneBy(join(folder, run)) !== undefined) continue
+    const { changes } = await openChanges(join(folder, run), noMask)
+    if (changes.length === 0) continue
+    const undoFlags = { ...flags, words: [run], merge: false, dry: false }
+    const exitCode = await undoCommand(undoFlags, io)
+    chat.note(
+      `I have undone the file changes of an earlier answer (${exitCode === 0 ? 'all of them' : 'not all of them'}).`,
+    )
+    return
+  }
+  say('no message of this chat has changes of files that stand')
+}
+
+async function compact(_: string, session: Session): Promise<void> {
+  await session.compact()
+}
+
+async function cost(_: string, { chat, say }: Session): Promise<void> {
+  const runs = (await chat.messages()).map(({ summary }) => summary)
+  const sum = (pick: (run: (typeof runs)[number]) => number): number =>
+    runs.reduce((total, run) => total + pick(run), 0)
+  const usage = { input: sum(({ tokens }) => tokens.input), output: sum(({ tokens }) => tokens.output) }
+  const isUnpriced = runs.some(({ cost_usd, calls }) => cost_usd === null && calls > 0)
+  const price = formatCost(sum(({ cost_usd }) => cost_usd ?? 0))
+  const parts = [
+    countOf(runs.length, 'message'),
+    countOf(
+      sum(({ calls }) => calls),
+      'model call',
+    ),
+    formatUsage({ ...usage }),
+    price,
+    isUnpriced ? 'the price of some calls is not known' : '',
+  ]
+  say(parts.filter((part) => part !== '').join(' · '))
+}
+
+async function save(rest: string, session: Session): Promise<void> {
+  const [file, more] = wordsOf(rest)
+  if (file === undefined || more !== undefined)
+    throw usageError('/save needs the name of one file', 'Usage: /save FILE')
+  session.say(`saved: ${await saveChat(file.text, session)}`)
+}
+
+async function clear(_: string, session: Session): Promise<void> {
+  session.chat = openChat(session.around, session.chat.settings())
+  session.say('a new chat begins')
+}
+
+async function resume(rest: string, session: Session): Promise<void> {
+  const { flags, around, say } = session
+  if (rest !== '') {
+    session.chat = await reopenChat(around, rest)
+    return say(`continued: ${session.chat.id() ?? ''}`)
+  }
+  const { folder } = await workspaceRuns(flags, around)
+  const chats = listChats(folder)
+  if (chats.length === 0) return say('there is no chat in this workspace yet')
+  for (const { id, messages } of chats.slice(0, 20)) {
+    say(`${id}  ${countOf(messages.length, 'message')}  ${harmless(messages[0]?.text ?? '')}`)
+  }
+}
+
+/** What `-c KEY=…` of the chat says, as it is written. */
+function valueOf(key: string, { chat }: Session): string | undefined {
+  return chat
+    .settings()
+    .overrides.findLast((one) => one.startsWith(`${key}=`))
+    ?.slice(key.length + 1)
+}
+
+function set(key: string, value: string, { chat }: Session): void {
+  const others = chat.settings().overrides.filter((one) => !one.startsWith(`${key}=`))
+  chat.change({ overrides: [...others, `${key}=${value}`] })
+}

@@ -1,0 +1,48 @@
+import { StopSignal } from '../../base/error.ts'
+import type { Watching } from '../../chat/chat.ts'
+import type { Listener } from '../../event/bus.ts'
+import { createStreamedAnswer } from '../../render/streamed-answer.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
+import { createPerson } from '../approver.ts'
+import type { Flags } from '../command-specs.ts'
+import { isAttended } from '../confirm.ts'
+import type { CommandIo, Surroundings } from '../io.ts'
+import { presentRun } from '../present-run.ts'
+
+const patienceMs = 10 * 60_000
+
+/** What messages of a chat in the terminal are shown with. */
+export interface AnswerPlace {
+  readonly flags: Flags<'chat'>
+  readonly around: Surroundings
+  readonly io: CommandIo
+}
+
+/**
+ * Shows how a message is answered: what the model says while it says it, tools, questions, and how it ended. Ctrl-C stops
+ * the message and not the chat; a second one stops both.
+ */
+export async function showAnswer(
+  { flags, around, io }: AnswerPlace,
+  answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
+): Promise<RunReport> {
+  const turn = new AbortController()
+  const stopTurn = (): boolean => {
+    if (turn.signal.aborted) return false
+    turn.abort(new StopSignal('SIGINT', 130))
+    return true
+  }
+  const endInterrupts = io.onInterrupt(stopTurn)
+  const signal = AbortSignal.any([io.signal, turn.signal])
+  const shown = { ...flags, dry: undefined, output: undefined }
+  const turnIo = { ...io, signal }
+  try {
+    return await presentRun({ flags: shown, around, answers: createStreamedAnswer }, turnIo, (listener, hold) => {
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold })
+      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+    })
+  } finally {
+    endInterrupts()
+  }
+}

@@ -1,0 +1,207 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isBatonError, isSuspension, messageOf, StopSignal } from '../../base/error.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import type { Listener } from '../../event/bus.ts'
+import type { Chat, Outgoing } from '../../chat/chat.ts'
+import { parsePrompt } from '../../prompt/document.ts'
+import { createPaint } from '../../render/style.ts'
+import type { RunReport } from '../../wiring/conduct.ts'
+import type { Flags } from '../command-specs.ts'
+import type { CommandIo, Surroundings } from '../io.ts'
+import { describeError } from '../report.ts'
+import { showAnswer } from './answering.ts'
+import { type Background, type BackgroundTask, createBackground } from './background.ts'
+import { runBuiltin } from './actions.ts'
+import type { ChatInput } from './input.ts'
+import { runShellLine } from './shell-line.ts'
+import { readTyped } from './slash/read.ts'
+
+export interface ChatParts {
+  readonly chat: Chat
+  readonly flags: Flags<'chat'>
+  readonly around: Surroundings
+  readonly io: CommandIo
+  readonly input: ChatInput
+  /** A person types; else messages come from a pipe. */
+  readonly isTerminal: boolean
+  readonly isReopened: boolean
+}
+
+/** A chat at work: what its commands may touch. */
+export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'> {
+  /** `/clear` and `/resume` take another one. */
+  chat: Chat
+  readonly background: Background
+  /** Says something to the person, not to the model. */
+  readonly say: (text: string) => void
+  /** Sends a message and shows its answer. */
+  readonly answer: (message: Outgoing, onEvent?: Listener) => Promise<RunReport>
+  /** Sums up the chat, and shows the summary. */
+  readonly compact: () => Promise<RunReport>
+  /** Goes on with a run of the chat and shows it. */
+  readonly goOn: (run: string) => Promise<RunReport>
+}
+
+/**
+ * Reads messages and commands and carries them out until the input ends. A mistake or a message that fails ends nothing in a
+ * terminal; from a pipe, the exit code is that of the last message.
+ */
+export async function chatSession({ chat, input, isReopened, ...parts }: ChatParts): Promise<number> {
+  const { io, flags, around, isTerminal } = parts
+  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
+  const background = createBackground(io.signal)
+  const place = { flags, around, io }
+  let exitCode = 0
+
+  async function shown(work: () => Promise<RunReport>): Promise<RunReport> {
+    const report = await work()
+    exitCode = report.exitCode
+    return report
+  }
+
+  const session: Session = {
+    ...parts,
+    chat,
+    background,
+    say(text) {
+      if (!flags.json && flags.level !== 'quiet') io.err(`${text}\n`)
+    },
+    async answer(message, onEvent) {
+      if (session.chat.isLong()) {
+        session.say(paint('dim', 'summing up the chat, which has become long'))
+        await session.compact()
+      }
+      return shown(() =>
+        showAnswer(place, (watching, listener) =>
+          session.chat.send(message, watching, (event, result) => {
+            onEvent?.(event, result)
+            listener(event, result)
+          }),
+        ),
+      )
+    },
+    compact: () => shown(() => showAnswer(place, (watching, listener) => session.chat.compact(watching, listener))),
+    goOn: (run) => shown(() => showAnswer(place, (watching, listener) => session.chat.resume(run, watching, listener))),
+  }
+
+  function report(error: unknown): void {
+    io.err(describeError(error, { cwd: io.cwd, paint }))
+    exitCode = isBatonError(error) && error.code === 'USAGE' ? 2 : 1
+  }
+
+  function tellNews(): void {
+    for (const task of background.news()) session.say(`${paint('cyan', 'background')} ${endText(task)}`)
+  }
+
+  /** False: the chat is over. */
+  async function carryOut(line: string): Promise<boolean> {
+    const typed = readTyped(line, [])
+    switch (typed.kind) {
+      case 'builtin':
+        return runBuiltin(typed.name, typed.rest, session)
+      case 'shell':
+        await runShellLine(typed.command, session)
+        return true
+      case 'command':
+      case 'message':
+        await session.answer({ text: typed.kind === 'message' ? typed.text : line })
+        return true
+    }
+  }
+
+  async function attempt(work: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await work()
+    } catch (error) {
+      if (io.signal.aborted) throw error
+      // who interrupts a question interrupts its message
+      if (error instanceof StopSignal || isSuspension(error)) session.say(messageOf(error))
+      else report(error)
+      return true
+    }
+  }
+
+  async function begin(): Promise<void> {
+    if (isReopened) await takeUp(session)
+    else if (flags.file !== undefined && (await hasInstruction(flags.file, around.cwd))) await session.answer({})
+    if (flags.prompt !== undefined) await carryOut(flags.prompt)
+  }
+
+  if (isTerminal)
+    session.say(
+      paint(
+        'dim',
+        'Enter sends, Alt-Enter breaks the line, Ctrl-C stops an answer, Ctrl-D ends the chat; /help lists the commands.',
+      ),
+    )
+  await attempt(() => begin().then(() => true))
+  try {
+    for (;;) {
+      tellNews()
+      const given = await input.next(io.signal)
+      if (given.kind === 'end') break
+      if (given.kind === 'interrupt') {
+        session.say('Ctrl-D or /exit ends the chat.')
+        continue
+      }
+      if (given.text.trim() === '') continue
+      if (!(await attempt(() => carryOut(given.text)))) break
+    }
+  } finally {
+    await endBackground(session)
+    tellNews()
+  }
+  const id = session.chat.id()
+  if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
+  return isTerminal ? 0 : exitCode
+}
+
+/** Shows where a chat stands, and goes on with what was interrupted in it. */
+async function takeUp(session: Session): Promise<void> {
+  const messages = await session.chat.messages()
+  if (session.isTerminal) {
+    for (const { text } of messages.filter(({ kind }) => kind === 'message').slice(-3))
+      session.say(`> ${harmless(text)}`)
+  }
+  const open = messages.filter(({ summary: { status } }) => status === 'interrupted' || isWaiting(status))
+  for (const { run, text } of open.filter(({ kind }) => kind === 'background')) {
+    const id = await session.background.start(text, async (watching, listener) => {
+      watching.onBegin?.(run)
+      return session.chat.resume(run, watching, listener)
+    })
+    session.say(`resumed in the background: ${id}`)
+  }
+  const last = messages.findLast(({ kind }) => kind !== 'background')
+  if (last === undefined || !open.includes(last)) return
+  session.say(
+    `the last message ${isWaiting(last.summary.status) ? 'waits for an approval' : 'was interrupted'}; resuming it`,
+  )
+  await session.goOn(last.run)
+}
+
+function isWaiting(status: string): boolean {
+  return status === 'suspended' || status === 'waiting_for_approval'
+}
+
+/** Whether a prompt file says something below its front matter; what is no file is found out by running it. */
+async function hasInstruction(file: string, cwd: string): Promise<boolean> {
+  const path = resolve(cwd, file)
+  if (!existsSync(path)) return true
+  return (await parsePrompt(file, readFileSync(path, 'utf8'))).instruction !== ''
+}
+
+/** A pipe waits for what it has begun; a person who leaves can resume it. */
+async function endBackground({ background, isTerminal, say }: Session): Promise<void> {
+  if (isTerminal) {
+    const stopped = background.stop()
+    if (stopped.length > 0) say(`stopped in the background: ${stopped.join(', ')}; baton chat --continue resumes them`)
+  }
+  await background.settled()
+}
+
+function endText({ id, text, report, iterations: { ended, succeeded } }: BackgroundTask): string {
+  const counts = `${succeeded}/${ended} iterations succeeded`
+  const state = report?.stopReason === 'done' ? 'done' : (report?.stopReason ?? 'stopped')
+  return `${id} ${state}, ${counts}: ${harmless(text)}`
+}

@@ -1,0 +1,99 @@
+import { createInterface } from 'node:readline'
+import { PassThrough, Writable } from 'node:stream'
+import { ReadStream } from 'node:tty'
+import type { CommandIo } from '../io.ts'
+import type { ChatInput, Input } from './input.ts'
+import type { TypedHistory } from './typed-history.ts'
+import { createTypedKeys, pasteModeOff, pasteModeOn, withBreakMarks, withLineBreaks } from './typed-keys.ts'
+
+export interface TerminalInputOptions {
+  readonly io: Pick<CommandIo, 'input' | 'draw' | 'columns' | 'rows'>
+  /** Without colours. */
+  readonly prompt: string
+  readonly history: TypedHistory
+  /** What Tab offers for the text before the cursor: whole words in place of its last one. */
+  readonly complete: (text: string) => Promise<{ readonly word: string; readonly options: readonly string[] }>
+}
+
+/**
+ * A line editor on the terminal; undefined where standard input is none. Enter sends; Alt-Enter, Ctrl-J and a paste make line
+ * breaks. The terminal is its own only while it waits, so that questions in between get their keys.
+ */
+export function terminalInput({ io, prompt, history, complete }: TerminalInputOptions): ChatInput | undefined {
+  const terminal = io.input()
+  if (!(terminal instanceof ReadStream)) return undefined
+  return {
+    next: (signal) => readOne(terminal, signal),
+    close: () => terminal.pause(),
+  }
+
+  function readOne(from: ReadStream, signal: AbortSignal): Promise<Input> {
+    const keys = createTypedKeys()
+    const typed = new PassThrough({ encoding: 'utf8' })
+    const screen = screenOf(io)
+    const onData = (bytes: Buffer | string): void => void typed.write(keys(bytes.toString()))
+    const onResize = (): void => void screen.emit('resize')
+    const lines = createInterface({
+      input: typed,
+      output: screen,
+      terminal: true,
+      prompt,
+      history: history.lines().toReversed().map(withBreakMarks),
+      historySize: 1000,
+      completer(text: string, done: (error: null, result: [string[], string]) => void) {
+        complete(text).then(
+          ({ word, options }) => done(null, [[...options], word]),
+          () => done(null, [[], text]),
+        )
+      },
+    })
+    from.setRawMode(true)
+    from.setEncoding('utf8')
+    from.on('data', onData)
+    process.on('SIGWINCH', onResize)
+    io.draw(pasteModeOn)
+    from.resume()
+    lines.prompt()
+    return new Promise<Input>((resolve, reject) => {
+      const stop = (): void => reject(signal.reason as Error)
+      signal.addEventListener('abort', stop, { once: true })
+      from.once('end', () => resolve({ kind: 'end' }))
+      lines.once('line', (line) => {
+        const text = withLineBreaks(line)
+        history.add(text)
+        resolve({ kind: 'line', text })
+      })
+      lines.once('close', () => {
+        io.draw('\n')
+        resolve({ kind: 'end' })
+      })
+      lines.on('SIGINT', () => {
+        if (lines.line === '') return resolve({ kind: 'interrupt' })
+        // Ctrl-C gives up what was typed
+        lines.write(null, { ctrl: true, name: 'e' })
+        lines.write(null, { ctrl: true, name: 'u' })
+      })
+    }).finally(() => {
+      lines.removeAllListeners()
+      lines.close()
+      from.off('data', onData)
+      process.off('SIGWINCH', onResize)
+      from.setRawMode(false)
+      from.pause()
+      io.draw(pasteModeOff)
+    })
+  }
+}
+
+/** The terminal that stderr is, as a line editor needs it. */
+function screenOf({ draw, columns, rows }: Pick<CommandIo, 'draw' | 'columns' | 'rows'>): Writable {
+  const screen = new Writable({
+    decodeStrings: false,
+    write(text: string | Buffer, _, done) {
+      draw(text.toString())
+      done()
+    },
+  })
+  Object.defineProperties(screen, { columns: { get: columns }, rows: { get: rows }, isTTY: { value: true } })
+  return screen
+}

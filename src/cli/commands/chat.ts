@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { listChats } from '../../chat/chat-list.ts'
+import { openChat, reopenChat } from '../../chat/chat.ts'
+import { defined } from '../../base/json.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import { stateFolder } from '../../journal/run-id.ts'
+import { readRunSummary } from '../../history/run-list.ts'
+import { countOf } from '../../render/format.ts'
+import { chatSession } from '../chat/session.ts'
+import { joiningLines, pipedInput } from '../chat/input.ts'
+import { completeTyped } from '../chat/complete.ts'
+import { terminalInput } from '../chat/terminal-input.ts'
+import { openTypedHistory } from '../chat/typed-history.ts'
+import type { Flags } from '../command-specs.ts'
+import { usageError } from '../command.ts'
+import { isAttended } from '../confirm.ts'
+import { type CommandIo, openWorkplace, surroundings } from '../io.ts'
+import { overridesOf } from '../present-run.ts'
+import { workspaceRuns } from '../runs-folder.ts'
+
+/** `baton chat [FILE]`: a conversation in the terminal or by a pipe; the exit code is that of its last message of a pipe. */
+export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
+  if (flags.list) return listCommand(flags, io)
+  if (flags.continue && flags.resume !== undefined) {
+    throw usageError('--continue and --resume are both given', 'Leave one of them out.')
+  }
+  const around = surroundings(flags, io)
+  const { file, model, var: vars } = flags
+  const overrides = overridesOf({ ...flags, timeout: undefined, iter: undefined, until: undefined })
+  const id = flags.continue ? 'last' : flags.resume
+  const given = {
+    ...defined({ file, model }),
+    ...(overrides.length === 0 ? {} : { overrides }),
+    ...(vars.length === 0 ? {} : { vars }),
+  }
+  const chat = id === undefined ? openChat(around, { overrides: [], ...given }) : await reopenChat(around, id, given)
+  const terminal = isAttended(flags, io)
+    ? terminalInput({
+        io,
+        prompt: '> ',
+        history: openTypedHistory(join(stateFolder(around), 'chat-history.jsonl')),
+        complete: (text) => completeTyped(text, around.cwd),
+      })
+    : undefined
+  const input = joiningLines(terminal ?? pipedInput(io))
+  try {
+    return await chatSession({
+      chat,
+      flags,
+      around,
+      io,
+      input,
+      isTerminal: terminal !== undefined,
+      isReopened: id !== undefined,
+    })
+  } finally {
+    input.close()
+  }
+}
+
+async function listCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
+  const workplace = openWorkplace(flags, io)
+  const { folder } = await workspaceRuns(flags, workplace)
+  const chats = listChats(folder)
+  for (const { id, messages } of chats) {
+    const newest = messages.at(-1)
+    const summary = newest && (await readRunSummary(join(folder, newest.run)))
+    const row = {
+      id,
+      messages: messages.length,
+      last: new Date(newest?.at ?? 0).toISOString(),
+      status: summary?.status ?? 'interrupted',
+      text: messages[0]?.text ?? '',
+    }
+    workplace.print(
+      row,
+      () =>
+        `${row.id}  ${row.last.slice(0, 16).replace('T', ' ')}  ${countOf(row.messages, 'message')}  ${harmless(row.text)}\n`,
+    )
+  }
+  if (chats.length === 0) workplace.note('there is no chat in this workspace yet; begin one with baton chat\n')
+  return 0
+}

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
+import { type Message, textMessage, textOf, toolCallsOf } from '../event/message.ts'
+import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
+import type { JournalRecord } from './record.ts'
+import type { SecretMask } from './secrets.ts'
+import { openFileRecords, type RecordSource } from './source.ts'
+
+/** What the messages of a chat have said, for the model of the next one. */
+export interface SaidBefore {
+  /** Without system messages: each message has its own. */
+  readonly messages: readonly Message[]
+  /** A run whose record is gone: what was said up to it is not known any more. */
+  readonly lost?: string
+}
+
+/**
+ * Reads what was said in a chat up to a run, from the records of its messages, the newest first until one sums up what
+ * was before it.
+ * @param runs the folder of all runs
+ * @param last the id of the run of the last message
+ */
+export async function saidBefore(runs: string, last: string, mask: SecretMask): Promise<SaidBefore> {
+  let said: readonly Message[] = []
+  const seen = new Set<string>()
+  for (let id: string | undefined = last; id !== undefined && !seen.has(id);) {
+    seen.add(id)
+    const folder = join(runs, id)
+    if (!existsSync(folder)) return { messages: said, lost: id }
+    const { chat, messages } = await readMessage(folder, mask)
+    const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
+    if (summary !== undefined && textOf(summary).trim() !== '') {
+      return { messages: [textMessage('user', `${summaryHead}\n\n${textOf(summary).trim()}`), ...said] }
+    }
+    if (chat?.isSummary !== true) said = [...messages, ...said]
+    id = chat?.after
+  }
+  return { messages: said }
+}
+
+const summaryHead = 'This is a summary of our conversation so far:'
+
+interface RecordedMessage {
+  readonly chat: ChatPlace | undefined
+  readonly messages: readonly Message[]
+}
+
+interface Turn {
+  readonly asked: readonly Message[]
+  answer?: Message
+}
+
+/** The conversation of the main agent in the only task of a run, in the round of it that counts. */
+const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)#\d+$/
+const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
+
+async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
+  const source = openFileRecords(folder, { mask })
+  const turns = new Map<number, Turn>()
+  const contents = new Map<number, string>()
+  let chat: ChatPlace | undefined
+  let instruction = ''
+  let round = 0
+  try {
+    await source.scan((record) => {
+      if (record.k === 'run.start') {
+        chat = chatPlaceOf(record)
+        instruction = instructionOf(record.facts)
+        return
+      }
+      if (!('p' in record)) return
+      const task = wholeTask.exec(record.p)
+      if (task !== null && (record.k === 'begin' || record.k === 'done')) {
+        const index = Number(task[1])
+        contents.set(index, record.k === 'done' ? contentOf(source.value(record.value)) : '')
+        return
+      }
+      const [, redo = '0', , turn] = mainTurn.exec(record.p) ?? []
+      if (turn === undefined) return
+      if (Number(redo) > round) turns.clear()
+      round = Math.max(round, Number(redo))
+      addTo(turns, Number(turn), record, source)
+    })
+  } finally {
+    source.close()
+  }
+  if (turns.size > 0 && contents.size <= 1) return { chat, messages: messagesOf(turns) }
+  // several answers, or one that the main agent did not give by itself
+  const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
+  const answered = answer.filter((text) => text !== '').join('\n\n')
+  const asked = instruction === '' ? [] : [textMessage('user', instruction)]
+  return { chat, messages: [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])] }
+}
+
+function addTo(turns: Map<number, Turn>, turn: number, record: JournalRecord, source: RecordSource): void {
+  if (record.k === 'started') {
+    const request = source.value(record.request)
+    const messages = isObject(request) && Array.isArray(request['messages']) ? (request['messages'] as Message[]) : []
+    turns.set(turn, { asked: messages.filter(({ role }) => role !== 'system') })
+    return
+  }
+  if (record.k !== 'ended' || record.status !== 'ok') return
+  const known = turns.get(turn)
+  const value = source.value(record.value)
+  if (known === undefined || !isObject(value) || !Array.isArray(value['parts'])) return
+  known.answer = { role: 'assistant', parts: value['parts'] as Message['parts'] }
+}
+
+/** In the order in which they were said; calls that were interrupted have a result that says so. */
+function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
+  const messages = [...turns.entries()]
+    .toSorted(([left], [right]) => left - right)
+    .flatMap(([, { asked, answer }]) => (answer === undefined ? asked : [...asked, answer]))
+  const last = messages.at(-1)
+  const calls = last === undefined || last.role !== 'assistant' ? [] : toolCallsOf(last)
+  if (calls.length === 0) return messages
+  const results = calls.map(({ id }): Message => {
+    const parts = [{ type: 'text', text: 'the call was interrupted' }] as const
+    return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
+  })
+  return [...messages, ...results]
+}
+
+function contentOf(value: unknown): string {
+  return isObject(value) && typeof value['content'] === 'string' ? value['content'] : ''
+}
+
+function instructionOf(facts: unknown): string {
+  const invocation = isObject(facts) ? facts['invocation'] : undefined
+  if (!isObject(invocation)) return ''
+  const { instruction, text } = invocation
+  return typeof instruction === 'string' ? instruction : typeof text === 'string' ? text : ''
+}

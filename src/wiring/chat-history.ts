@@ -1,0 +1,39 @@
+import { BatonError } from '../base/error.ts'
+import type { Bus } from '../event/bus.ts'
+import { runsFolder } from '../journal/run-id.ts'
+import type { SecretMask } from '../journal/secrets.ts'
+import type { Invocation } from '../run/record.ts'
+import type { Target } from '../run/target.ts'
+import type { Surroundings } from './conduct.ts'
+
+interface ChatParts extends Pick<Surroundings, 'env' | 'home'> {
+  readonly mask: SecretMask
+  readonly bus: Bus
+}
+
+/**
+ * A message of a chat with what was said before it, from the records of the runs before.
+ * @throws BatonError USAGE for an agent file, which has no conversation
+ */
+export async function withHistory(
+  target: Target,
+  { chat }: Pick<Invocation, 'chat'>,
+  { env, home, mask, bus }: ChatParts,
+): Promise<Target> {
+  if (chat === undefined) return target
+  if (target.kind !== 'prompt') {
+    const hint = 'Name a prompt file (.md), or none, and let its sub_agents name the agent.'
+    throw new BatonError('USAGE', `${target.agent.name} is an agent, which is no chat`, { hint })
+  }
+  if (chat.after === undefined) return target
+  const { saidBefore } = await import('../journal/said-before.ts')
+  const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
+  const { messages, lost } = await saidBefore(runs, chat.after, mask)
+  if (lost !== undefined) {
+    const message = `the record of run ${lost} is gone: what this chat said up to it is not known any more`
+    bus.send([], { type: 'warning', message })
+  }
+  const { spec, settings } = target
+  const agents = settings.chat?.chain === 'once' ? [] : spec.agents
+  return { ...target, said: messages, spec: { ...spec, agents } }
+}

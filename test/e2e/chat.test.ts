@@ -1,0 +1,277 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { baton, type BatonResult, jsonLines, root } from '../helpers/baton.ts'
+import type { ModelScript } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { hasTmux, inTmux } from '../helpers/tmux.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly model: ToolModel
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Sends lines to a chat by a pipe. */
+  readonly chat: (lines: readonly string[], ...args: readonly string[]) => Promise<BatonResult>
+  /** What the model was told by its nth request: the role and text of each message but the system message. */
+  readonly told: (request: number) => readonly string[]
+}
+
+async function world(replies: ModelScript, files: Readonly<Record<string, string>> = {}): Promise<World> {
+  const model = await startToolModel(replies)
+  const cwd = tempTree({ 'baton.toml': 'model = "m"\n', ...files })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: tempTree() }
+  return {
+    model,
+    cwd,
+    env,
+    chat: (lines, ...args) => baton(['chat', ...args], { cwd, env, input: lines.map((line) => `${line}\n`).join('') }),
+    told: (request) =>
+      (model.requests.at(request)?.body?.messages ?? [])
+        .filter(({ role }) => role !== 'system')
+        .map(({ role, content }) => `${role}: ${content ?? ''}`),
+  }
+}
+
+it('tells each message what was said before, calls and results of tools included, by a pipe as well (R191, R192)', async () => {
+  const replies = [
+    callsTools(['read', { path: 'a.txt' }]),
+    { text: 'It says hi.' },
+    { text: 'Yes, hi.' },
+    { text: 'Third.' },
+  ]
+  const { chat, told, model } = await world(replies, { 'a.txt': 'hi\n' })
+  const { stdout, code } = await chat(['What is in a.txt?', 'Are you \\', 'sure?', 'And {{this}}?'])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'It says hi.\nYes, hi.\nThird.\n' })
+  expect(told(3)).toEqual([
+    'user: What is in a.txt?',
+    'assistant: ',
+    'tool: 1→hi',
+    'assistant: It says hi.',
+    'user: Are you \nsure?',
+    'assistant: Yes, hi.',
+    'user: And {{this}}?',
+  ])
+  expect(model.offered()).toContain('read')
+})
+
+it('is continued by another process, listed, and each message is a run that records what is new alone', async () => {
+  const { chat, told, cwd, env } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+  await chat(['First'])
+  await chat(['Second'], '--continue')
+  const list = await baton(['chat', '--list', '--json'], { cwd, env })
+  const [{ id, messages } = {}] = jsonLines(list.stdout)
+  expect(messages).toBe(2)
+  const last = await chat(['Third'], '--resume', String(id))
+  expect(last.stdout).toBe('Three.\n')
+  expect(told(2)).toEqual(['user: First', 'assistant: One.', 'user: Second', 'assistant: Two.', 'user: Third'])
+  const shown = await baton(['runs', 'show', 'last', '--place', 'task/0/agent/ask/turn/0#0'], { cwd, env })
+  expect(shown.stdout).toContain('(4 earlier messages: see the turns before)')
+  expect(shown.stdout).not.toContain('First')
+})
+
+it('/iter works on a prompt again and again, and says how many of its iterations succeeded (R4, R88, TV13)', async () => {
+  const { chat, told } = await world([
+    { text: 'Hello.' },
+    { text: 'Round one.' },
+    { text: 'Round two.' },
+    { text: 'Bye.' },
+  ])
+  const { stderr, code } = await chat(['Hi', '/iter 2 "Improve it"', 'And?'])
+  expect(code).toBe(0)
+  expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed)\n')
+  expect(stderr).toContain('Completed: 2/2 iterations\n')
+  expect(told(3)).toEqual(['user: Hi', 'assistant: Hello.', 'user: Improve it', 'assistant: Round two.', 'user: And?'])
+})
+
+it('/iter --background says its id before its first answer, and the chat goes on meanwhile (R5, R87, TV13)', async () => {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  // which of the two asks first is open
+  const { chat, cwd, env } = await world(({ body }) =>
+    JSON.stringify(body?.messages).includes('Take your time') ? { text: 'Slow.', gate } : { text: 'Quick.' },
+  )
+  await chat(['Hi'])
+  const ended = baton(['chat', '--continue'], {
+    cwd,
+    env,
+    input: '/iter --background 1 "Take your time"\n/tasks\nStill there?\n',
+    onOutput: (stdout) => void (stdout.includes('Quick.') && open()),
+  })
+  const { stdout, stderr } = await ended
+  expect(stdout).toBe('Quick.\n')
+  const [, id = ''] = /^Started iterative task: (\S+)$/m.exec(stderr) ?? []
+  expect(stderr).toContain(`${id}  running, 0 iterations  Take your time`)
+  expect(stderr).toContain(`background ${id} done, 1/1 iterations succeeded: Take your time`)
+})
+
+it('a message that was killed is resumed by --continue, and nothing that is answered is paid again', async () => {
+  const { chat, cwd, env, model, told } = await world(
+    [
+      { text: 'One.' },
+      callsTools(['read', { path: 'a.txt' }]),
+      { text: 'Never seen', stallAfter: 1 },
+      { text: 'It says hi.' },
+      { text: 'Bye.' },
+    ],
+    { 'a.txt': 'hi\n' },
+  )
+  await chat(['First'])
+  await baton(['chat', '--continue', '--json'], {
+    cwd,
+    env,
+    input: 'Read a.txt\n',
+    onOutput: (stdout, kill) => void (stdout.includes('"item.delta"') && kill('SIGKILL')),
+  })
+  const { stdout, stderr } = await chat(['Bye'], '--continue')
+  expect(stderr).toContain('the last message was interrupted; resuming it')
+  expect(stdout).toBe('It says hi.\nBye.\n')
+  expect(model.requests).toHaveLength(5)
+  expect(told(4)).toEqual([
+    'user: First',
+    'assistant: One.',
+    'user: Read a.txt',
+    'assistant: ',
+    'tool: 1→hi',
+    'assistant: It says hi.',
+    'user: Bye',
+  ])
+})
+
+const chained = (chain: string): string => `+++
+model = "m"
+sub_agents = [{ name = "shout.lua", stages = ["pre"] }]
+
+[chat]
+chain = "${chain}"
++++
+Review it.
+`
+const shout = `return { coder_prompts = { string.upper(CTX ~= nil and input.coder_prompts[1] or input.coder_prompts[1]) } }\n`
+
+it.each([
+  ['each', 'user: AND NOW'],
+  ['once', 'user: And now'],
+] as const)('begins with a prompt file, whose chain works on %s message', async (chain, last) => {
+  const { chat, told } = await world([{ text: 'Done.' }, { text: 'More.' }], {
+    'review.md': chained(chain),
+    'shout.lua': shout,
+  })
+  const { stdout } = await chat(['And now'], 'review.md')
+  expect(stdout).toBe('Done.\nMore.\n')
+  expect(told(1)).toEqual(['user: REVIEW IT.', 'assistant: Done.', last])
+})
+
+it('is summed up when it has become long, and the messages before stay recorded', async () => {
+  const usage = { prompt_tokens: 5000, completion_tokens: 10, total_tokens: 5010 }
+  const { chat, told, model } = await world([
+    { text: 'Long.', usage },
+    { text: 'We spoke of A.' },
+    { text: 'B it is.' },
+  ])
+  const { stdout, stderr } = await chat(['Tell me of A', 'And B?'], '-c', 'chat.compact_at=4000')
+  expect(stderr).toContain('summing up the chat, which has become long')
+  expect(stdout).toBe('Long.\nWe spoke of A.\nB it is.\n')
+  expect(told(1).slice(0, 2)).toEqual(['user: Tell me of A', 'assistant: Long.'])
+  expect(told(2)).toEqual(['user: This is a summary of our conversation so far:\n\nWe spoke of A.', 'user: And B?'])
+  expect(model.requests[1]?.body?.['tools']).toBeUndefined()
+})
+
+it('/mode, /model and /collab hold for the messages that follow, also when the chat is continued (R6, R209, R213)', async () => {
+  const { chat, model } = await world([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
+  await chat(['One', '/mode code', '/model other', '/collab on', 'Two'])
+  await chat(['Three'], '--continue')
+  const [one, two, three] = model.requests.map(({ body }) => body)
+  expect(one?.model).toBe('m')
+  expect([two?.model, three?.model]).toEqual(['other', 'other'])
+  expect(JSON.stringify(one)).not.toContain('spawn_agent')
+  expect(JSON.stringify(two)).toContain('spawn_agent')
+  expect(JSON.stringify(three?.messages[0])).toBe(JSON.stringify(two?.messages[0]))
+  expect(JSON.stringify(one?.messages[0])).not.toBe(JSON.stringify(two?.messages[0]))
+})
+
+it('/undo puts back what the last message changed, and the model is told; /save writes a prompt file', async () => {
+  const write = callsTools(['write', { path: 'new.txt', content: 'x\n' }])
+  const { chat, cwd, told } = await world([write, { text: 'Made.' }, { text: 'Understood.' }])
+  const { stdout } = await chat(['Make new.txt', '/undo', 'Now?', '/save talk'], '-y')
+  expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
+  expect(stdout).toContain('removed new.txt\n')
+  expect(told(2).at(-1)).toBe('user: [I have undone the file changes of an earlier answer (all of them).]\n\nNow?')
+  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('Make new.txt')
+  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toMatch(/\n====\n\nUnderstood\.\n$/)
+})
+
+it('!command runs it, and the model is told what it printed; a denied one is refused', async () => {
+  const { chat, told } = await world([{ text: 'Seen.' }])
+  const { stdout, stderr } = await chat(
+    ['!echo out; exit 3', '!rm x', 'What happened?'],
+    '-c',
+    'permission.bash."rm *"=deny',
+  )
+  expect(stdout).toBe('out\nSeen.\n')
+  expect(stderr).toContain('error: the permission denies this command line: rm x')
+  expect(told(0)).toEqual([
+    'user: [I ran the command echo out; exit 3 (exit code 3), which printed:\nout]\n\nWhat happened?',
+  ])
+})
+
+it('a message that fails ends nothing but gives a pipe its exit code, and an unknown command is named', async () => {
+  const { chat } = await world([{ status: 400, body: { error: { message: 'no' } } }])
+  const { code, stderr } = await chat(['/itre 5 x', 'Hello'])
+  expect(stderr).toContain('error: there is no command /itre')
+  expect(code).toBe(1)
+})
+
+it('an agent file is no chat', async () => {
+  const { chat } = await world([], { 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
+  const { code, stderr } = await chat(['Hello'], 'a.aip')
+  expect(stderr).toContain('a.aip is an agent, which is no chat')
+  expect(code).toBe(2)
+})
+
+it.skipIf(!hasTmux)(
+  'is talked with in a terminal: lines, a paste, an approval, Ctrl-C, the history (needs tmux)',
+  async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    onTestFinished(() => open())
+    const { model, cwd, env } = await world([
+      { text: 'Two lines.' },
+      callsTools(['write', { path: 'new.txt', content: 'x\n' }]),
+      { text: 'Made.' },
+      { text: 'never', gate },
+      { text: 'Again.' },
+    ])
+    const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat`
+    const { lines, type, paste } = inTmux(command, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
+    const until = (line: string): Promise<void> =>
+      vi.waitFor(() => expect(lines()).toContain(line), { timeout: 20_000, interval: 100 })
+    await until('>')
+    paste('one\ntwo')
+    await until('> one␊two')
+    type('Enter')
+    await until('Two lines.')
+    type('make it', 'Enter')
+    await vi.waitFor(() => expect(lines().at(-1)).toMatch(/^allow it\?/), { timeout: 20_000, interval: 100 })
+    expect(lines()).toContain('+x')
+    type('y', 'Enter')
+    await until('Made.')
+    expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('x\n')
+    type('slow', 'Enter')
+    await vi.waitFor(() => expect(model.requests).toHaveLength(4), { timeout: 20_000, interval: 100 })
+    type('C-c')
+    await until('stopped by SIGINT')
+    type('Up')
+    await until('> slow')
+    type('Enter')
+    await until('Again.')
+    type('/exit', 'Enter')
+    await until('code 0')
+    expect(
+      model.requests
+        .at(-1)
+        ?.body?.messages.filter(({ role }) => role === 'user')
+        .map(({ content }) => content),
+    ).toEqual(['one\ntwo', 'make it', 'slow', 'slow'])
+  },
+)
