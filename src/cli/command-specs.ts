@@ -221,15 +221,16 @@ export const commandSpecs = {
     flags: {},
   },
   list: {
-    summary: 'list agents, packs, pipelines, tools and modes',
+    summary: 'list agents, packs, pipelines, tools, modes and commands of a chat',
     words: [
       {
         name: 'word',
         count: 'optional',
-        describe: 'only those whose name or description contains this word; agents, tools or modes: only these',
+        describe:
+          'only those whose name or description contains this word; agents, tools, modes or commands: only these',
       },
     ],
-    flags: { names: { kind: 'switch', describe: 'print names only: of agents, or of tools or modes' } },
+    flags: { names: { kind: 'switch', describe: 'print names only: of agents, or of tools, modes or commands' } },
   },
   install: {
     summary: 'install a pack, or everything in packs.lock',

@@ -1,10 +1,15 @@
+import { compareBytes } from '../base/byte-order.ts'
 import { type ListedTool, listTeamTools, listTools } from '../authoring/tools.ts'
 import type { ConfigOptions } from '../config/target-config.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
+import type { ChatCommand } from '../config/chat-commands.ts'
+import { issuesToError } from '../config/issue.ts'
+import { chatCommandsHere } from '../pack/chat-commands.ts'
 import { definitionsHere } from '../pack/definitions.ts'
 import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
+import { builtinCommands } from './chat/slash/builtin.ts'
 
-/** A tool or a mode, as `baton list` names it. */
+/** A tool, a mode, an agent or a command of a chat, as `baton list` names it. */
 interface OfferedItem {
   readonly name: string
   /** In one line, for people. */
@@ -13,15 +18,18 @@ interface OfferedItem {
   readonly record: object
 }
 
-/** What models are given, how they are asked, and agents with names: what prompt files name in `tools`, `mode` and wherever an agent is named. */
+/**
+ * What models are given, how they are asked, and agents with names: what prompt files name in `tools`, `mode` and wherever an
+ * agent is named; and what is typed into a chat.
+ */
 export interface OfferedGroup {
-  readonly kind: 'tool' | 'mode' | 'named'
+  readonly kind: 'tool' | 'mode' | 'named' | 'command'
   readonly items: readonly OfferedItem[]
 }
 
 /**
- * The tools and modes of Baton, and those of plug-ins that the config names. A plug-in, or a config, that cannot be used is
- * given to `onProblem`, and the others are listed all the same.
+ * The tools and modes of Baton, and those of plug-ins that the config names; agents with names, and the commands of a chat. A
+ * plug-in, a config or a file that cannot be used is given to `onProblem`, and the others are listed all the same.
  */
 export async function takeOffered(
   options: ConfigOptions & { readonly builtInDir: string },
@@ -42,7 +50,24 @@ export async function takeOffered(
     await takeNamed(options, onProblem),
     { kind: 'tool', items: tools },
     { kind: 'mode', items: [...modes.values()] },
+    await takeCommands(options, onProblem),
   ]
+}
+
+/** Those that every chat has, in the order of `/help`, and behind them those of files. */
+async function takeCommands(options: ConfigOptions, onProblem: (error: unknown) => void): Promise<OfferedGroup> {
+  const { byName, warnings } = await chatCommandsHere(options, Object.keys(builtinCommands))
+  for (const warning of warnings) onProblem(issuesToError([warning]))
+  const ofFiles = [...byName.values()].toSorted((left, right) => compareBytes(left.name, right.name))
+  return {
+    kind: 'command',
+    items: [
+      ...Object.entries(builtinCommands).map(([name, { hint, summary }]) =>
+        commandItem({ name, description: summary, argumentHint: hint, from: 'built-in' }),
+      ),
+      ...ofFiles.map(commandItem),
+    ],
+  }
 }
 
 /** The agents that have a name, with where it comes from. */
@@ -67,6 +92,26 @@ function namedItem({ name, description = '', origin, from, agent }: AgentDefinit
       defined: origin,
       runs: agent.kind === 'command' ? agent.line.command : 'model',
       ...(from === 'built-in' ? {} : { file: agent.file }),
+    },
+  }
+}
+
+type ListedCommand = Pick<ChatCommand, 'name' | 'description' | 'argumentHint'> &
+  (Pick<ChatCommand, 'from' | 'file' | 'shown'> | { readonly from: 'built-in' })
+
+function commandItem(command: ListedCommand): OfferedItem {
+  const { name, description, argumentHint, from } = command
+  const notes = [argumentHint, description, from === 'built-in' ? '' : `(${command.shown})`]
+  return {
+    name,
+    description: notes.filter((note) => note !== '').join(' '),
+    record: {
+      kind: 'command',
+      name,
+      description,
+      arguments: argumentHint,
+      source: from,
+      ...(from === 'built-in' ? {} : { file: command.file }),
     },
   }
 }

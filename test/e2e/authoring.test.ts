@@ -121,6 +121,29 @@ describe('a new project', () => {
     expect(stdout).toMatch(/^ {2}task_claim {2,}claims an item to work on it \(allow, with \[delegate\]\)\n/m)
   })
 
+  it('lists the commands of a chat, with those of files', async () => {
+    const folder = tempTree({
+      'commands/ship.md': '+++\ndescription = "ships it"\nargument_hint = "WHERE"\n+++\nShip to $1.\n',
+      'commands/help.md': 'Do not help.\n',
+    })
+    const { stdout, stderr } = await baton(['list', 'commands'], { cwd: folder })
+    expect(stdout).toMatch(/^commands of a chat \(\/NAME\)\n {2}help {2,}list the commands\n/)
+    expect(stdout).toMatch(/\n {2}ship {2,}WHERE ships it \(commands\/ship\.md\)\n$/)
+    expect(stderr).toMatch(/^warning: commands\/help\.md is not used: \/help is a command of every chat\n/)
+    const json = jsonLines((await baton(['list', 'commands', '--json', '-q'], { cwd: folder })).stdout)
+    expect(json.at(-1)).toEqual({
+      kind: 'command',
+      name: 'ship',
+      description: 'ships it',
+      arguments: 'WHERE',
+      source: 'workspace',
+      file: join(folder, 'commands/ship.md'),
+    })
+    expect((await baton(['list', 'commands', '--names', '-q'], { cwd: folder })).stdout).toMatch(
+      /^help\niter\n(.*\n)*ship\n$/,
+    )
+  })
+
   it('lists the modes, and what plug-ins of the config bring', async () => {
     const plain = await baton(['list', 'modes'], { cwd })
     expect(plain).toMatchObject({ code: 0, stderr: '' })

@@ -84,7 +84,7 @@ export function completionModel(table: readonly Command[], from: readonly string
 /** What the first word of a command may be, where it may also be something else. */
 function choicesOf(command: string, commands: readonly string[]): readonly string[] | undefined {
   if (command === 'help') return commands
-  return command === 'list' ? ['tools', 'modes', ...toolNames()] : undefined
+  return command === 'list' ? ['tools', 'modes', 'commands', ...toolNames()] : undefined
 }
 
 function toolNames(): readonly string[] {

@@ -14,7 +14,10 @@ import { type CommandIo, jsonLine, openWorkplace, surroundings, type Workplace }
 import type { OfferedGroup } from '../offered.ts'
 import { describeReported } from '../report.ts'
 
-/** `baton list [WORD]`: what can be run or named here, the tools that models can be given and the modes, one line each. */
+/**
+ * `baton list [WORD]`: what can be run or named here, the tools that models can be given, the modes and the commands of a chat, one
+ * line each.
+ */
 export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint, width } = openWorkplace(flags, io)
   const workspace = findWorkspace({ cwd, home })
@@ -42,7 +45,7 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
   return 0
 }
 
-/** Tools and modes. What cannot be listed is a warning: what can is still of use. */
+/** Tools, modes and commands. What cannot be listed is a warning: what can is still of use. */
 async function offeredHere(flags: Flags<'list'>, io: CommandIo): Promise<readonly OfferedGroup[]> {
   const { takeOffered } = await import('../offered.ts')
   return takeOffered(configHere(flags, io), warn(flags, io))
@@ -74,11 +77,16 @@ function warn(flags: Flags<'list'>, io: CommandIo): (error: unknown) => void {
 type Listed = Group | OfferedGroup
 
 function isOffered(group: Listed): group is OfferedGroup {
-  return group.kind === 'tool' || group.kind === 'mode' || group.kind === 'named'
+  return group.kind === 'tool' || group.kind === 'mode' || group.kind === 'named' || group.kind === 'command'
 }
 
 /** Words that are the name of a group. */
-const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = { tools: 'tool', modes: 'mode', agents: 'named' }
+const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = {
+  tools: 'tool',
+  modes: 'mode',
+  agents: 'named',
+  commands: 'command',
+}
 
 function withWord(groups: readonly Listed[], word: string | undefined): readonly Listed[] {
   if (word === undefined) return groups
@@ -140,6 +148,7 @@ const titles = {
   named: 'agents with names (in sub_agents, as agent, and for models to start)',
   tool: 'tools of models (tools = ["NAME"] in a prompt file)',
   mode: 'modes of messages (mode = "NAME" in a prompt file, or --mode NAME)',
+  command: 'commands of a chat (/NAME)',
 } as const
 
 function describeGroup(group: Listed, column: number, { paint, width, show }: Drawing): string {
