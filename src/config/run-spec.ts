@@ -36,6 +36,8 @@ export interface RunSpecOptions extends ConfigOptions {
 /** One prompt file with everything that decides how it is run. */
 export interface RunSpec {
   readonly document: PromptDocument
+  /** The message that is asked in place of the text of the file; left out: that text is. */
+  readonly asked?: string
   /** `text`: from the command line or standard input, so there is no file to protect or to write. */
   readonly source: 'file' | 'text'
   /** Absolute path of the prompt file; of a text its name. */
@@ -132,6 +134,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {
     document: instruction === undefined ? document : asking(document, instruction),
+    ...(instruction === undefined ? {} : { asked: instruction }),
     ...source,
     workspace,
     frontMatter: data,

@@ -17,6 +17,8 @@ export interface TaskPlan {
 
 export interface TaskSources {
   readonly file: string
+  /** What is asked in place of the text of the file. */
+  readonly asked?: string
   /** `-i` values; empty when none was given. */
   readonly inputs: readonly string[]
   /** Matching files of `working_globs`; undefined when the file has none. */
@@ -32,7 +34,7 @@ export interface TaskSources {
  * With a workflow or a team there is one task, and no such source.
  * @throws BatonError USAGE when both are given, or one beside a workflow
  */
-export function planTasks({ file, inputs, groups, workflow, delegate }: TaskSources): readonly TaskPlan[] {
+export function planTasks({ file, asked, inputs, groups, workflow, delegate }: TaskSources): readonly TaskPlan[] {
   const source = inputs.length > 0 ? '-i' : groups === undefined ? undefined : 'working_globs'
   if (workflow !== undefined && source !== undefined) {
     throw new BatonError('USAGE', `${source} and [workflow] do not go together: the steps are the tasks`, {
@@ -54,7 +56,7 @@ export function planTasks({ file, inputs, groups, workflow, delegate }: TaskSour
   }
   if (groups !== undefined) return numbered(groups.map(groupTask))
   if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
-  return numbered([{ label: basename(file), input: null, working: [] }])
+  return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
 }
 
 type Unnumbered = Omit<TaskPlan, 'index' | 'count'>

@@ -59,7 +59,7 @@ export async function workOnce(
   const files = await placeGlobErrors(target, () => filesOf(settings))
   const { workflow, delegate } = settings
   const sources = { file: spec.file, inputs: run.inputs, groups: files.groups }
-  const plans = planTasks({ ...sources, ...defined({ workflow, delegate }) })
+  const plans = planTasks({ ...sources, ...defined({ workflow, delegate, asked: spec.asked }) })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {

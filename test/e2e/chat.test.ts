@@ -65,6 +65,8 @@ it('is continued by another process, listed, and each message is a run that reco
   const last = await chat(['Third'], '--resume', String(id))
   expect(last.stdout).toBe('Three.\n')
   expect(told(2)).toEqual(['user: First', 'assistant: One.', 'user: Second', 'assistant: Two.', 'user: Third'])
+  const tree = await baton(['runs', 'show', 'last'], { cwd, env })
+  expect(tree.stdout).toContain('task/0  Third')
   const shown = await baton(['runs', 'show', 'last', '--place', 'task/0/agent/ask/turn/0#0'], { cwd, env })
   expect(shown.stdout).toContain('(4 earlier messages: see the turns before)')
   expect(shown.stdout).not.toContain('First')
