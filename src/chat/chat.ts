@@ -34,6 +34,8 @@ export interface Outgoing {
   readonly text?: string
   /** Left out: `message`. */
   readonly kind?: MessageKind
+  /** The model that answers this message; left out: that of the chat. */
+  readonly model?: string
   /** Settings for this message alone, as `-c` takes them. */
   readonly overrides?: readonly string[]
 }
@@ -125,7 +127,7 @@ function createChat(place: Place, begin: Beginning): Chat {
   const runs = async (): Promise<string> => begin.runs ?? runsOf(place, settings.overrides)
 
   async function send(
-    { text, kind = 'message', overrides: own = [] }: Outgoing,
+    { text, kind = 'message', model: ownModel, overrides: own = [] }: Outgoing,
     { onBegin, ...watching }: Watching,
     listener: Listener,
   ): Promise<RunReport> {
@@ -148,10 +150,11 @@ function createChat(place: Place, begin: Beginning): Chat {
         ...defined({ after: last }),
         ...(kind === 'summary' ? { isSummary: true } : {}),
         ...(isInLine ? {} : { isBackground: true }),
+        ...(ownModel === undefined ? {} : { modelOfOthers: model ?? '' }),
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },
       ...(file === undefined || kind === 'summary' ? { text: '' } : {}),
-      ...defined({ model, vars, instruction: said }),
+      ...defined({ model: ownModel ?? model, vars, instruction: said }),
       prepare(target) {
         compactAt = target.settings.chat?.compact_at ?? usualCompactAt
         return target
@@ -221,11 +224,12 @@ async function settingsOf(folder: string): Promise<ChatSettings> {
   if (start === undefined || invocation === undefined) return { overrides: [] }
   const { cwd, file, text, model, vars, overrides } = invocation
   const path = resolve(cwd, file)
-  const own = chatPlaceOf(start)?.ownOverrides ?? 0
+  const { ownOverrides: own = 0, modelOfOthers } = chatPlaceOf(start) ?? {}
+  const others = modelOfOthers ?? model ?? ''
   return {
     overrides: overrides.slice(0, overrides.length - own),
     vars,
     ...(text === undefined ? { file: existsSync(path) ? path : file } : {}),
-    ...defined({ model }),
+    ...(others === '' ? {} : { model: others }),
   }
 }

@@ -217,6 +217,33 @@ it('!command runs it, and the model is told what it printed; a denied one is ref
   ])
 })
 
+it('a file in commands/ is a command, taken up without a new start, with a model and tools for its message alone', async () => {
+  const { chat, model, told } = await world([{ text: 'a' }, { text: 'b' }], {
+    'commands/review.md':
+      '+++\ndescription = "reviews"\ntools = ["read", "bash"]\nmodel = "other"\n+++\nReview $1 for $ARGUMENTS\n',
+  })
+  const { stderr } = await chat(
+    [
+      '/review a.js "odd names"',
+      '/help',
+      '!mkdir -p commands; printf "+++\\nmodle = 1\\n+++\\nx" > commands/bad.md',
+      '/bad',
+      'More',
+    ],
+    '-c',
+    'tools=["read","grep"]',
+  )
+  expect(told(0)).toEqual(['user: Review a.js for a.js "odd names"'])
+  expect(model.requests.map(({ body }) => body?.model)).toEqual(['other', 'm'])
+  const offered = model.requests.map(({ body }) =>
+    JSON.stringify(body?.['tools']).match(/(?<="function":\{"name":")\w+/g),
+  )
+  expect(offered).toEqual([['read'], ['read', 'grep']])
+  expect(stderr).toMatch(/\/review\s+reviews/)
+  expect(stderr).toContain('commands/bad.md:2')
+  expect(stderr).toContain('error: there is no command /bad')
+})
+
 it('a message that fails ends nothing but gives a pipe its exit code, and an unknown command is named', async () => {
   const { chat } = await world([{ status: 400, body: { error: { message: 'no' } } }])
   const { code, stderr } = await chat(['/itre 5 x', 'Hello'])
