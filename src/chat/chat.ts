@@ -6,12 +6,13 @@ import type { Surroundings as Place } from '../config/locate.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import { readRunSummary } from '../history/run-list.ts'
+import { readValue } from '../journal/cassette.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
 import { glance } from '../journal/glance.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
-import { createMask } from '../journal/secrets.ts'
+import { createMask, type SecretMask } from '../journal/secrets.ts'
 import type { RunSummary } from '../journal/summary.ts'
-import { type Invocation, invocationOf } from '../run/record.ts'
+import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import { findChat, type ListedMessage, listMessage, type MessageKind } from './chat-list.ts'
@@ -101,7 +102,7 @@ export async function reopenChat(place: Place, id: string, changed: Partial<Chat
   const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
   const calls = Math.max(1, summary?.calls ?? 1)
   return createChat(place, {
-    settings: { ...(await settingsOf(join(runs, from))), ...defined(changed) },
+    settings: { ...(await settingsOf(join(runs, from), createMask(place.env))), ...defined(changed) },
     runs,
     id: found.id,
     last,
@@ -218,13 +219,15 @@ async function runsOf({ env, home, cwd }: Place, overrides: readonly string[]): 
 }
 
 /** What the run of a message was started with, as far as it holds for the next one. */
-async function settingsOf(folder: string): Promise<ChatSettings> {
+async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings> {
   const start = (await glance(folder))?.start
-  const invocation: Invocation | undefined = start && invocationOf(start.facts)
-  if (start === undefined || invocation === undefined) return { overrides: [] }
+  // a long message stands in a file of its own
+  const facts = start && (await readValue(start.facts, { folder, mask }))
+  const invocation = invocationOf(facts)
+  if (invocation === undefined) return { overrides: [] }
   const { cwd, file, text, model, vars, overrides } = invocation
   const path = resolve(cwd, file)
-  const { ownOverrides: own = 0, modelOfOthers } = chatPlaceOf(start) ?? {}
+  const { ownOverrides: own = 0, modelOfOthers } = chatPlaceOf(facts) ?? {}
   const others = modelOfOthers ?? model ?? ''
   return {
     overrides: overrides.slice(0, overrides.length - own),

@@ -1,5 +1,4 @@
 import { isObject } from '../base/json.ts'
-import type { RecordOf } from './record.ts'
 
 /** Which message of a chat a run is. Plain JSON. */
 export type ChatPlace = {
@@ -17,8 +16,8 @@ export type ChatPlace = {
   readonly modelOfOthers?: string
 }
 
-/** Undefined: the run is no message of a chat. */
-export function chatPlaceOf({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): ChatPlace | undefined {
+/** What the facts of a `run.start` record say; undefined: the run is no message of a chat. */
+export function chatPlaceOf(facts: unknown): ChatPlace | undefined {
   const invocation = isObject(facts) ? facts['invocation'] : undefined
   const chat = isObject(invocation) ? invocation['chat'] : undefined
   if (!isObject(chat) || typeof chat['id'] !== 'string') return undefined

@@ -72,6 +72,14 @@ it('is continued by another process, listed, and each message is a run that reco
   expect(shown.stdout).not.toContain('First')
 })
 
+it('a message may be as long as a document', async () => {
+  const { chat, told } = await world([{ text: 'One.' }, { text: 'Two.' }])
+  const long = 'word '.repeat(100_000).trim()
+  await chat([long, '/mode classic'])
+  await chat(['And?'], '--continue')
+  expect(told(1)).toEqual([`user: ${long}`, 'assistant: One.', 'user: And?'])
+})
+
 it('/iter works on a prompt again and again, and says how many of its iterations succeeded (R4, R88, TV13)', async () => {
   const { chat, told } = await world([
     { text: 'Hello.' },
