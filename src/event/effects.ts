@@ -209,9 +209,11 @@ export interface BoundaryOptions<T> {
   readonly isFinal?: (value: T) => boolean
   /**
    * Whether a resumed run does finished work again, by what is recorded of it: for what it has around it, which a value cannot hold.
-   * All of it must be answered by its record.
+   * Where the record does not answer, the work has to stop by itself.
    */
   readonly isDoneAgain?: (value: T) => boolean
+  /** Told in a resumed run, before finished work is done again, what it came to. */
+  readonly onDoneAgain?: (value: T) => void
   /** What failed in it, of a value that is not final. */
   readonly failureIn?: (value: T) => ErrorInfo | undefined
   /** What it is about, for people. */
@@ -236,7 +238,7 @@ export interface Effects {
    * with `allow`, which throws when that is refused. `read` is not asked when a record answers.
    */
   observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T>
-  /** True when an observation or a change that was done at this place is answered from a record: nothing need be prepared. */
+  /** True when an observation, a change or another effect at this place is answered from a record: nothing need be prepared. */
   readonly answers: (at: Place) => boolean
   /** True when an older process of this run has finished the effect at this place, and told what there was to tell of it. */
   readonly wasDone: (at: Place) => boolean

@@ -205,7 +205,9 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       },
 
       answers(at) {
-        return tree.find(placeText(at))?.answer !== undefined || effects.wasDone(at)
+        const p = placeText(at)
+        const node = tree.find(p)
+        return node?.answer !== undefined || effects.wasDone(at) || (node?.ended !== undefined && tree.goesOn(p))
       },
 
       wasDone(at) {
@@ -272,6 +274,8 @@ export function createResumedEffects(options: ResumeOptions): Effects {
           tree.unfinish(p)
           journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }
+        const again = node.doneAgain === undefined ? undefined : source.at(node.doneAgain)
+        if (again?.k === 'done') boundary.onDoneAgain?.(source.value(again.value) as Awaited<ReturnType<typeof work>>)
         if (node.done === undefined) return finishBoundary(journal, p, { ...boundary, work: unlessStopped(work) })
         const done = source.at(node.done)
         shown.ofBoundary(node)

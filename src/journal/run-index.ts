@@ -109,7 +109,10 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         tree.make(record.p).begin = location
         return
       case 'done':
-        if (record.below === 'kept' && keeps === 'unfinished') return
+        if (record.below === 'kept' && keeps === 'unfinished') {
+          tree.make(record.p).doneAgain = location
+          return
+        }
         return finish(record.p, location, isLast)
       case 'undo':
         return tree.setUndone(record.p)

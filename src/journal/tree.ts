@@ -17,6 +17,8 @@ export interface PlaceNode {
   calls?: (PlaceNode | Leaf | undefined)[]
   begin?: Location
   done?: Location
+  /** How a boundary ended that a resumed run does again. */
+  doneAgain?: Location
   /** An `obs` record. */
   answer?: Location
   /** A `call` record: what is recorded at and below the place besides is what the call did. */

@@ -65,7 +65,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
       among: sharers() + 1,
       startsAgents: depth < settings.maxDepth,
       limits: () => budget.lend(id, sharers()),
-      inbox: recordedInbox(inbox, own),
+      inbox: (inner) => recordedInbox(inbox, withScope(inner, own.scope)),
     }
     pieces += 1
     return { order, context: watchProgress({ team, id }, inTeam) }

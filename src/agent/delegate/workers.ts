@@ -159,7 +159,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
     inherited: inheritedBy(call),
     baseDir: options.baseDir,
     among: 2 + callsBehind('spawn_agent', call),
-    inbox: recordedInbox(inbox, placed),
+    inbox: () => recordedInbox(inbox, placed),
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })

@@ -40,8 +40,8 @@ export interface Order {
   readonly limits?: () => Partial<BudgetLimits> | undefined
   /** It may start agents, which a resumed run has again only when it does again what it has done. */
   readonly startsAgents?: boolean
-  /** What comes to it while it works; left out: nothing does. */
-  readonly inbox?: Inbox
+  /** What comes to it while it works in this context; left out: nothing does. */
+  readonly inbox?: (context: RunContext) => Inbox
 }
 
 /** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
@@ -106,6 +106,8 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
   let isEntered = false
   let isReplay = false
   let replayed: ChildEnd | undefined
+  /** How it ended in an older process. */
+  let ended: ChildEnd | undefined
   let removeTree = (): void => {}
   emit(context, {
     type: 'agent.started',
@@ -124,6 +126,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
         if (replayed !== undefined && didNothing(replayed)) return replayed
         const onTree = (remove: () => void): void => void (removeTree = remove)
         const given = { ...life, onTree, replayed }
+        if (ended !== undefined) return doAgain(order, given, ended)
         const { live } = life
         const lease = (): LeaseTerms => leaseOf(order)
         if (isReplay || live === undefined) return withLease(context, lease(), () => work(order, given))
@@ -133,7 +136,8 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       {
         inputs: inputsOf(order),
         label: labelOf(order),
-        isDoneAgain: ({ status }) => order.startsAgents === true && status === 'done',
+        isDoneAgain: () => order.startsAgents === true,
+        onDoneAgain: (recorded) => void (ended = recorded),
         onReplay(recorded) {
           isReplay = true
           replayed = recorded
@@ -151,6 +155,17 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
     emit(context, { type, name, id, error: errorInfo(error) })
     throw error
   }
+}
+
+/**
+ * What an agent did that has ended, for the agents that it started and the messages that it sent. However far the record goes, the end
+ * stays what it was.
+ */
+async function doAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
+  if (didNothing(ended)) return ended
+  const { onlyRecorded } = await import('./only-recorded.ts')
+  await work(order, { ...given, context: onlyRecorded(given.context) })
+  return ended
 }
 
 /** Nothing of it is in the record. */
@@ -227,7 +242,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
       },
     })
   }
-  const mail = ordered.inbox ?? nothingComes
+  const mail = ordered.inbox?.(context) ?? nothingComes
   const inbox: Inbox = {
     ...mail,
     isOpen() {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
+import { BatonError } from '../../../src/base/error.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
-import type { Answer, Asked, Life, TaskWorld } from '../../helpers/task-world.ts'
+import type { Answer, Asked, Call, Life, TaskWorld } from '../../helpers/task-world.ts'
 import { core } from '../../helpers/series.ts'
 import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
 
@@ -78,3 +79,68 @@ it('the last pieces of agents that nobody closes are in a replay', async () => {
   expect(life.result.text).toContain('Done: ')
   expect(await world.replay(records)).toBeUndefined()
 })
+
+/** A leader whose agent starts one, and is interrupted or fails; when it is told to go on it works with the one that it has started. */
+function breaking(how: 'interrupted' | 'failed'): (asked: Asked) => Answer {
+  const never = new Promise<void>(() => {})
+  let reach = (): void => {}
+  const reached = new Promise<void>((resolve) => (reach = resolve))
+
+  function cat(asked: Asked): Answer {
+    const [own = ''] = agentsIn(asked)
+    const goesOn = JSON.stringify(asked.request.messages).includes('go on')
+    const turns: readonly Answer[] = [
+      [spawn('kitten')],
+      [['wait', { ids: [own] }]],
+      [['send_input', { id: own, message: 'more' }]],
+      [['wait', { ids: [own] }]],
+    ]
+    if (goesOn || asked.turn < 2) return turns[asked.turn] ?? `cat heard ${asked.told.join()}`
+    reach()
+    if (how === 'interrupted') return { text: ['Never.'], gate: never }
+    return { text: [], failure: new BatonError('MODEL_FAILED', 'no answer') }
+  }
+
+  return (asked) => {
+    const { who, turn } = asked
+    if (who === 'kitten') return `kitten ${turn}`
+    if (who.startsWith('cat')) return cat(asked)
+    const [own = ''] = agentsIn(asked)
+    const goOn: Call = ['send_input', { id: own, message: 'go on', interrupt: how === 'interrupted' }]
+    const turns: readonly Answer[] = [
+      [spawn('cat')],
+      how === 'interrupted'
+        ? { text: [], gate: reached, toolCalls: ['todo'], toolInput: '{"todos":[]}', finish: 'tool_calls' }
+        : [['wait', { ids: [own] }]],
+      [goOn],
+      [['wait', { ids: [own] }]],
+      [['close_agent', { id: own }]],
+    ]
+    return turns[turn] ?? 'Done.'
+  }
+}
+
+it.each(['interrupted', 'failed'] as const)(
+  'an agent that was started by one that was %s is there in a resumed run, and nothing is paid twice',
+  async (how) => {
+    const settings = { maxDepth: 2 }
+    const whole: JournalRecord[] = []
+    const script = breaking(how)
+    const expected = await only(teamWorld({ script, settings }), whole)
+    expect(expected.result.calls[3]?.output).toContain('kitten 1')
+    for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
+      const where = `killed after ${lives} records`
+      const world = teamWorld({ script: breaking(how), settings })
+      const records: JournalRecord[] = []
+      if ((await world.live(records, lives)) !== undefined) break
+      const before = world.asked.length
+      const paid = answered(records)
+      const life = await only(world, records)
+      expect(life.result.calls[3]?.output, where).toContain('kitten 1')
+      expect(life.result.text, where).toBe('Done.')
+      // the request that has no good end is made once more where its piece had none
+      expect(world.asked.length - before - (answered(records).size - paid.size), where).toBeLessThanOrEqual(1)
+      expect(await world.replay(records), where).toBeUndefined()
+    }
+  },
+)
