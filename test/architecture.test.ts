@@ -96,6 +96,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'config',
     'journal',
     'history',
+    'undo',
     'mcp',
     'run',
     'authoring',

@@ -32,7 +32,7 @@ export async function filesNamed(
       const folder = resolve(around.cwd, name)
       const isAgent = (): boolean => ['.aip', '.lua'].some((ending) => isSourceFile(`${folder}${ending}`, undefined))
       if (!isSourceFolder(folder, undefined) || isAgent()) return { name, files: [name], isFolder: false }
-      const found = await filesIn(folder, around, signal)
+      const found = await filesInFolder(folder, around, signal)
       if (found.length > 0) return { name, isFolder: true, files: found.map((file) => join(name, file)) }
       throw new BatonError('USAGE', `there is no prompt file and no agent in ${name}`, {
         hint: 'In folders .aip and .lua files count, and .md files with front matter. Name other files themselves.',
@@ -41,7 +41,8 @@ export async function filesNamed(
   )
 }
 
-async function filesIn(
+/** The same files of one folder, relative to it. */
+export async function filesInFolder(
   folder: string,
   { env }: Pick<Surroundings, 'env'>,
   signal: AbortSignal,

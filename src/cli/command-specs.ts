@@ -315,6 +315,21 @@ export const commandSpecs = {
       [`baton mcp call files read_file --args '{"path": "notes.txt"}'`, 'one call, without a model'],
     ],
   },
+  serve: {
+    summary: 'serve a page and an HTTP API to watch, start and answer runs of this workspace',
+    words: [],
+    flags: {
+      port: { kind: 'text', describe: 'listen on this port of this machine (default 0: a free one)' },
+      'max-runs': { kind: 'text', describe: 'runs that this server works on at once (default 8)' },
+      open: { kind: 'switch', describe: 'open the page in the browser' },
+      model: { kind: 'text', short: 'm', describe: 'model of the runs that name none when they are started' },
+      timeout,
+    },
+    examples: [
+      ['baton serve --open', 'the page with the runs of this workspace'],
+      ['baton serve --port 7700 --json', 'for a program: one line with the address'],
+    ],
+  },
   schema: {
     summary: 'print a JSON Schema, for editors and programs',
     words: [

@@ -33,6 +33,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   trust: async (flags, io) => (await import('./commands/trust.ts')).trustCommand(flags, io),
   config: async (flags, io) => (await import('./commands/config.ts')).configCommand(flags, io),
   mcp: async (flags, io) => (await import('./commands/mcp.ts')).mcpCommand(flags, io),
+  serve: async (flags, io) => (await import('./commands/serve.ts')).serveCommand(flags, io),
   schema: async (flags, io) => (await import('./commands/schema.ts')).schemaCommand(flags, io),
   doctor: async (flags, io) => (await import('./commands/doctor.ts')).doctorCommand(flags, io),
   async help({ command }, io) {

@@ -26,10 +26,8 @@ import { createStepRenderer } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { isUnusable } from '../run/answer.ts'
 import { faultyScript } from '../run/ending.ts'
-import { conditionForms, parseCondition } from '../config/iteration.ts'
-import { parseDuration } from '../config/duration.ts'
 import type { RunReport } from '../wiring/conduct.ts'
-import { type GlobalFlags, usageError } from './command.ts'
+import type { GlobalFlags } from './command.ts'
 import { type CommandIo, isWatched, type Surroundings } from './io.ts'
 import { describeError } from './report.ts'
 import { openResult, type ResultFlags } from './result-file.ts'
@@ -151,69 +149,6 @@ type DrawAnswers = (write: Write) => Renderer
 interface RunFiles {
   readonly output?: string | undefined
   readonly record?: string | undefined
-}
-
-interface LimitFlags extends Pick<GlobalFlags, 'config'> {
-  readonly maxCost: string | undefined
-  readonly timeout?: string | undefined
-  readonly iter?: string | undefined
-  readonly until?: string | undefined
-  readonly mode?: string | undefined
-  readonly sandbox?: string | undefined
-  readonly collab?: boolean
-}
-
-/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode`, `--sandbox` and `--collab`. @throws BatonError USAGE for an invalid value */
-export function overridesOf({
-  config,
-  maxCost,
-  timeout,
-  iter,
-  until,
-  mode,
-  sandbox,
-  collab = false,
-}: LimitFlags): readonly string[] {
-  return [
-    ...config,
-    ...costLimit(maxCost),
-    ...timeLimit(timeout),
-    ...iteration(iter, until),
-    ...named('mode', mode),
-    ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
-    ...(collab ? ['collab.enabled=true'] : []),
-  ]
-}
-
-/** A flag that is a key of files with one name as its value. */
-function named(key: 'mode', value: string | undefined): readonly string[] {
-  if (value?.trim() === '') throw usageError(`--${key} is empty`, `Name a ${key}, for example --${key} classic.`)
-  return value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
-}
-
-function iteration(iter: string | undefined, until: string | undefined): readonly string[] {
-  if (iter !== undefined && parseCondition(iter) === undefined) {
-    throw usageError(`--iter ${JSON.stringify(iter)} is neither a count nor a duration`, `Write ${conditionForms}.`)
-  }
-  if (until?.trim() === '') throw usageError('--until is empty', 'Give it a command, for example --until "npm test".')
-  return [
-    ...(iter === undefined ? [] : [`iterate.condition=${JSON.stringify(iter.trim())}`]),
-    ...(until === undefined ? [] : [`iterate.until=${JSON.stringify(until)}`]),
-  ]
-}
-
-function timeLimit(timeout: string | undefined): readonly string[] {
-  if (timeout === undefined) return []
-  if ((parseDuration(timeout) ?? 0) > 0) return [`timeout=${timeout}`]
-  throw usageError(`--timeout ${timeout} is not a duration`, 'Write for example --timeout 90s or --timeout 30m.')
-}
-
-function costLimit(maxCost: string | undefined): readonly string[] {
-  if (maxCost === undefined) return []
-  if (/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(maxCost) && Number(maxCost) > 0) {
-    return [`budget.usd=${Number(maxCost)}`]
-  }
-  throw usageError(`--max-cost ${maxCost} is not an amount in US dollars`, 'Write for example --max-cost 0.50.')
 }
 
 export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'draw' | 'outIsTerminal' | 'errIsTerminal'> {

@@ -1,6 +1,7 @@
 import { isObject } from '../base/json.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
+import { isIteration } from './place-kind.ts'
 import { valueOf } from './recorded.ts'
 
 /** What a run recorded of one iteration that has ended, as far as it is shown. */
@@ -13,10 +14,6 @@ export interface IterationFacts {
   readonly score: number | undefined
 }
 
-export function isIteration(place: string): boolean {
-  return /(?:^|\/)iteration\/\d+$/.test(place)
-}
-
 /** Undefined for another part, and for one that has not ended. */
 export function iterationFacts(
   { place, done }: { readonly place: string; readonly done?: Location | undefined },
@@ -24,7 +21,11 @@ export function iterationFacts(
 ): IterationFacts | undefined {
   if (done === undefined || !isIteration(place)) return undefined
   const ended = source.at(done)
-  const value = ended.k === 'done' ? valueOf(ended.value, source) : undefined
+  return ended.k === 'done' ? iterationIn(valueOf(ended.value, source)) : undefined
+}
+
+/** The same in the value that an iteration has ended with. */
+export function iterationIn(value: unknown): IterationFacts | undefined {
   const record = isObject(value) ? value['record'] : undefined
   if (!isObject(record)) return undefined
   const { success, changed_files: files, commit_id: commit, state, score } = record

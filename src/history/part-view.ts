@@ -3,11 +3,12 @@ import type { JournalRecord } from '../journal/record.ts'
 import type { RecordSource } from '../journal/source.ts'
 import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
 import type { Location } from '../journal/tree.ts'
-import { isIteration, iterationFacts, iterationText } from './iteration.ts'
+import { iterationFacts, iterationText } from './iteration.ts'
+import { type DoneStatus, hasLabel, hasStatus, isGivenWork, isMember, kindOfPlace, statusOfDone } from './place-kind.ts'
 import { failureOf, type RecordedFailure, timeOf, valueOf } from './recorded.ts'
 import type { Break, Part } from './run-tree.ts'
 
-export type PartStatus = 'done' | 'skipped' | 'failed' | 'suspended' | 'unfinished'
+export type PartStatus = DoneStatus | 'suspended' | 'unfinished'
 
 /** One part of a run for people and programs: a task, an agent, a section of it, or an effect. */
 export interface PartView {
@@ -108,14 +109,7 @@ export function viewShows(shows: readonly Location[], source: RecordSource): rea
 }
 
 function kindOf(part: Part, source: RecordSource): string {
-  const { place } = part
-  const started = startedOf(part, source)
-  if (started !== undefined) return started.kind
-  if (isTask(place)) return 'task'
-  if (isIteration(place)) return 'iteration'
-  if (isStep(place)) return 'step'
-  if (isMember(place)) return 'member'
-  return /(?:^|\/)(?:before_all|data|output|after_all|chunk)$/.test(place) ? 'section' : 'agent'
+  return startedOf(part, source)?.kind ?? kindOfPlace(part.place)
 }
 
 function textOf(part: Part, source: RecordSource): string {
@@ -132,39 +126,6 @@ function textOf(part: Part, source: RecordSource): string {
       ? valueOf(begun.label, source)
       : taskValue(place, done, source)?.['label']
   return typeof label === 'string' ? label : ''
-}
-
-function isTask(place: string): boolean {
-  return /(?:^|\/)task\/\d+$/.test(place)
-}
-
-/** A step of a workflow, not one of its items. */
-function isStep(place: string): boolean {
-  return /(?:^|\/)step\/[^/]+$/.test(place)
-}
-
-/** An agent that a model has given work to, or a piece of the work of one that it has started for its team. */
-function isGivenWork(place: string): boolean {
-  return /\/tool\/\d+:(?:task\/agent\/[^/]+|spawn_agent\/agent\/[^/]+\/input\/\d+)$/.test(place)
-}
-
-/** A member of an ensemble. */
-function isMember(place: string): boolean {
-  return /(?:^|\/)member\/[^/]+$/.test(place)
-}
-
-/** What makes one answer of those of the members. */
-function isAggregate(place: string): boolean {
-  return /(?:^|\/)aggregate$/.test(place)
-}
-
-/** Parts whose value says how they ended. */
-function hasStatus(place: string): boolean {
-  return isTask(place) || isStep(place) || isMember(place) || isGivenWork(place)
-}
-
-function hasLabel(place: string): boolean {
-  return hasStatus(place) || isAggregate(place)
 }
 
 function taskValue(
@@ -190,13 +151,6 @@ function statusOfPart(part: Part, source: RecordSource): PartStatus {
   if (begin === undefined) return 'done'
   if (isSuspended) return 'suspended'
   return hasFailed(part) || hasFailedBelow(part) ? 'failed' : 'unfinished'
-}
-
-/** A member that gave no answer is done with, and has failed; one that was stopped is left out. */
-function statusOfDone(place: string, status: unknown): PartStatus {
-  if (status === 'skipped' || (isMember(place) && status === 'stopped')) return 'skipped'
-  if (isMember(place)) return status === 'answered' ? 'done' : 'failed'
-  return isGivenWork(place) && status !== 'done' ? 'failed' : 'done'
 }
 
 function statusOfEffect({ ended, isOk, choice }: Part): PartStatus {

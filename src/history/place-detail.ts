@@ -1,7 +1,7 @@
 import type { RecordSource } from '../journal/source.ts'
 import { answerText, dataText, errorOf, promptText, valueOf } from './recorded.ts'
 import { type PartView, startedOf, type ViewContext, viewPart } from './part-view.ts'
-import type { Part } from './run-tree.ts'
+import { findPart, type Part, readTree } from './run-tree.ts'
 
 /** A text of a part: what went in, what came out. */
 export interface DetailView {
@@ -14,6 +14,13 @@ export interface DetailView {
 export interface PlaceView {
   readonly part: PartView
   readonly details: readonly DetailView[]
+}
+
+/** The part of a run at a place, whole; undefined when nothing is known of one. */
+export async function readPlace(source: RecordSource, place: string): Promise<PlaceView | undefined> {
+  const { root, breaks } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
+  const part = findPart(root, place)
+  return part && viewPlace(part, { source, breaks })
 }
 
 /** A part whole: with every prompt and answer, request and result, and host call at and below it. */

@@ -6,7 +6,7 @@ import type { Location } from '../journal/tree.ts'
 import { encodeValue, timeless } from '../journal/value.ts'
 
 /** A recorded value; one whose file is lost or damaged is said so in its place. */
-export function valueOf(field: Json | undefined, source: RecordSource): unknown {
+export function valueOf(field: Json | undefined, source: Pick<RecordSource, 'value'>): unknown {
   try {
     return source.value(field)
   } catch (error) {

@@ -5,8 +5,15 @@ import type { Member, Team, Teams } from './team.ts'
  * Teams for programs, as docs/runs.md describes them: times in UTC, fields in snake_case.
  */
 
+export interface TimelineJson {
+  readonly run: string
+  readonly teams: readonly { readonly members: readonly object[] }[]
+  /** When nobody worked on the run. */
+  readonly breaks: readonly { readonly from: string; readonly to: string }[]
+}
+
 /** Who of each team worked when. */
-export function timelineJson(run: string, { teams, pauses }: Teams): object {
+export function timelineJson(run: string, { teams, pauses }: Teams): TimelineJson {
   return {
     run,
     teams: teams.map(({ members }) => ({ members: members.map(memberJson) })),

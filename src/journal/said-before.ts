@@ -65,9 +65,8 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   try {
     await source.scan((record) => {
       if (record.k === 'run.start') {
-        const facts = source.value(record.facts)
-        chat = chatPlaceOf(facts)
-        instruction = instructionOf(facts)
+        chat = chatPlaceOf(record)
+        instruction = instructionOf(record.facts)
         return
       }
       if (!('p' in record)) return

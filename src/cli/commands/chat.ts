@@ -6,17 +6,16 @@ import { harmless } from '../../base/terminal-text.ts'
 import { stateFolder } from '../../journal/run-id.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { countOf } from '../../render/format.ts'
-import { fileCommands } from '../chat/file-commands.ts'
 import { chatSession } from '../chat/session.ts'
 import { joiningLines, pipedInput } from '../chat/input.ts'
 import { completeTyped } from '../chat/complete.ts'
 import { terminalInput } from '../chat/terminal-input.ts'
 import { openTypedHistory } from '../chat/typed-history.ts'
+import { overridesOf } from '../../config/request-overrides.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { isAttended } from '../confirm.ts'
 import { type CommandIo, openWorkplace, surroundings } from '../io.ts'
-import { overridesOf } from '../present-run.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 
 /** `baton chat [FILE]`: a conversation in the terminal or by a pipe; the exit code is that of its last message of a pipe. */
@@ -40,7 +39,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
         io,
         prompt: '> ',
         history: openTypedHistory(join(stateFolder(around), 'chat-history.jsonl')),
-        complete: async (text) => completeTyped(text, around.cwd, [...(await fileCommands(around)).byName.keys()]),
+        complete: (text) => completeTyped(text, around.cwd),
       })
     : undefined
   const input = joiningLines(terminal ?? pipedInput(io))

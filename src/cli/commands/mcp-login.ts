@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
-import { platform } from 'node:os'
 import { BatonError } from '../../base/error.ts'
-import { findProgram } from '../../base/program.ts'
+import { openBrowser } from '../../base/open-browser.ts'
 import type { McpServer, McpTransport } from '../../event/mcp.ts'
 import { registeredClient } from '../../mcp/auth/known-login.ts'
 import { openLoginStore } from '../../mcp/auth/login-store.ts'
@@ -29,7 +27,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     scope: server.login?.scope,
     port: server.login?.port,
     show(address) {
-      const isOpened = !isBare && openBrowser(address, env, cwd)
+      const isOpened = !isBare && openBrowser(address, { env, workspace: cwd })
       io.err(`${isOpened ? 'your browser opens' : 'open'} ${address.href}\n`)
       note('waiting for you to come back; Ctrl-C ends\n')
     },
@@ -73,15 +71,4 @@ function addressOf({ name, transport }: McpServer): Exclude<McpTransport, { read
   throw new BatonError('USAGE', `the MCP server ${name} is a program: it gets its keys from its env`, {
     hint: 'Only servers with a url have logins.',
   })
-}
-
-/** False: there is no program for it. What it prints is nobody's business. */
-function openBrowser(url: URL, env: Readonly<Record<string, string | undefined>>, workspace: string): boolean {
-  if (platform() === 'linux' && env['DISPLAY'] === undefined && env['WAYLAND_DISPLAY'] === undefined) return false
-  const program = findProgram(platform() === 'darwin' ? 'open' : 'xdg-open', env, workspace)
-  if (program === undefined) return false
-  const child = spawn(program, [url.href], { stdio: 'ignore', detached: true })
-  child.on('error', () => {})
-  child.unref()
-  return true
 }

@@ -5,6 +5,7 @@ import type { Offered } from '../../serve/mcp/protocol.ts'
 import { type CommandIo, surroundings } from '../io.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
+import { portOf, secretOf, untilStopped } from '../local-server.ts'
 
 /** `baton mcp serve FILE...`: offers files to clients as tools, until the client leaves or Ctrl-C. */
 export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
@@ -31,12 +32,6 @@ export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, 
   if (port !== undefined) return serveHttp(offered, { port, secret, note }, io)
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')} over standard input and output\n`)
   return serveStdio(offered, io)
-}
-
-function portOf(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  if (/^\d{1,5}$/.test(given) && Number(given) < 65_536) return Number(given)
-  throw usageError(`--port takes a number from 0 to 65535, not "${given}"`, '0 takes a port that is free.')
 }
 
 async function serveStdio(offered: Offered, io: CommandIo): Promise<number> {
@@ -66,21 +61,17 @@ interface HttpOptions {
 }
 
 async function serveHttp(offered: Offered, { port, secret: given, note }: HttpOptions, io: CommandIo): Promise<number> {
-  const [{ serveWeb }, { listen, newSecret }] = await Promise.all([
+  const [{ serveWeb }, { listen }, { newSecret }] = await Promise.all([
     import('../../serve/mcp/protocol.ts'),
     import('../../serve/mcp/listen.ts'),
+    import('../../serve/listen.ts'),
   ])
-  if (given !== undefined && given.length < 16) {
-    throw usageError('BATON_MCP_SECRET has fewer than 16 characters', 'Leave it unset to get a secret of its own.')
-  }
-  const secret = given ?? newSecret()
+  const secret = given === undefined ? newSecret() : secretOf('BATON_MCP_SECRET', given)
   const listening = await listen(serveWeb(offered), { port, secret })
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')}\n`)
   io.out(`${listening.url}\n`)
   if (given === undefined) note(`secret: ${secret}\nClients send it as "Authorization: Bearer SECRET". Ctrl-C ends.\n`)
-  if (!io.signal.aborted) {
-    await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
-  }
+  await untilStopped(io)
   await listening.close()
   throw io.signal.reason
 }

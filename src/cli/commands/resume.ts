@@ -14,7 +14,8 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
-import { overridesOf, presentRun } from '../present-run.ts'
+import { overridesOf } from '../../config/request-overrides.ts'
+import { presentRun } from '../present-run.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 
 /** `baton resume RUN|--last`: resumes a run; returns its exit code. */

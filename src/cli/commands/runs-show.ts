@@ -2,10 +2,10 @@ import { basename } from 'node:path'
 import { unifiedDiff } from '../../base/unified-diff.ts'
 import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
 import { pendingEffects } from '../../history/pending.ts'
-import { viewPlace } from '../../history/place-detail.ts'
+import { readPlace } from '../../history/place-detail.ts'
 import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { findPart, readTree } from '../../history/run-tree.ts'
+import { readTree } from '../../history/run-tree.ts'
 import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
@@ -130,15 +130,13 @@ async function showPlace(
   place: string,
   { print }: RunsContext,
 ): Promise<void> {
-  const { root, breaks } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
-  const part = findPart(root, place)
-  if (part === undefined) {
+  const view = await readPlace(source, place)
+  if (view === undefined) {
     throw usageError(
       `--place ${place}: this run has no such part`,
       `See baton runs show ${basename(folder)}: the names of nested parts follow each other, with / between them.`,
     )
   }
-  const view = viewPlace(part, { source, breaks })
   const lines = () => [...partLines([view.part], '', options), ...detailLines(view.details, options)]
   print({ run: run.id, ...view }, () => textOf(lines()))
 }

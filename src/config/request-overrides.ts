@@ -1,0 +1,73 @@
+import { BatonError } from '../base/error.ts'
+import { parseDuration } from './duration.ts'
+import { conditionForms, parseCondition } from './iteration.ts'
+
+/** What a run is asked for besides its file, as flags of `baton run` say it. */
+export interface RequestFlags {
+  /** `-c key=value` each. */
+  readonly config: readonly string[]
+  readonly maxCost: string | undefined
+  readonly timeout?: string | undefined
+  readonly iter?: string | undefined
+  readonly until?: string | undefined
+  readonly mode?: string | undefined
+  readonly sandbox?: string | undefined
+  readonly collab?: boolean
+}
+
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode`, `--sandbox` and `--collab`. @throws BatonError USAGE for an invalid value */
+export function overridesOf({
+  config,
+  maxCost,
+  timeout,
+  iter,
+  until,
+  mode,
+  sandbox,
+  collab = false,
+}: RequestFlags): readonly string[] {
+  return [
+    ...config,
+    ...costLimit(maxCost),
+    ...timeLimit(timeout),
+    ...iteration(iter, until),
+    ...named('mode', mode),
+    ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
+    ...(collab ? ['collab.enabled=true'] : []),
+  ]
+}
+
+/** A flag that is a key of files with one name as its value. */
+function named(key: 'mode', value: string | undefined): readonly string[] {
+  if (value?.trim() === '') throw usageError(`--${key} is empty`, `Name a ${key}, for example --${key} classic.`)
+  return value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]
+}
+
+function iteration(iter: string | undefined, until: string | undefined): readonly string[] {
+  if (iter !== undefined && parseCondition(iter) === undefined) {
+    throw usageError(`--iter ${JSON.stringify(iter)} is neither a count nor a duration`, `Write ${conditionForms}.`)
+  }
+  if (until?.trim() === '') throw usageError('--until is empty', 'Give it a command, for example --until "npm test".')
+  return [
+    ...(iter === undefined ? [] : [`iterate.condition=${JSON.stringify(iter.trim())}`]),
+    ...(until === undefined ? [] : [`iterate.until=${JSON.stringify(until)}`]),
+  ]
+}
+
+function timeLimit(timeout: string | undefined): readonly string[] {
+  if (timeout === undefined) return []
+  if ((parseDuration(timeout) ?? 0) > 0) return [`timeout=${timeout}`]
+  throw usageError(`--timeout ${timeout} is not a duration`, 'Write for example --timeout 90s or --timeout 30m.')
+}
+
+function costLimit(maxCost: string | undefined): readonly string[] {
+  if (maxCost === undefined) return []
+  if (/^(?:\d+(?:\.\d*)?|\.\d+)$/.test(maxCost) && Number(maxCost) > 0) {
+    return [`budget.usd=${Number(maxCost)}`]
+  }
+  throw usageError(`--max-cost ${maxCost} is not an amount in US dollars`, 'Write for example --max-cost 0.50.')
+}
+
+function usageError(message: string, hint: string): BatonError {
+  return new BatonError('USAGE', message, { hint })
+}

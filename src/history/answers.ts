@@ -1,0 +1,71 @@
+import { isObject } from '../base/json.ts'
+import type { RecordSource } from '../journal/source.ts'
+import { roundOfTask } from '../journal/tally.ts'
+import { dataText, valueOf } from './recorded.ts'
+
+export interface Answer {
+  /** Of its task; of an agent its file. */
+  readonly label: string
+  readonly text: string
+}
+
+/** What a run was asked, and what it has answered so far. */
+export interface Answers {
+  /** Absolute; null for a text. */
+  readonly file: string | null
+  /** As it was when the run began; null when it was not recorded. */
+  readonly prompt: string | null
+  readonly answers: readonly Answer[]
+}
+
+/** What an agent that is run by itself gives: the value of its script, or of its last section. */
+const agentPlace = /^(?:redo\/\d+\/)?main\/(?:chunk|output|after_all)$/
+
+/** Reads the answers of a run: of its last round or iteration those of all tasks. Secrets are shown by their names. */
+export async function readAnswers(source: RecordSource): Promise<Answers> {
+  const answers = new Map<string, Answer>()
+  let round = ''
+  let file = ''
+  let isText = false
+  let prompt: unknown
+  await source.scan((record) => {
+    if (record.k === 'run.start') file = record.file
+    else if (record.k === 'source' && record.name === 'prompt' && prompt === undefined) {
+      isText = record.path === ''
+      prompt = promptIn(valueOf(record.value, source))
+    } else if (record.k === 'source' && record.path === file && prompt === undefined) {
+      prompt = promptIn(valueOf(record.value, source))
+    } else if (record.k === 'done' && agentPlace.test(record.p)) {
+      const value = valueOf(record.value, source)
+      if (value !== undefined && value !== null) answers.set('main', { label: '', text: dataText(value) })
+    } else if (record.k === 'begin' || record.k === 'done') {
+      const own = roundOfTask(record.p)
+      if (own === undefined) return
+      if (own !== round) answers.clear()
+      round = own
+      const answer = record.k === 'done' ? answerIn(valueOf(record.value, source)) : undefined
+      if (answer === undefined) answers.delete(record.p)
+      else answers.set(record.p, answer)
+    }
+  })
+  const inOrder = [...answers].toSorted(([one], [other]) => taskNumber(one) - taskNumber(other))
+  return {
+    file: isText || file === '' ? null : file,
+    prompt: typeof prompt === 'string' ? prompt : null,
+    answers: inOrder.map(([, answer]) => answer),
+  }
+}
+
+function promptIn(value: unknown): unknown {
+  return isObject(value) ? value['prompt'] : value
+}
+
+function answerIn(value: unknown): Answer | undefined {
+  if (!isObject(value) || value['status'] !== 'done') return undefined
+  const { label, content } = value
+  return typeof content === 'string' ? { label: typeof label === 'string' ? label : '', text: content } : undefined
+}
+
+function taskNumber(place: string): number {
+  return Number(place.slice(place.lastIndexOf('/') + 1)) || 0
+}

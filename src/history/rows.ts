@@ -1,0 +1,216 @@
+import { isObject } from '../base/json.ts'
+import type { Spent } from '../event/meter.ts'
+import { isWithin, originOf, parsePlace, placeText } from '../event/place.ts'
+import { beginning, type Position } from '../journal/follow.ts'
+import type { JournalRecord, RecordOf } from '../journal/record.ts'
+import type { RecordSource } from '../journal/source.ts'
+import { iterationIn } from './iteration.ts'
+import { describeEffect } from './part-view.ts'
+import { hasLabel, hasStatus, isIteration, kindOfPlace, statusOfDone } from './place-kind.ts'
+import { valueOf } from './recorded.ts'
+
+export const rowStates = ['running', 'done', 'failed', 'suspended', 'skipped', 'interrupted'] as const
+
+/** One begun thing of a run, for those who follow it: a boundary or an effect. */
+export interface Row {
+  /** Counts from 0 in the order in which they began first; a place that begins again keeps its number. */
+  readonly n: number
+  readonly place: string
+  /** As that of `PartView`. */
+  readonly kind: string
+  /** What it is about, at most 200 characters. Empty where the place says it all. */
+  readonly text: string
+  /** `interrupted`: it has no end, and nobody is at work on it. */
+  readonly state: (typeof rowStates)[number]
+  /** Milliseconds since 1970. */
+  readonly start: number
+  readonly end?: number
+  /** Of a model call, and a program that is an agent. US dollars; null when a price is not known. */
+  readonly usd?: number | null
+  readonly input?: number
+  readonly output?: number
+  readonly model?: string
+  /** Of an iteration. */
+  readonly score?: number
+}
+
+/** A row, and behind which record it became what it is. */
+export interface PlacedRow {
+  readonly row: Row
+  readonly changed: Position
+}
+
+/** The rows of a run, made from its records in their order: whoever reads the same records has the same rows. */
+export interface RowTable {
+  readonly add: (record: JournalRecord, position: Position) => void
+  /** Those that have changed behind a position, in the order of the changes. */
+  readonly changedAfter: (position: Position) => readonly PlacedRow[]
+  /** Of the last change. */
+  readonly latest: () => Position
+  /** How those that have no end are left by a process that is gone without one. Not kept: a later process may go on. */
+  readonly left: () => readonly Row[]
+}
+
+type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
+type RowEnd = Partial<Omit<Row, 'n' | 'place'>> & Pick<Row, 'state'>
+
+/** @param source puts the values in that stand in files of their own */
+export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
+  /** In the order of the last changes. */
+  const rows = new Map<string, PlacedRow>()
+  const running = new Set<string>()
+  let count = 0
+  let epoch = 0
+  let latest = beginning
+
+  function set(row: Row, changed: Position): void {
+    rows.delete(row.place)
+    rows.set(row.place, { row, changed })
+    latest = changed
+    if (row.state === 'running') running.add(row.place)
+    else running.delete(row.place)
+  }
+
+  function begin(begun: Omit<Row, 'n' | 'state'>, position: Position): void {
+    const n = rows.get(begun.place)?.row.n ?? count++
+    set({ n, state: 'running', ...begun }, position)
+  }
+
+  function change(place: string, end: RowEnd, position: Position): void {
+    const known = rows.get(place)?.row
+    if (known !== undefined) set({ ...known, ...end }, position)
+  }
+
+  /** What nobody will end: its process is gone, or has ended the run, or has begun afresh around it. */
+  function leave(places: readonly string[], position: Position, end?: number): void {
+    const states = stateOfLeft(rows, places)
+    for (const place of places) {
+      change(place, { state: states(place), ...(end === undefined ? {} : { end }) }, position)
+    }
+  }
+
+  /** A later process is at work on what an older one has left. */
+  function takeUp({ p }: PlacedRecord, position: Position): void {
+    for (let place = outside(originText(p)); place !== ''; place = outside(place)) {
+      const known = rows.get(place)?.row
+      if (known === undefined || known.state === 'running' || known.state === 'done' || known.state === 'skipped')
+        continue
+      const { end: _, ...begun } = known
+      set({ ...begun, state: 'running' }, position)
+    }
+  }
+
+  function end(record: RecordOf<'ended'>, position: Position): void {
+    const state = record.status === 'ok' ? 'done' : record.status === 'error' ? 'failed' : 'interrupted'
+    const spent = valueOf(record.spent, source)
+    change(record.p, { state, end: record.t, ...paidBy(Array.isArray(spent) ? spent : []) }, position)
+  }
+
+  function finish({ p, t, value: field }: RecordOf<'done'>, position: Position): void {
+    const value = hasStatus(p) || isIteration(p) ? valueOf(field, source) : undefined
+    const iteration = isIteration(p) ? iterationIn(value) : undefined
+    const state =
+      iteration?.success === false ? 'failed' : statusOfDone(p, isObject(value) ? value['status'] : undefined)
+    const score = iteration?.score === undefined ? {} : { score: iteration.score }
+    change(p, { state, end: t, ...score }, position)
+  }
+
+  return {
+    add(record, position) {
+      if (record.k === 'seg') {
+        if (epoch > 0) leave([...running], position)
+        epoch = record.e
+        return
+      }
+      if (record.k === 'run.end') return leave([...running], position, record.t)
+      if (!('p' in record)) return
+      if (epoch > 1) takeUp(record, position)
+      const { p: place, t } = record
+      switch (record.k) {
+        case 'begin': {
+          const inside =
+            record.below === 'kept' ? [] : [...running].filter((one) => one !== place && isWithin(one, place))
+          leave(inside, position)
+          const label = hasLabel(place) ? valueOf(record.label, source) : undefined
+          return begin({ place, kind: kindOfPlace(place), text: shortText(label), start: t }, position)
+        }
+        case 'started': {
+          const text = shortText(describeEffect(record.kind, valueOf(record.request, source)))
+          return begin({ place, kind: record.kind, text, start: t }, position)
+        }
+        case 'ended':
+          return end(record, position)
+        case 'done':
+          return finish(record, position)
+        case 'failed':
+        case 'suspended':
+          return change(place, { state: record.k, end: t }, position)
+        case 'choice':
+          if (record.choice === 'redo') return
+          return change(place, { state: record.choice === 'fail' ? 'failed' : 'done', end: t }, position)
+        default:
+      }
+    },
+    changedAfter(position) {
+      const all = [...rows.values()]
+      return all.slice(all.findLastIndex(({ changed }) => changed <= position) + 1)
+    },
+    latest: () => latest,
+    left() {
+      const states = stateOfLeft(rows, [...running])
+      return [...running].flatMap((place) => {
+        const known = rows.get(place)?.row
+        return known === undefined ? [] : [{ ...known, state: states(place) }]
+      })
+    },
+  }
+}
+
+/** How parts without an end stand: as what is inside of them and did not get on, or they were just left. */
+function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly string[]): (place: string) => Row['state'] {
+  if (places.length === 0) return () => 'interrupted'
+  const around = { failed: new Set<string>(), suspended: new Set<string>() }
+  for (const { row } of rows.values()) {
+    if (row.state !== 'failed' && row.state !== 'suspended') continue
+    for (let place = outside(originText(row.place)); place !== ''; place = outside(place)) {
+      // what is finished has dealt with what failed in it
+      if (rows.get(place)?.row.state === 'done') break
+      around[row.state].add(place)
+    }
+  }
+  return (place) => {
+    if (around.suspended.has(place)) return 'suspended'
+    return around.failed.has(place) ? 'failed' : 'interrupted'
+  }
+}
+
+/** The place around another one; empty for the run. */
+function outside(place: string): string {
+  return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
+}
+
+/** The place with each conversation put where it was opened. Most places have none, and parsing takes time. */
+function originText(place: string): string {
+  return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
+}
+
+/** What the tries of one call have used. */
+function paidBy(spent: readonly Spent[]): Partial<Row> {
+  const last = spent.at(-1)
+  if (last === undefined) return {}
+  const sum = (of: (one: Spent) => number): number => spent.reduce((total, one) => total + of(one), 0)
+  return {
+    model: last.model,
+    input: sum(({ usage }) => usage.input),
+    output: sum(({ usage }) => usage.output),
+    usd: spent.some(({ costUsd }) => costUsd === null) ? null : sum(({ costUsd }) => costUsd ?? 0),
+  }
+}
+
+const mostCharacters = 200
+
+function shortText(text: unknown): string {
+  if (typeof text !== 'string') return ''
+  if (text.length <= mostCharacters) return text
+  return `${text.slice(0, mostCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}

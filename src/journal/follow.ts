@@ -1,0 +1,88 @@
+import { nodeFiles, type FilePort } from './file-port.ts'
+import { wholeLines } from './lines.ts'
+import { assertReadable, decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
+import { epochsIn, segmentFile } from './segment.ts'
+
+/**
+ * How far the records of a run were read: up to a byte of the file of an epoch. Of two the later one is the larger number, and
+ * every process that reads the same files comes to the same numbers.
+ */
+export type Position = number
+
+/** One epoch's file has at most this many bytes. */
+const epochSpan = 2 ** 40
+
+/** Before the first record. */
+export const beginning: Position = 0
+
+/** `2.17344`: epoch and byte. */
+export function positionText(position: Position): string {
+  return `${Math.floor(position / epochSpan)}.${position % epochSpan}`
+}
+
+/** Undefined for a text that `positionText` does not write. */
+export function parsePosition(text: string): Position | undefined {
+  const [, epoch = '', offset = ''] = /^(\d{1,4})\.(\d{1,13})$/.exec(text) ?? []
+  return epoch === '' || Number(offset) >= epochSpan ? undefined : Number(epoch) * epochSpan + Number(offset)
+}
+
+/** Reads a run folder again and again, while other processes write in it. */
+export interface JournalFollower {
+  /** Visits the records that were added since the last call, each with the position behind it. Never two calls at once. */
+  readonly read: (visit: (record: JournalRecord, position: Position) => void) => Promise<void>
+  /** Behind the last line that was read. */
+  readonly position: () => Position
+}
+
+const usualBytes = 256 * 1024
+/** No record is longer, because large values are blobs. */
+const mostBytes = 32 * 1024 * 1024
+
+/**
+ * Follows the records of a run folder. Only new bytes are read, a line that is not whole yet is read when it is, and damaged lines
+ * are passed over.
+ * @throws BatonError JOURNAL_FAILED, from `read`, when a newer version has written the run
+ */
+export function followJournal(folder: string, files: FilePort = nodeFiles): JournalFollower {
+  let epoch = 0
+  let offset = 0
+
+  async function readEpoch(visit: (record: JournalRecord, position: Position) => void): Promise<void> {
+    const file = segmentFile(folder, epoch)
+    if ((files.size(file) ?? 0) <= offset) return
+    const descriptor = files.openToRead(file)
+    try {
+      for (let size = usualBytes; ;) {
+        const chunk = Buffer.allocUnsafe(size)
+        const text = chunk.subarray(0, await files.read(descriptor, chunk, offset))
+        const lines = wholeLines(text)
+        for (const line of lines) {
+          const record = decodeLine(line.bytes)
+          if (record === undefined || record.e !== epoch || !isKnownRecord(record)) continue
+          assertReadable(record, file)
+          visit(record, epoch * epochSpan + offset + line.offset + line.size)
+        }
+        const last = lines.at(-1)
+        if (last !== undefined) offset += last.offset + last.size
+        else if (text.length < size || size > mostBytes) return
+        else size *= 4
+      }
+    } finally {
+      files.close(descriptor)
+    }
+  }
+
+  return {
+    async read(visit) {
+      for (;;) {
+        // whoever has begun a later epoch has seen the end of this one
+        const next = epochsIn(folder, files).find((one) => one > epoch)
+        if (epoch > 0) await readEpoch(visit)
+        if (next === undefined) return
+        epoch = next
+        offset = 0
+      }
+    },
+    position: () => epoch * epochSpan + offset,
+  }
+}

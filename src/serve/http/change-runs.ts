@@ -1,0 +1,114 @@
+import { basename, resolve } from 'node:path'
+import type { z } from 'zod'
+import { entryPath } from '../../base/files.ts'
+import { defined } from '../../base/json.ts'
+import { overridesOf } from '../../config/request-overrides.ts'
+import { approvalsIn } from '../../history/waiting.ts'
+import { glance } from '../../journal/glance.ts'
+import { nodeFiles } from '../../journal/file-port.ts'
+import { epochsIn } from '../../journal/segment.ts'
+import { openSigningKey } from '../../journal/signing.ts'
+import { type ApprovalAnswer, answerCalls } from '../../library/approvals.ts'
+import { beginResume, beginRun } from '../../library/runs.ts'
+import { undoRun } from '../../undo/run.ts'
+import type { Verdict } from '../../wiring/decide.ts'
+import { maskFor } from '../../wiring/run-context.ts'
+import type { HeldRuns } from './held-runs.ts'
+import { readRun, whyNotResumed } from './read-runs.ts'
+import { Refusal } from './refusal.ts'
+import type { startBody } from './schemas.ts'
+import { folderOf, type Served } from './served.ts'
+
+/** What can be done with runs. Each that gives an id gives that of the run that then goes on, or has been recorded. */
+export interface RunActions {
+  readonly start: (asked: z.output<typeof startBody>) => Promise<string>
+  /** `uncertain`: as `--uncertain` of `baton resume`. */
+  readonly resume: (id: string, uncertain: readonly string[]) => Promise<string>
+  readonly cancel: (id: string) => string
+  /** Of `paths`, or of all: gives the run that has recorded it. */
+  readonly undo: (id: string, paths: readonly string[]) => Promise<string>
+  /** Answers a call, here or on the disk; a run that waits is not gone on with. */
+  readonly decide: (id: string, call: string, verdict: Verdict) => Promise<Awaited<ReturnType<typeof approvalsIn>>>
+}
+
+/** How long a call may wait for an overloaded host when no file says so: as long as in `baton run`. */
+const patienceMs = 10 * 60_000
+
+export function createRunActions(served: Served, held: HeldRuns): RunActions {
+  const { cwd, home, env, shared } = served
+  const place = { cwd, home, env }
+
+  return {
+    start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
+      const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
+      const overrides = overridesOf({
+        config: shared.overrides,
+        maxCost: cost === undefined ? undefined : amount(cost),
+        ...asked,
+      })
+      const options = { ...shared, ...defined({ text, inputs, vars, model, dry }), overrides, patienceMs }
+      return held.begin((given) => beginRun(file, { ...options, ...given }, place))
+    },
+    async resume(id, uncertain) {
+      const folder = folderOf(served, id)
+      const why = held.isHeld(id) ? `run ${id} is running` : whyNotResumed(await readRun(folder))
+      if (why !== undefined) throw new Refusal(409, why)
+      const { overrides } = shared
+      return held.begin((given) => beginResume(id, { overrides, uncertain, ...given }, place), {
+        id,
+        epochs: epochsIn(folder, nodeFiles).length,
+      })
+    },
+    cancel(id) {
+      const folder = folderOf(served, id)
+      if (held.cancel(id)) return id
+      throw new Refusal(409, `run ${basename(folder)} is not running in this server`, {
+        hint: 'One that runs in a terminal is stopped there, by Ctrl-C.',
+      })
+    },
+    async undo(id, paths) {
+      const folder = folderOf(served, id)
+      if (held.isHeld(id) || (await glance(folder))?.isRunning === true) throw new Refusal(409, `run ${id} is running`)
+      const { workspace, settings } = served
+      const { by } = await undoRun({
+        folder,
+        workspace,
+        env,
+        mask: await maskFor({ settings }, env),
+        key: openSigningKey({ env, home }),
+        signal: new AbortController().signal,
+        files: paths.map((path) => entryPath(resolve(workspace, path))),
+        merges: false,
+        dry: false,
+      })
+      if (by !== undefined) return by
+      throw new Refusal(409, `nothing of run ${id} can be put back`, {
+        hint: `Everything is as it was before, or was changed since: baton undo ${id} --dry shows which.`,
+      })
+    },
+    async decide(id, call, verdict) {
+      const folder = folderOf(served, id)
+      if (held.isHeld(id)) {
+        if (!held.answer(id, call, answerOf(verdict)))
+          throw new Refusal(409, `run ${id} does not ask about call ${call} now`)
+        return (await approvalsIn(folder)).filter((one) => one.id !== call)
+      }
+      if ((await glance(folder))?.isRunning === true) {
+        throw new Refusal(409, `run ${id} runs in another process`, { hint: 'Answer where it runs.' })
+      }
+      const { open } = await answerCalls(id, verdict, { ...place, overrides: shared.overrides, call })
+      return open
+    },
+  }
+}
+
+/** As `--max-cost` takes it. */
+function amount(usd: number): string {
+  return usd.toFixed(12).replace(/\.?0+$/, '')
+}
+
+function answerOf(verdict: Verdict): ApprovalAnswer {
+  if (verdict.kind === 'approve') return verdict.always === true ? 'always' : 'allow'
+  const reason = verdict.reason?.trim() ?? ''
+  return reason === '' ? 'deny' : { deny: reason }
+}

@@ -1,0 +1,97 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readRunSummary } from '../../history/run-list.ts'
+import { runIds } from '../../journal/find-run.ts'
+import { glance } from '../../journal/glance.ts'
+import { summaryIn } from '../../journal/index-file.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { eventText, type OpenSource } from './event-stream.ts'
+
+/** Milliseconds between two looks at the runs, while somebody follows them. */
+const pollMs = 1_000
+/** The newest ones are looked at: who resumes an older one sees it where it was resumed. */
+const watched = 200
+
+interface Known {
+  /** Of the folder: a process that begins or ends makes a file in it. */
+  readonly modified: number
+  readonly status: RunSummary['status'] | undefined
+}
+
+/** Tells each listener of runs that begin, and that end or go on again. */
+export interface ListFeed {
+  readonly listen: (listener: (run: RunSummary) => void) => () => void
+}
+
+/** @param runs the folder with the runs of a workspace */
+export function createListFeed(runs: string): ListFeed {
+  const listeners = new Set<(run: RunSummary) => void>()
+  let known = new Map<string, Known>()
+  let isFollowed = false
+
+  /** What has changed since the last look; runs that were there at the first one are no news. */
+  async function look(isFirst: boolean): Promise<void> {
+    const now = new Map<string, Known>()
+    for (const id of runIds(runs).slice(0, watched)) {
+      const before = known.get(id)
+      const folder = join(runs, id)
+      const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
+      const isSame = before?.modified === modified && before.status !== undefined
+      if (isSame && (before.status !== 'running' || (await glance(folder))?.isRunning === true)) {
+        now.set(id, before)
+        continue
+      }
+      const run = await readRunSummary(folder, { known: summaryIn(folder) })
+      // one that has not said yet what it runs is looked at again
+      const status = run === undefined || run.file === '' ? undefined : run.status
+      now.set(id, { modified, status })
+      if (run === undefined || status === undefined || isFirst || status === before?.status) continue
+      for (const listener of listeners) listener(run)
+    }
+    known = now
+  }
+
+  async function follow(): Promise<void> {
+    if (isFollowed) return
+    isFollowed = true
+    for (let isFirst = true; listeners.size > 0; isFirst = false) {
+      // a folder that is removed meanwhile is no error
+      await look(isFirst).catch(() => undefined)
+      await sleep(pollMs, undefined, { ref: false })
+    }
+    known = new Map()
+    isFollowed = false
+  }
+
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      void follow()
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+/** The events of the list for one client: `hello`, then each run that has changed. */
+export function listEvents(feed: ListFeed): OpenSource {
+  return (wake) => {
+    const waiting = new Map<string, RunSummary>()
+    let isGreeted = false
+    const close = feed.listen((run) => {
+      waiting.set(run.id, run)
+      wake()
+    })
+    return {
+      take() {
+        const hello = isGreeted ? '' : eventText('hello', {})
+        const runs = [...waiting.values()].map((run) => eventText('run', run))
+        isGreeted = true
+        waiting.clear()
+        return hello === '' && runs.length === 0 ? undefined : `${hello}${runs.join('')}`
+      },
+      isOver: () => false,
+      close,
+    }
+  }
+}

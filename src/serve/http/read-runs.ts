@@ -1,0 +1,152 @@
+import { basename } from 'node:path'
+import { displayPath } from '../../base/files.ts'
+import type { ApprovalView } from '../../event/asked-action.ts'
+import { type Answer, readAnswers } from '../../history/answers.ts'
+import { type PlaceView, readPlace } from '../../history/place-detail.ts'
+import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
+import { listRuns, readRunSummary } from '../../history/run-list.ts'
+import { readTree } from '../../history/run-tree.ts'
+import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
+import { readTeams } from '../../history/team.ts'
+import { approvalsIn } from '../../history/waiting.ts'
+import { summaryIn } from '../../journal/index-file.ts'
+import { noMask } from '../../journal/secrets.ts'
+import { openFileRecords, type RecordSource } from '../../journal/source.ts'
+import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
+import { openChanges } from '../../undo/open-changes.ts'
+import { Refusal } from './refusal.ts'
+import { folderOf, type Served } from './served.ts'
+
+export interface RunFilter {
+  readonly limit?: number | undefined
+  /** The id of a run: only older ones. */
+  readonly before?: string | undefined
+  /** A part of the file or of the id, in any case. */
+  readonly q?: string | undefined
+  readonly state?: RunStatus | undefined
+}
+
+const usualLimit = 50
+
+export interface RunList {
+  readonly runs: readonly RunSummary[]
+  /** There are older ones that fit. */
+  readonly more: boolean
+}
+
+export interface RunDetail {
+  readonly run: RunSummary
+  readonly canResume: boolean
+  /** This server works on it. */
+  readonly owned: boolean
+  readonly approvals: readonly ApprovalView[]
+  readonly answers: readonly Answer[]
+  readonly prompt_file: string | null
+  readonly text: string | null
+}
+
+export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
+  readonly teams: readonly { readonly members: readonly object[]; readonly exchanges: readonly object[] }[] | null
+}
+
+export interface Comparison {
+  readonly before: RunSummary
+  readonly after: RunSummary
+  readonly differences: readonly Difference[]
+}
+
+/** A page of the runs, the newest first. */
+export async function readRunList({ runs, workspace }: Served, filter: RunFilter): Promise<RunList> {
+  const { limit = usualLimit, before, q = '', state } = filter
+  const words = q.toLowerCase()
+  let isBehind = before === undefined
+  const fits = ({ id, file, status }: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
+    const isOlder = isBehind
+    isBehind ||= id === before
+    if (!isOlder || (state !== undefined && status !== state)) return false
+    return [displayPath(workspace, file), id].some((text) => text.toLowerCase().includes(words))
+  }
+  const found: RunSummary[] = []
+  for await (const run of listRuns(runs, { limit: limit + 1, fits })) found.push(run)
+  return { runs: found.slice(0, limit), more: found.length > limit }
+}
+
+/** @throws Refusal 404 */
+export async function readRun(folder: string): Promise<RunSummary> {
+  const run = await readRunSummary(folder, { known: summaryIn(folder) })
+  if (run === undefined) throw new Refusal(404, 'this workspace has no run with this id')
+  return run
+}
+
+/** A run with what can be done with it, what it was asked and what it has answered. */
+export async function readRunDetail({ workspace }: Served, folder: string, owned: boolean): Promise<RunDetail> {
+  const run = await readRun(folder)
+  const isOpen = run.status !== 'done' && run.status !== 'skipped'
+  const { file, prompt, answers } = await withRecords(folder, readAnswers)
+  return {
+    run,
+    canResume: !owned && whyNotResumed(run) === undefined,
+    owned,
+    approvals: isOpen ? await approvalsIn(folder) : [],
+    answers,
+    prompt_file: file === null ? null : displayPath(workspace, file),
+    text: prompt,
+  }
+}
+
+/** Why a run cannot be gone on with; undefined: it can. */
+export function whyNotResumed({ id, status, target, resumable }: RunSummary): string | undefined {
+  if (status === 'running') return `run ${id} is running`
+  if (status === 'done' || status === 'skipped' || resumable === false) return `run ${id} has ended`
+  return target === 'prompt' || target === 'agent' ? undefined : `run ${id} cannot be resumed`
+}
+
+/** A part of a run with its prompts and answers. @throws Refusal 404 */
+export async function readRunPlace(folder: string, place: string): Promise<PlaceView & { readonly run: string }> {
+  const view = await withRecords(folder, (source) => readPlace(source, place))
+  if (view === undefined) throw new Refusal(404, 'this run has no such part')
+  return { run: basename(folder), ...view }
+}
+
+/** What a run has changed in files. Secrets are shown by their names. */
+export async function readRunChanges(folder: string): Promise<{ readonly changes: readonly FileDiff[] }> {
+  const { changes, contents } = await openChanges(folder, noMask)
+  return { changes: [...fileDiffs(changes, contents)] }
+}
+
+/** The teams of a run with what was said in them; null: no model in it has started an agent. */
+export async function readRunTeams(folder: string): Promise<RunTeams> {
+  return withRecords(folder, async (source) => {
+    const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
+    const all = readTeams(tree, source)
+    const { teams, breaks } = timelineJson(basename(folder), all)
+    if (all.teams.length === 0) return { teams: null, breaks: [] }
+    const exchanges = all.teams.map(exchangesJson)
+    return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
+  })
+}
+
+/** What differs between two runs. */
+export async function readComparison(
+  served: Served,
+  ids: { readonly a: string; readonly b: string },
+): Promise<Comparison> {
+  const folders = [folderOf(served, ids.a), folderOf(served, ids.b)] as const
+  const [before, after] = [await readRun(folders[0]), await readRun(folders[1])]
+  const sides = [await openSide(folders[0]), await openSide(folders[1])] as const
+  try {
+    return { before, after, differences: [...compareRuns(sides[0], sides[1])] }
+  } finally {
+    for (const { source } of sides) source.close()
+  }
+}
+
+async function withRecords<T>(folder: string, read: (source: RecordSource) => Promise<T>): Promise<T> {
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    return await read(source)
+  } finally {
+    source.close()
+  }
+}

@@ -1,0 +1,102 @@
+import type { z } from 'zod'
+import { checked } from './checked.ts'
+import { readJson } from './gate.ts'
+
+/** One route: what it takes and gives, as schemas that requests are checked with and that are shown, and what it does. */
+export interface Route {
+  readonly method: 'get' | 'post'
+  /** With `:name` for parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly status: number
+  readonly query: z.ZodType | undefined
+  readonly body: z.ZodType | undefined
+  /** Undefined: events, as docs/serve.md describes them. */
+  readonly gives: z.ZodType | undefined
+  readonly respond: (request: Request, params: Params) => Promise<Response>
+}
+
+/** The parameters of a path, by name. */
+export type Params = Readonly<Record<string, string>>
+
+interface Asked<Query, Body> {
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly request: Request
+}
+
+interface GetSpec<Query extends z.ZodType> {
+  readonly path: string
+  readonly summary: string
+  readonly query: Query
+}
+
+/** A route that reads. */
+export function get<Query extends z.ZodType>(
+  { path, summary, query, gives }: GetSpec<Query> & { readonly gives: z.ZodType },
+  read: (asked: Asked<z.output<Query>, undefined>) => Promise<object>,
+): Route {
+  return {
+    method: 'get',
+    path,
+    summary,
+    status: 200,
+    query,
+    body: undefined,
+    gives,
+    respond: async (request, params) =>
+      Response.json(await read({ params, query: checked(query, queryOf(request)), body: undefined, request })),
+  }
+}
+
+/** A route that gives a stream of events. */
+export function events<Query extends z.ZodType>(
+  { path, summary, query }: GetSpec<Query>,
+  open: (asked: Asked<z.output<Query>, undefined>) => Promise<Response>,
+): Route {
+  return {
+    method: 'get',
+    path,
+    summary,
+    status: 200,
+    query,
+    body: undefined,
+    gives: undefined,
+    respond: async (request, params) =>
+      open({ params, query: checked(query, queryOf(request)), body: undefined, request }),
+  }
+}
+
+interface PostSpec<Body extends z.ZodType> {
+  readonly path: string
+  readonly summary: string
+  readonly body: Body
+  readonly gives: z.ZodType
+  /** 202: what was asked for goes on. */
+  readonly status?: 200 | 202
+}
+
+/** A route that changes something. */
+export function post<Body extends z.ZodType>(
+  { path, summary, body, gives, status = 202 }: PostSpec<Body>,
+  change: (asked: Asked<undefined, z.output<Body>>) => Promise<object>,
+): Route {
+  return {
+    method: 'post',
+    path,
+    summary,
+    status,
+    query: undefined,
+    body,
+    gives,
+    async respond(request, params) {
+      const given = checked(body, await readJson(request))
+      return Response.json(await change({ params, query: undefined, body: given, request }), { status })
+    },
+  }
+}
+
+function queryOf({ url }: Request): object {
+  return Object.fromEntries(new URL(url).searchParams)
+}

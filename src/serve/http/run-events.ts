@@ -1,0 +1,100 @@
+import type { PlacedRow, Row } from '../../history/rows.ts'
+import { beginning, type Position, positionText } from '../../journal/follow.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { eventText, type OpenSource } from './event-stream.ts'
+import type { RunFeed } from './run-feed.ts'
+
+/** A piece of what a model is just saying. */
+export interface Delta {
+  readonly place: string
+  readonly kind: 'text' | 'reasoning'
+  readonly text: string
+}
+
+/** Of a run that this process works on: calls the listener with each piece, until the returned function is called. */
+export type ListenToDeltas = (listener: (delta: Delta) => void) => () => void
+
+/** Rows that have changed, and where to go on. */
+export interface RowPage {
+  readonly rows: readonly Row[]
+  readonly cursor: string
+}
+
+/** Rows of one event: a client draws while the next ones are made. */
+const rowsAtOnce = 500
+/** Characters of pieces that wait for a client; what is more is dropped, for the whole text stands in the records. */
+const mostWaiting = 256 * 1024
+
+/** The events of one run for one client, from a position on. The feed was read before. */
+export function runEvents(feed: RunFeed, after: Position, listenToDeltas: ListenToDeltas): OpenSource {
+  return (wake) => {
+    // records that were lost with the machine's power: what the client has is sent again
+    let position = after > feed.position() ? beginning : after
+    let sent: RunSummary | undefined
+    let isOver = false
+    let deltas = ''
+    const endListening = feed.listen(wake)
+    const endDeltas = listenToDeltas((delta) => {
+      if (deltas.length < mostWaiting) deltas += eventText('delta', delta)
+      wake()
+    })
+
+    function rows(): string {
+      if (feed.latest() <= position) return ''
+      const page = firstOf(feed.changedAfter(position))
+      position = page.at(-1)?.changed ?? position
+      return eventText('rows', pageOf(page, position), positionText(position))
+    }
+
+    function run(): string {
+      const now = feed.run()
+      if (now === undefined || now === sent) return ''
+      sent = now
+      return eventText('run', now)
+    }
+
+    function over(): string {
+      if (isOver || !feed.isOver() || feed.latest() > position) return ''
+      isOver = true
+      const left = feed.left()
+      const rest = left.length === 0 ? '' : eventText('rows', { rows: left, cursor: positionText(position) })
+      return `${rest}${eventText('over', {})}`
+    }
+
+    return {
+      take() {
+        const text = `${rows()}${deltas}${run()}${over()}`
+        deltas = ''
+        return text === '' ? undefined : text
+      },
+      isOver: () => isOver,
+      close() {
+        endListening()
+        endDeltas()
+      },
+    }
+  }
+}
+
+/** All rows that have changed behind a position, with how those are left that nobody will end. */
+export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly over: boolean } {
+  const position = after > feed.position() ? beginning : after
+  const changed = feed.changedAfter(position)
+  const { rows, cursor } = pageOf(changed, changed.at(-1)?.changed ?? position)
+  if (!feed.isOver()) return { rows, cursor, over: false }
+  const left = new Map(feed.left().map((row) => [row.n, row]))
+  const seen = new Set(rows.map(({ n }) => n))
+  const others = [...left.values()].filter(({ n }) => !seen.has(n))
+  return { rows: [...rows.map((row) => left.get(row.n) ?? row), ...others], cursor, over: true }
+}
+
+/** As many as are sent at once; those that one record has changed stay together, for a position is behind all of them. */
+function firstOf(changed: readonly PlacedRow[]): readonly PlacedRow[] {
+  const last = changed[rowsAtOnce - 1]?.changed
+  return last === undefined ? changed : changed.filter((one, index) => index < rowsAtOnce || one.changed === last)
+}
+
+function pageOf(placed: readonly PlacedRow[], position: Position): RowPage {
+  const rows = placed.map(({ row }) => row).toSorted((one, other) => one.n - other.n)
+  return { rows, cursor: positionText(position) }
+}

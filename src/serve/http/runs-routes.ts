@@ -1,0 +1,161 @@
+import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
+import type { RunActions } from './change-runs.ts'
+import type { EventStreams } from './event-stream.ts'
+import type { HeldRuns } from './held-runs.ts'
+import { listEvents, type ListFeed } from './list-feed.ts'
+import { readComparison, readRunChanges, readRunDetail, readRunList, readRunPlace, readRunTeams } from './read-runs.ts'
+import { Refusal } from './refusal.ts'
+import { events, get, type Params, post, type Route } from './route.ts'
+import { rowsAfter, runEvents } from './run-events.ts'
+import type { RunFeeds } from './run-feed.ts'
+import * as schemas from './schemas.ts'
+import { folderOf, type Served } from './served.ts'
+
+export interface RunsRoutesOptions {
+  readonly served: Served
+  readonly held: HeldRuns
+  readonly actions: RunActions
+  readonly feeds: RunFeeds
+  readonly list: ListFeed
+  readonly streams: EventStreams
+}
+
+/** The routes about runs: those that are recorded, those that go on, and those that are begun here. */
+export function runsRoutes({ served, held, actions, feeds, list, streams }: RunsRoutesOptions): readonly Route[] {
+  const idOf = ({ id = '' }: Params): string => id
+  const folderAt = (params: Params): string => folderOf(served, idOf(params))
+  const { begun } = schemas
+
+  return [
+    get(
+      { path: '/api/runs', summary: 'The runs, the newest first', query: schemas.runListQuery, gives: schemas.runList },
+      ({ query }) => readRunList(served, query),
+    ),
+    events(
+      { path: '/api/events', summary: 'Runs that begin, and that end or go on', query: schemas.noQuery },
+      async () => streams.open(listEvents(list)),
+    ),
+    get(
+      {
+        path: '/api/compare',
+        summary: 'What differs between two runs',
+        query: schemas.compareQuery,
+        gives: schemas.comparison,
+      },
+      ({ query }) => readComparison(served, query),
+    ),
+    get(
+      {
+        path: '/api/runs/:id',
+        summary: 'One run, and what can be done with it',
+        query: schemas.noQuery,
+        gives: schemas.runDetail,
+      },
+      ({ params }) => readRunDetail(served, folderAt(params), held.isHeld(idOf(params))),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/rows',
+        summary: 'What a run has begun',
+        query: schemas.cursorQuery,
+        gives: schemas.rowPage,
+      },
+      async ({ params, query }) => {
+        const after = positionOf(query.after)
+        const feed = feeds.of(folderAt(params))
+        await feed.refresh()
+        return rowsAfter(feed, after)
+      },
+    ),
+    events(
+      { path: '/api/runs/:id/events', summary: 'A run as it goes on', query: schemas.cursorQuery },
+      async ({ params, query, request }) => {
+        const after = positionOf(request.headers.get('last-event-id') ?? query.after)
+        const feed = feeds.of(folderAt(params))
+        await feed.refresh()
+        return streams.open(runEvents(feed, after, held.listenToDeltas(idOf(params))))
+      },
+    ),
+    get(
+      {
+        path: '/api/runs/:id/place',
+        summary: 'A part of a run with its prompts and answers',
+        query: schemas.placeQuery,
+        gives: schemas.placeDetail,
+      },
+      ({ params, query }) => readRunPlace(folderAt(params), query.place),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/changes',
+        summary: 'What a run has changed in files',
+        query: schemas.noQuery,
+        gives: schemas.changeList,
+      },
+      ({ params }) => readRunChanges(folderAt(params)),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/team',
+        summary: 'Who worked together in a run',
+        query: schemas.noQuery,
+        gives: schemas.teamList,
+      },
+      ({ params }) => readRunTeams(folderAt(params)),
+    ),
+    post({ path: '/api/runs', summary: 'Begins a run', body: schemas.startBody, gives: begun }, async ({ body }) => ({
+      id: await actions.start(body),
+    })),
+    post(
+      { path: '/api/runs/:id/cancel', summary: 'Stops a run of this server', body: schemas.noBody, gives: begun },
+      async ({ params }) => ({
+        id: actions.cancel(idOf(params)),
+      }),
+    ),
+    post(
+      { path: '/api/runs/:id/resume', summary: 'Goes on with a run', body: schemas.resumeBody, gives: begun },
+      async ({ params, body }) => ({ id: await actions.resume(idOf(params), body.uncertain ?? []) }),
+    ),
+    post(
+      {
+        path: '/api/runs/:id/undo',
+        summary: 'Puts back what a run has changed in files',
+        body: schemas.undoBody,
+        gives: begun,
+      },
+      async ({ params, body }) => ({ id: await actions.undo(idOf(params), body.paths ?? []) }),
+    ),
+    post(
+      {
+        path: '/api/runs/:id/approvals/:call/approve',
+        summary: 'Approves a call',
+        body: schemas.approveBody,
+        gives: schemas.decided,
+        status: 200,
+      },
+      async ({ params, body: { always } }) => ({
+        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'approve', always }),
+      }),
+    ),
+    post(
+      {
+        path: '/api/runs/:id/approvals/:call/reject',
+        summary: 'Rejects a call',
+        body: schemas.rejectBody,
+        gives: schemas.decided,
+        status: 200,
+      },
+      async ({ params, body: { reason } }) => ({
+        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'reject', reason }),
+      }),
+    ),
+  ]
+}
+
+/** @throws Refusal 400 for what no server has sent as a cursor */
+function positionOf(cursor: string | undefined): Position {
+  if (cursor === undefined || cursor === '') return beginning
+  const position = parsePosition(cursor)
+  if (position === undefined) throw new Refusal(400, 'this is no cursor of a run')
+  return position
+}

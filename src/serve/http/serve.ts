@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { defined } from '../../base/json.ts'
+import { packageRoot } from '../../package-root.ts'
+import { type Limits, listenLocally } from '../listen.ts'
+import { createApp } from './app.ts'
+import { createRunActions } from './change-runs.ts'
+import { createEventStreams } from './event-stream.ts'
+import { filesRoutes } from './files-routes.ts'
+import { mostBodyBytes, refuseAtGate } from './gate.ts'
+import { createHeldRuns } from './held-runs.ts'
+import { createListFeed } from './list-feed.ts'
+import { createRunFeeds } from './run-feed.ts'
+import { runsRoutes } from './runs-routes.ts'
+import { openServed, type ServingPlace } from './served.ts'
+import { serveFolder } from './static.ts'
+
+export interface ServeOptions {
+  /** 0: any that is free. */
+  readonly port: number
+  readonly secret: string
+  /** Runs of this server at once. */
+  readonly maxRuns: number
+  /** The folder with the page; left out: that of this installation. */
+  readonly page?: string
+  /** Left out: the usual ones. */
+  readonly limits?: Partial<Limits>
+}
+
+export interface Serving {
+  readonly port: number
+  /** `http://127.0.0.1:PORT`. */
+  readonly url: string
+  /** Takes no more requests, ends streams, and stops the runs of this server so that they can be resumed. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Serves the runs of a workspace to this machine: those that are recorded, those that go on in any process, and those that
+ * are begun here.
+ * @throws BatonError for config files that are wrong, USAGE where the port cannot be used
+ */
+export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
+  const { port, secret, maxRuns, limits, page = join(packageRoot(), 'dist/bin/page') } = options
+  const served = await openServed(place)
+  const held = createHeldRuns({ most: maxRuns, runs: served.runs })
+  const streams = createEventStreams()
+  const parts = { served, held, actions: createRunActions(served, held), streams }
+  const feeds = createRunFeeds(held.isHeld)
+  const routes = [...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs) }), ...filesRoutes(served)]
+  const answer = createApp({ routes, page: serveFolder(page) })
+  const server = await listenLocally({ port, mostBytes: mostBodyBytes, ...defined({ limits }) }, (bound) => ({
+    refuse: (request) => refuseAtGate(request, { port: bound, secret }),
+    answer,
+  }))
+  return {
+    port: server.port,
+    url: `http://127.0.0.1:${server.port}`,
+    async close() {
+      server.stopListening()
+      await held.close()
+      streams.close()
+      await server.close()
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import type { Settings } from '../../config/settings.ts'
+import { loadTargetConfig } from '../../config/target-config.ts'
+import { runIds } from '../../journal/find-run.ts'
+import { runsFolder } from '../../journal/run-id.ts'
+import type { RunOptions } from '../../library/options.ts'
+import { Refusal } from './refusal.ts'
+
+/** Where a server works, and what all runs that it starts share. */
+export interface ServingPlace {
+  readonly cwd: string
+  readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly shared: Required<Pick<RunOptions, 'overrides'>> & Pick<RunOptions, 'model'>
+}
+
+/** The workspace that is served. */
+export interface Served extends ServingPlace {
+  /** Absolute, links resolved. */
+  readonly workspace: string
+  /** The folder with its runs. */
+  readonly runs: string
+  readonly settings: Settings
+}
+
+/** @throws BatonError for config files that are wrong */
+export async function openServed(place: ServingPlace): Promise<Served> {
+  const { env, home, shared } = place
+  const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
+  const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+  return { ...place, workspace, settings, runs }
+}
+
+/**
+ * The folder of a run: no path is made of an id that is not in the list.
+ * @throws Refusal 404
+ */
+export function folderOf({ runs }: Pick<Served, 'runs'>, id: string): string {
+  if (runIds(runs).includes(id)) return join(runs, id)
+  throw new Refusal(404, 'this workspace has no run with this id')
+}

@@ -1,0 +1,120 @@
+import { onTestFinished } from 'vitest'
+import { defined } from '../../src/base/json.ts'
+import { serveWorkspace, type ServeOptions, type Serving } from '../../src/serve/http/serve.ts'
+import { tempTree } from './temp.ts'
+
+/** Of every server here. */
+export const secret = 'a secret of this test'
+
+export interface ServedOptions extends Partial<Pick<ServeOptions, 'maxRuns' | 'limits' | 'page' | 'port'>> {
+  readonly env?: Readonly<Record<string, string>>
+  /** More of the config file. */
+  readonly config?: string
+  /** Those of a server before: the same workspace is served again. */
+  readonly place?: Pick<HttpServed, 'folder' | 'home'>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** A server in this process, the workspace that it serves, and `BATON_HOME`. */
+export interface HttpServed {
+  readonly serving: Serving
+  readonly folder: string
+  readonly home: string
+  /** Where runs work that are not of the server. */
+  readonly around: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string>> }
+  /** With the secret. `path` from the root. */
+  readonly get: (path: string) => Promise<Answered>
+  readonly post: (path: string, body?: unknown) => Promise<Answered>
+}
+
+export async function serveTree(
+  tree: Readonly<Record<string, string>>,
+  { env = {}, config = '', place, maxRuns = 8, limits, page, port = 0 }: ServedOptions = {},
+): Promise<HttpServed> {
+  const folder = place?.folder ?? tempTree({ '.git/HEAD': 'x\n', ...tree })
+  const home = place?.home ?? tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
+  const around = {
+    cwd: folder,
+    home,
+    env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env },
+  }
+  const options = { port, secret, maxRuns, ...defined({ limits, page }) }
+  const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
+  onTestFinished(() => serving.close())
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  const ask = async (path: string, init: RequestInit = {}): Promise<Answered> => {
+    const response = await fetch(`${serving.url}${path}`, { headers, ...init })
+    return { status: response.status, body: (await response.json()) as Answered['body'] }
+  }
+  return {
+    serving,
+    folder,
+    home,
+    around,
+    get: (path) => ask(path),
+    post: (path, body = {}) => ask(path, { method: 'POST', body: JSON.stringify(body) }),
+  }
+}
+
+export interface ServerEvent {
+  readonly id?: string
+  readonly event: string
+  readonly data: Record<string, unknown>
+}
+
+export interface Followed {
+  /** Those that have come so far. */
+  readonly events: readonly ServerEvent[]
+  /** Resolves when the server has ended the stream. */
+  readonly ended: Promise<void>
+  readonly leave: () => void
+}
+
+/** Follows a stream of events, from an event on that was seen before. */
+export function follow({ serving }: Pick<HttpServed, 'serving'>, path: string, lastEventId?: string): Followed {
+  const events: ServerEvent[] = []
+  const stop = new AbortController()
+  onTestFinished(() => stop.abort())
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+  }
+  const read = async (): Promise<void> => {
+    const response = await fetch(`${serving.url}${path}`, { headers, signal: stop.signal })
+    let text = ''
+    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const parts = `${text}${piece}`.split('\n\n')
+      text = parts.pop() ?? ''
+      events.push(...parts.filter((part) => !part.startsWith(':')).map(eventOf))
+    }
+  }
+  return { events, ended: read().catch(() => undefined), leave: () => stop.abort() }
+}
+
+function eventOf(part: string): ServerEvent {
+  const fields = new Map(
+    part.split('\n').map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
+  )
+  const id = fields.get('id')
+  const data = JSON.parse(fields.get('data') ?? '{}') as ServerEvent['data']
+  return { event: fields.get('event') ?? '', data, ...(id === undefined ? {} : { id }) }
+}
+
+/** The rows of events as a client has them that takes each for what was there before under its number. */
+export function rowsOf(events: readonly ServerEvent[]): readonly Record<string, unknown>[] {
+  const rows = new Map<unknown, Record<string, unknown>>()
+  for (const { event, data } of events) {
+    if (event !== 'rows') continue
+    for (const row of data['rows'] as readonly Record<string, unknown>[]) rows.set(row['n'], row)
+  }
+  return [...rows].toSorted(([one], [other]) => Number(one) - Number(other)).map(([, row]) => row)
+}
+
+/** The id of the last event that has one. */
+export function lastId(events: readonly ServerEvent[]): string {
+  return events.findLast(({ id }) => id !== undefined)?.id ?? ''
+}

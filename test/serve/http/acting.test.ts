@@ -1,0 +1,231 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { approverOf } from '../../../src/library/approvals.ts'
+import { beginRun } from '../../../src/library/runs.ts'
+import { startRun } from '../../../src/runner.ts'
+import { follow, type HttpServed, rowsOf, serveTree, type ServedOptions } from '../../helpers/http-served.ts'
+import { callsTools, startToolModel } from '../../helpers/tool-model.ts'
+
+// What can be done with runs by HTTP.
+
+const steps = { todos: [{ content: 'Look', status: 'pending' }] }
+const tree = {
+  'say.md': '+++\nagent = "say.lua"\n+++\nHi\n',
+  'say.lua': 'return "said"',
+  'slow.md': '+++\nmodel = "m"\n+++\nHi\n',
+  'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n',
+}
+/** A model that does not answer what it is asked first, until it is let, and then at once. */
+async function slowModel() {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const model = await startToolModel([{ text: 'first', gate }, { text: 'second' }])
+  const isAsked = () => expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
+  return { env: { BATON_GATEWAY_URL: model.url }, open, isAsked }
+}
+
+const serve = (options: ServedOptions = {}) => serveTree(tree, options)
+
+interface Detail {
+  readonly run: { readonly status: string; readonly exit: number | null; readonly file: string }
+  readonly canResume: boolean
+  readonly owned: boolean
+  readonly approvals: readonly { readonly id: string; readonly tool: string }[]
+  readonly answers: readonly { readonly text: string }[]
+}
+
+const detailOf = async ({ get }: HttpServed, id: string) => (await get(`/api/runs/${id}`)).body as unknown as Detail
+const statusOf = async (served: HttpServed, id: string) => (await detailOf(served, id)).run.status
+const begun = async ({ post }: HttpServed, body: unknown): Promise<string> => {
+  const answered = await post('/api/runs', body)
+  expect(answered).toMatchObject({ status: 202, body: { id: expect.any(String) } })
+  return String(answered.body['id'])
+}
+const ended = (served: HttpServed, id: string) =>
+  expect.poll(async () => (await detailOf(served, id)).owned, { timeout: 20_000 }).toBe(false)
+
+describe('a run is begun', () => {
+  it('of a file, and can be read as soon as its id is known', async () => {
+    const served = await serve()
+    const id = await begun(served, { file: 'say.md' })
+    await follow(served, `/api/runs/${id}/events`).ended
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'said' }] })
+  })
+
+  it('of a text with a model, and is heard as the model answers', async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const model = await startToolModel([{ text: 'so it is', gate }])
+    const served = await serve({ env: { BATON_GATEWAY_URL: model.url } })
+    const id = await begun(served, { text: 'Is it so?', model: 'm' })
+    const stream = follow(served, `/api/runs/${id}/events`)
+    await expect.poll(() => rowsOf(stream.events).length, { timeout: 20_000 }).toBe(2)
+    open()
+    await stream.ended
+    const heard = stream.events.filter(({ event }) => event === 'delta')
+    expect(heard.map(({ data }) => data['text']).join('')).toBe('so it is')
+    expect(heard[0]).not.toHaveProperty('id')
+    expect(await detailOf(served, id)).toMatchObject({ answers: [{ text: 'so it is' }] })
+  })
+
+  it('with inputs, settings and variables of the request', async () => {
+    const model = await startToolModel([{ text: 'one' }, { text: 'two' }])
+    const served = await serve({ env: { BATON_GATEWAY_URL: model.url } })
+    const asked = { text: 'Hi', model: 'm', inputs: ['a', 'b'], mode: 'classic' }
+    const id = await begun(served, asked)
+    await ended(served, id)
+    const { run, answers } = await detailOf(served, id)
+    expect([run.status, answers.map(({ text }) => text).toSorted()]).toEqual(['done', ['one', 'two']])
+    const limited = await begun(served, { ...asked, max_cost: 0.25 })
+    await ended(served, limited)
+    expect((await detailOf(served, limited)).run).toMatchObject({ error: expect.stringContaining('limit in dollars') })
+  })
+
+  it.each([
+    ['nothing', {}, 400, 'file or text'],
+    ['two things', { file: 'say.md', text: 'Hi' }, 400, 'file or text'],
+    ['something else', { file: 'say.md', shell: 'x' }, 400, 'shell'],
+    ['a file that is not there', { file: 'none.md' }, 400, 'none.md'],
+    ['a NUL', { file: 'a\0.md' }, 400, 'NUL'],
+    ['a wrong condition', { file: 'say.md', iter: 'soon' }, 400, 'soon'],
+  ])('not of %s', async (_, body, status, words) => {
+    const answered = await (await serve()).post('/api/runs', body)
+    expect(answered).toMatchObject({ status, body: { error: { message: expect.stringContaining(words) } } })
+  })
+
+  it('not of a file that sets guarded keys and is not trusted: the hint says how to trust it', async () => {
+    const served = await serve()
+    writeFileSync(join(served.folder, 'baton.toml'), '[gateway]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    const answered = await served.post('/api/runs', { file: 'ask.md' })
+    expect(answered).toMatchObject({
+      status: 403,
+      body: { error: { code: 'UNTRUSTED', hint: expect.stringContaining('baton trust') } },
+    })
+  })
+
+  it('not when as many are running as may be', async () => {
+    const { env, open } = await slowModel()
+    const served = await serve({ maxRuns: 1, env })
+    const id = await begun(served, { file: 'slow.md' })
+    expect(await served.post('/api/runs', { file: 'say.md' })).toMatchObject({ status: 429 })
+    open()
+    await ended(served, id)
+    await begun(served, { file: 'say.md' })
+  })
+})
+
+describe('a run of the server', () => {
+  it('is cancelled, resumed and comes to its end', async () => {
+    const { env, isAsked } = await slowModel()
+    const served = await serve({ env })
+    const id = await begun(served, { file: 'slow.md' })
+    await isAsked()
+    expect(await served.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${id}/cancel`)).toEqual({ status: 202, body: { id } })
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'cancelled' }, canResume: true })
+    expect(await served.post(`/api/runs/${id}/cancel`)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${id}/resume`)).toEqual({ status: 202, body: { id } })
+    const stream = follow(served, `/api/runs/${id}/events`)
+    await stream.ended
+    expect(rowsOf(stream.events).find(({ place }) => place === 'task/0')).toMatchObject({ n: 0, state: 'done' })
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, canResume: false })
+    expect(await served.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 409 })
+  })
+
+  it('is stopped with the server, and another server resumes it', async () => {
+    const { env, isAsked } = await slowModel()
+    const served = await serve({ env })
+    const id = await begun(served, { file: 'slow.md' })
+    await isAsked()
+    await served.serving.close()
+    const again = await serveTree({}, { place: served, env })
+    expect(await detailOf(again, id)).toMatchObject({ run: { status: 'cancelled' }, canResume: true })
+    await again.post(`/api/runs/${id}/resume`)
+    await ended(again, id)
+    expect(await statusOf(again, id)).toBe('done')
+  })
+
+  it('has what it changed put back, once', async () => {
+    const served = await serveTree({
+      'write.md': '+++\nagent = "write.lua"\n+++\nHi\n',
+      'write.lua': 'aip.file.save("a.txt", "new\\n"); aip.file.save("b.txt", "new\\n")',
+      'a.txt': 'old\n',
+    })
+    const id = await begun(served, { file: 'write.md' })
+    await ended(served, id)
+    const text = (name: string) => readFileSync(join(served.folder, name), 'utf8')
+    expect(text('a.txt')).toBe('new\n')
+    const answered = await served.post(`/api/runs/${id}/undo`, { paths: ['a.txt'] })
+    expect(answered).toMatchObject({ status: 202 })
+    expect([text('a.txt'), text('b.txt')]).toEqual(['old\n', 'new\n'])
+    expect((await detailOf(served, String(answered.body['id']))).run).toMatchObject({ target: 'undo', status: 'done' })
+    expect(await served.post(`/api/runs/${id}/undo`)).toMatchObject({ status: 202 })
+    expect(existsSync(join(served.folder, 'b.txt'))).toBe(false)
+    expect(await served.post(`/api/runs/${id}/undo`)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${id}/undo`, { paths: ['../x'] })).toMatchObject({ status: 400 })
+  })
+})
+
+describe('a question', () => {
+  const asked = async () => {
+    const model = await startToolModel([callsTools(['todo', steps]), { text: 'Done.' }])
+    return { model, served: await serve({ env: { BATON_GATEWAY_URL: model.url } }) }
+  }
+  const waits = (served: HttpServed, id: string) =>
+    expect
+      .poll(async () => (await detailOf(served, id)).approvals, { timeout: 20_000 })
+      .toMatchObject([{ id: '1', tool: 'todo' }])
+
+  it.each([
+    ['approve', {}, 'not denied'],
+    ['reject', { reason: 'use a list' }, 'use a list'],
+  ])('of a run of the server is open until somebody answers: %s', async (verdict, body, told) => {
+    const { model, served } = await asked()
+    const id = await begun(served, { file: 'ask.md' })
+    await waits(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'running' } })
+    expect(await served.post(`/api/runs/${id}/approvals/2/${verdict}`, body)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${id}/approvals/1/${verdict}`, body)).toEqual({
+      status: 200,
+      body: { open: [] },
+    })
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, approvals: [] })
+    const results = model.results().join('')
+    expect(verdict === 'reject' ? results : 'not denied').toContain(told)
+    expect(results.includes('use a list')).toBe(verdict === 'reject')
+  })
+
+  it('of a run that waits on the disk is answered, and the run is resumed then', async () => {
+    const { served } = await asked()
+    const { runId: id } = await beginRun('ask.md', { approve: () => 'suspend' }, served.around).result
+    await waits(served, id)
+    expect(await statusOf(served, id)).toBe('waiting_for_approval')
+    expect(await served.post(`/api/runs/${id}/approvals/7/approve`)).toMatchObject({ status: 400 })
+    expect(await served.post(`/api/runs/${id}/approvals/1/approve`)).toEqual({ status: 200, body: { open: [] } })
+    expect(await served.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'Done.' }] })
+  })
+
+  it('of a run of another process is answered there', async () => {
+    const { served } = await asked()
+    let answer = (): void => {}
+    const answered = new Promise<'allow'>((resolve) => (answer = () => resolve('allow')))
+    let id = ''
+    const run = startRun(
+      'ask.md',
+      { ...served.around, approver: approverOf(() => answered) },
+      (event) => (id = event.run_id),
+    )
+    await expect.poll(() => id, { timeout: 20_000 }).not.toBe('')
+    await waits(served, id)
+    expect(await served.post(`/api/runs/${id}/approvals/1/approve`)).toMatchObject({ status: 409 })
+    answer()
+    expect((await run).exitCode).toBe(0)
+  })
+})
