@@ -180,8 +180,11 @@ export interface CollabSettings {
 
 /** The budget of all agents of a team together, of which each piece of work is lent a share. */
 export interface TeamBudget {
-  /** The share of an agent that begins to work, among so many that may at once; undefined: no limit holds. */
-  readonly lend: (agent: string, among: number) => Partial<BudgetLimits> | undefined
+  /**
+   * The share of an agent that begins to work, among so many that may at once; undefined: no limit holds but that of the agent which has
+   * started it (`parent`), whose share is for both while that one works.
+   */
+  readonly lend: (agent: string, among: number, parent?: string) => Partial<BudgetLimits> | undefined
   /** Its work has ended and used this, in this process or in an older one: the rest of its share goes back. */
   readonly settle: (agent: string, spent: Spent) => void
   /** It works no more without an end: a resumed run works on. */

@@ -25,13 +25,19 @@ export interface Meter {
   readonly add: (at: Place, spent: Spent) => RunTotal
   /** A record has answered a call: it belongs to what is measured around it, and is in the total already. */
   readonly recall: (at: Place, spent: Spent) => void
-  /** Does some work, and says what the calls at and below its place used meanwhile. `soFar` says it while the work goes on. */
+  /**
+   * Does some work, and says what the calls at and below its place used meanwhile. `soFar` says it while the work goes on. What is
+   * measured `alone` is not part of other work that is measured alone around it.
+   */
   readonly measure: <T>(
     at: Place,
     work: (soFar: () => Spent) => Promise<T>,
+    how?: Measuring,
   ) => Promise<{ readonly value: T; readonly spent: Spent }>
   readonly total: () => RunTotal
 }
+
+export type Measuring = 'whole' | 'alone'
 
 export const nothingSpent: Spent = { model: '', usage: noUsage, costUsd: 0 }
 
@@ -46,15 +52,18 @@ export function createMeter(): Meter {
   let known: number | null = 0
   const unpriced = new Set<string>()
   /** What is measured now, by the text of its place; one place may be measured more than once. */
-  const measured = new Map<string, Set<{ spent: Spent }>>()
+  const measured = new Map<string, Set<{ spent: Spent; readonly how: Measuring }>>()
   const total = (): RunTotal => ({ usage, costUsd: known, unpriced: [...unpriced] })
 
   function recall(at: Place, spent: Spent): void {
     if (measured.size === 0) return
     const origin = originOf(at)
+    let isTaken = false
     for (let length = origin.length; length >= 0; length -= 1) {
       const here = measured.get(placeText(origin.slice(0, length))) ?? []
-      for (const measurement of here) measurement.spent = addSpent(measurement.spent, spent)
+      for (const measurement of here)
+        if (measurement.how === 'whole' || !isTaken) measurement.spent = addSpent(measurement.spent, spent)
+      isTaken ||= [...here].some(({ how }) => how === 'alone')
     }
   }
 
@@ -72,9 +81,9 @@ export function createMeter(): Meter {
       return total()
     },
     recall,
-    async measure(at, work) {
+    async measure(at, work, how = 'whole') {
       const key = placeText(originOf(at))
-      const measurement = { spent: nothingSpent }
+      const measurement = { spent: nothingSpent, how }
       const here = measured.get(key) ?? new Set()
       measured.set(key, here.add(measurement))
       try {

@@ -15,8 +15,13 @@ export function createTeamBudget(budget: Partial<BudgetLimits> | undefined): Tea
   }
 
   return {
-    lend(piece, among) {
+    lend(piece, among, parent = '') {
       if (budget === undefined) return undefined
+      if (lent.has(parent)) {
+        // so that those that it starts in turn share it as well
+        lent.set(piece, {})
+        return undefined
+      }
       // those that hold a share are counted, and what they hold is set aside
       const others = Math.max(1, among - lent.size)
       const limits = measures.flatMap((measure) => {

@@ -64,7 +64,8 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
       baseDir: agent.baseDir,
       among: sharers() + 1,
       startsAgents: depth < settings.maxDepth,
-      limits: () => budget.lend(id, sharers()),
+      limits: () => budget.lend(id, sharers(), parent),
+      measuring: 'alone',
       inbox: (inner) => recordedInbox(inbox, withScope(inner, own.scope)),
     }
     pieces += 1

@@ -7,7 +7,7 @@ import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import type { Message } from '../../event/message.ts'
-import { nothingSpent, type Spent } from '../../event/meter.ts'
+import { type Measuring, nothingSpent, type Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
 import { ask, type Conversation, messagesOf, saidIn } from './ask.ts'
 import { leaseOf } from './lease.ts'
@@ -38,6 +38,8 @@ export interface Order {
   readonly among: number
   /** Its part of what all of its team together may still cost, asked when it begins; left out: only what its definition says holds. */
   readonly limits?: () => Partial<BudgetLimits> | undefined
+  /** Whether what it has spent has the agents in it that it has started; left out: it has. */
+  readonly measuring?: Measuring
   /** It may start agents, which a resumed run has again only when it does again what it has done. */
   readonly startsAgents?: boolean
   /** What comes to it while it works in this context; left out: nothing does. */
@@ -147,7 +149,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
     )
     // until the end is recorded a resumed run needs it
     removeTree()
-    if (!isEntered) meter.recall(at, end.spent)
+    if (!isEntered) await meter.measure(at, async () => meter.recall(at, end.spent), order.measuring)
     emit(context, endEvent(order, end))
     return end
   } catch (error) {
@@ -292,7 +294,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
     return inOwnTree(ordered, context, { work: answer, failed, onOpen: onTree })
   }
 
-  const { value, spent } = await meter.measure(context.scope.at, answerInPlace)
+  const { value, spent } = await meter.measure(context.scope.at, answerInPlace, ordered.measuring)
   const closed = replayed === undefined ? closedBy(asked) : defined({ isClosed: replayed.isClosed })
   const isStopped = value.status === 'stopped'
   const turns = requests.begun()

@@ -144,3 +144,26 @@ it.each(['interrupted', 'failed'] as const)(
     }
   },
 )
+
+it('what an agent has used is without the agents that it has started, also where a record answers', async () => {
+  const settings = { maxDepth: 2 }
+  const usedBy = ({ sent }: Life): readonly number[] =>
+    sent.flatMap((one) =>
+      one.type === 'agent.completed' && one.id !== undefined && one.usage !== undefined ? [one.usage.calls] : [],
+    )
+  const script = (asked: Asked): Answer => {
+    const { who, turn } = asked
+    const ids = agentsIn(asked)
+    if (who === 'kitten') return turn < 2 ? [['todo', { todos: [] }]] : 'kitten'
+    const turns: readonly Answer[] = [[spawn(who === 'parent' ? 'cat' : 'kitten')], [['wait', { ids }]]]
+    return turns[turn] ?? who
+  }
+  const whole: JournalRecord[] = []
+  expect(usedBy(await only(teamWorld({ script, settings }), whole))).toEqual([3, 3])
+  for (let lives = core(30, 0); lives < whole.length; lives += core(9, 1)) {
+    const world = teamWorld({ script, settings })
+    const records: JournalRecord[] = []
+    if ((await world.live(records, lives)) !== undefined) break
+    expect(usedBy(await only(world, records)).toSorted(), `killed after ${lives} records`).toEqual([3, 3])
+  }
+})

@@ -45,3 +45,14 @@ it('work that an older process has paid for counts, and never more than all is l
   budget.settle('a', spent(6, 0))
   expect(budget.lend('b', 1)).toEqual({ calls: 0, unpriced })
 })
+
+it('who is started by an agent that works shares what that one has, and is counted once', () => {
+  const budget = createTeamBudget({ calls: 10 })
+  expect(budget.lend('a', 1)).toEqual({ calls: 10, unpriced })
+  expect(budget.lend('below', 2, 'a')).toBeUndefined()
+  expect(budget.lend('further below', 3, 'below')).toBeUndefined()
+  budget.settle('further below', spent(1, 0))
+  budget.settle('below', spent(2, 0))
+  budget.settle('a', spent(3, 0))
+  expect(budget.lend('b', 1)).toEqual({ calls: 4, unpriced })
+})
