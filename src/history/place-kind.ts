@@ -18,7 +18,7 @@ export function isIteration(place: string): boolean {
   return /(?:^|\/)iteration\/\d+$/.test(place)
 }
 
-export function isTask(place: string): boolean {
+function isTask(place: string): boolean {
   return /(?:^|\/)task\/\d+$/.test(place)
 }
 

@@ -47,6 +47,8 @@ export interface RowTable {
   readonly changedAfter: (position: Position) => readonly PlacedRow[]
   /** Of the last change. */
   readonly latest: () => Position
+  /** The place of the model call that goes on in an agent, by the place of the agent in its events; undefined: none does. */
+  readonly callIn: (agent: string) => string | undefined
   /** How those that have no end are left by a process that is gone without one. Not kept: a later process may go on. */
   readonly left: () => readonly Row[]
 }
@@ -156,6 +158,14 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       return all.slice(all.findLastIndex(({ changed }) => changed <= position) + 1)
     },
     latest: () => latest,
+    callIn(agent) {
+      const calls = [...running].filter((place) => rows.get(place)?.row.kind === 'model')
+      const inside = calls
+        .map((place) => ({ place, origin: originText(place) }))
+        .filter(({ origin }) => isWithin(origin, agent))
+      // those of agents inside are further down
+      return inside.toSorted((one, other) => one.origin.length - other.origin.length)[0]?.place
+    },
     left() {
       const states = stateOfLeft(rows, [...running])
       return [...running].flatMap((place) => {

@@ -23,7 +23,8 @@ export function positionText(position: Position): string {
 /** Undefined for a text that `positionText` does not write. */
 export function parsePosition(text: string): Position | undefined {
   const [, epoch = '', offset = ''] = /^(\d{1,4})\.(\d{1,13})$/.exec(text) ?? []
-  return epoch === '' || Number(offset) >= epochSpan ? undefined : Number(epoch) * epochSpan + Number(offset)
+  const position = Number(epoch) * epochSpan + Number(offset)
+  return epoch === '' || Number(offset) >= epochSpan || !Number.isSafeInteger(position) ? undefined : position
 }
 
 /** Reads a run folder again and again, while other processes write in it. */

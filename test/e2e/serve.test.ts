@@ -1,16 +1,22 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { baton, jsonLines, root } from '../helpers/baton.ts'
+import { follow, type Followed, lastId, rowsOf, secret } from '../helpers/http-served.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const command = join(root, 'dist/bin/baton.js')
 const files = { '.git/HEAD': 'x\n', 'say.md': '+++\nagent = "say.lua"\n+++\nHi\n', 'say.lua': 'return "said"' }
 
-function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcessWithoutNullStreams {
+function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd: string = tempTree(files),
+): ChildProcessWithoutNullStreams {
   const home = tempTree()
   const child = spawn(process.execPath, [command, 'serve', ...args], {
-    cwd: tempTree(files),
+    cwd,
     env: { PATH: process.env['PATH'] ?? '', HOME: home, BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -49,8 +55,53 @@ describe('baton serve', () => {
     expect(await exitOf(child)).toBe(130)
   })
 
+  it('that was killed goes on with a stream where it was, and resumes the run it had begun', async () => {
+    const cwd = tempTree({
+      '.git/HEAD': 'x\n',
+      'wait.md': '+++\nagent = "wait.lua"\n+++\nHi\n',
+      'wait.lua':
+        'aip.file.save("a.txt", "a"); while not aip.file.exists("go.txt") do end aip.file.save("b.txt", "b") return "done"',
+    })
+    const home = tempTree()
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+    const served = async () => {
+      const child = start(['--json'], { BATON_SERVE_SECRET: secret, BATON_HOME: home }, cwd)
+      const { origin } = new URL(String(jsonLines(await firstLine(child))[0]?.['url']))
+      const post = async (path: string, body: object = {}) => {
+        const answered = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+        return (await answered.json()) as Record<string, unknown>
+      }
+      return { child, post, follow: (path: string, id?: string) => follow({ serving: { url: origin } }, path, id) }
+    }
+    const first = await served()
+    const { id } = await first.post('/api/runs', { file: 'wait.md' })
+    const before = first.follow(`/api/runs/${String(id)}/events`)
+    const state = (events: Followed['events'], kind: string) =>
+      rowsOf(events).find((row) => row['kind'] === kind)?.['state']
+    await expect.poll(() => state(before.events, 'file'), { timeout: 20_000 }).toBe('done')
+    first.child.kill('SIGKILL')
+    await before.ended
+
+    const second = await served()
+    const left = second.follow(`/api/runs/${String(id)}/events`, lastId(before.events))
+    await left.ended
+    expect(state(left.events, 'section')).toBe('interrupted')
+    writeFileSync(join(cwd, 'go.txt'), '')
+    expect(await second.post(`/api/runs/${String(id)}/resume`)).toEqual({ id })
+    const after = second.follow(`/api/runs/${String(id)}/events`, lastId(left.events) || lastId(before.events))
+    await after.ended
+    const all = [...before.events, ...left.events, ...after.events]
+    expect(rowsOf(all).map(({ n, kind, state: how }) => [n, kind, how])).toEqual([
+      [0, 'task', 'done'],
+      [1, 'section', 'done'],
+      [2, 'file', 'done'],
+      [3, 'file', 'done'],
+    ])
+    // the change that was done before was neither done nor told of again
+    expect(rowsOf(after.events).map(({ n }) => n)).toEqual([0, 1, 3])
+  })
+
   it('has the secret of its variable, and prints the address for programs', async () => {
-    const secret = 'a secret of this test'
     const child = start(['--json'], { BATON_SERVE_SECRET: secret })
     const [line] = jsonLines(await firstLine(child))
     expect(new URL(String(line?.['url'])).searchParams.get('secret')).toBe(secret)

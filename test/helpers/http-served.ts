@@ -14,7 +14,7 @@ export interface ServedOptions extends Partial<Pick<ServeOptions, 'maxRuns' | 'l
   readonly place?: Pick<HttpServed, 'folder' | 'home'>
 }
 
-export interface Answered {
+interface Answered {
   readonly status: number
   readonly body: Record<string, unknown>
 }
@@ -75,7 +75,11 @@ export interface Followed {
 }
 
 /** Follows a stream of events, from an event on that was seen before. */
-export function follow({ serving }: Pick<HttpServed, 'serving'>, path: string, lastEventId?: string): Followed {
+export function follow(
+  { serving }: { readonly serving: Pick<Serving, 'url'> },
+  path: string,
+  lastEventId?: string,
+): Followed {
   const events: ServerEvent[] = []
   const stop = new AbortController()
   onTestFinished(() => stop.abort())

@@ -1,5 +1,5 @@
 /** What one client of an event stream is to get. */
-export interface EventSource {
+interface EventSource {
   /** The events that wait, as text; undefined: none now. Asked only when the client has taken what came before. */
   readonly take: () => string | undefined
   /** Nothing comes any more. */

@@ -11,7 +11,7 @@ import { Refusal } from './refusal.ts'
 import type { Delta, ListenToDeltas } from './run-events.ts'
 
 /** Starts or resumes a run, whose questions are answered by `approve`. */
-export type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
+type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
 
 export interface HeldRunsOptions {
   /** At once. */
@@ -39,7 +39,7 @@ export interface HeldRuns {
   readonly close: () => Promise<void>
 }
 
-export interface Resumed {
+interface Resumed {
   readonly id: string
   readonly epochs: number
 }

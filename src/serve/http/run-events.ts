@@ -6,6 +6,7 @@ import type { RunFeed } from './run-feed.ts'
 
 /** A piece of what a model is just saying. */
 export interface Delta {
+  /** Of the agent; for a client that of the row of the model call. */
   readonly place: string
   readonly kind: 'text' | 'reasoning'
   readonly text: string
@@ -22,8 +23,6 @@ export interface RowPage {
 
 /** Rows of one event: a client draws while the next ones are made. */
 const rowsAtOnce = 500
-/** Characters of pieces that wait for a client; what is more is dropped, for the whole text stands in the records. */
-const mostWaiting = 256 * 1024
 
 /** The events of one run for one client, from a position on. The feed was read before. */
 export function runEvents(feed: RunFeed, after: Position, listenToDeltas: ListenToDeltas): OpenSource {
@@ -32,10 +31,10 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
     let position = after > feed.position() ? beginning : after
     let sent: RunSummary | undefined
     let isOver = false
-    let deltas = ''
+    const deltas = createWaitingDeltas(feed)
     const endListening = feed.listen(wake)
     const endDeltas = listenToDeltas((delta) => {
-      if (deltas.length < mostWaiting) deltas += eventText('delta', delta)
+      deltas.add(delta)
       wake()
     })
 
@@ -63,8 +62,7 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
 
     return {
       take() {
-        const text = `${rows()}${deltas}${run()}${over()}`
-        deltas = ''
+        const text = `${rows()}${deltas.take()}${run()}${over()}`
         return text === '' ? undefined : text
       },
       isOver: () => isOver,
@@ -73,6 +71,49 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
         endDeltas()
       },
     }
+  }
+}
+
+/** Characters of pieces that wait for a client; what is more is dropped, for the whole text stands in the records. */
+const mostWaiting = 256 * 1024
+
+interface WaitingDelta {
+  readonly delta: Delta
+  /** How often the run had been read when it came. */
+  readonly since: number
+}
+
+/** Pieces for one client, which knows model calls by their rows: a piece waits until its row was read, if that comes. */
+function createWaitingDeltas(feed: RunFeed) {
+  let waiting: WaitingDelta[] = []
+  let size = 0
+  return {
+    add(delta: Delta): void {
+      if (size + delta.text.length > mostWaiting) return
+      size += delta.text.length
+      const since = feed.reads()
+      const last = waiting.at(-1)
+      const isMore = last?.since === since && last.delta.place === delta.place && last.delta.kind === delta.kind
+      if (isMore) waiting.pop()
+      waiting.push({ since, delta: isMore ? { ...delta, text: last.delta.text + delta.text } : delta })
+    },
+    take(): string {
+      const taken = waiting
+      waiting = []
+      size = 0
+      let text = ''
+      for (const one of taken) {
+        const { delta, since } = one
+        const place = feed.callIn(delta.place)
+        if (place !== undefined) text += eventText('delta', { ...delta, place })
+        // those of a call that has ended meanwhile are not missed
+        else if (feed.reads() - since < 2) {
+          waiting.push(one)
+          size += delta.text.length
+        }
+      }
+      return text
+    },
   }
 }
 

@@ -11,9 +11,11 @@ import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 
 /** One run as it goes on, whichever process works on it. */
-export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left'> {
+export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
   /** Reads what was recorded since the last time. @throws BatonError JOURNAL_FAILED for a run of a newer version */
   readonly refresh: () => Promise<void>
+  /** How often it was read. */
+  readonly reads: () => number
   /** How far the records were read. */
   readonly position: () => Position
   /** Undefined until it was read first. Another one when the run begins or ends. */
@@ -32,8 +34,8 @@ export interface RunFeeds {
 
 /** Milliseconds between two looks at the files of a run that somebody follows. */
 const pollMs = 200
-/** Whether its process is alive is asked at every so many looks. */
-const looksPerAsking = 5
+/** Whether its process is alive is asked at every so many of them. */
+const readsPerAsking = 5
 
 /** @param isHeld whether this process works on a run now */
 export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
@@ -65,7 +67,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   const listeners = new Set<() => void>()
   let run: RunSummary | undefined
   let isOver = false
-  let looks = 0
+  let reads = 0
   let reading: Promise<void> | undefined
   let isFollowed = false
 
@@ -77,13 +79,14 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
       table.add(record, position)
     }
     await reader.read(add)
-    if (run === undefined || isTurn || looks++ % looksPerAsking === 0) {
+    if (run === undefined || isTurn || reads % readsPerAsking === 0) {
       const isRunning = isHeld(id) || (await glance(folder))?.isRunning === true
       // what it has recorded before it ended
       if (!isRunning) await reader.read(add)
       if (run === undefined || isTurn || !isRunning) run = await readRunSummary(folder, { known: summaryIn(folder) })
       isOver = !isRunning
     }
+    reads += 1
     if (isOver || reader.position() !== before) for (const listener of listeners) listener()
   }
 
@@ -111,6 +114,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   return {
     ...table,
     refresh,
+    reads: () => reads,
     position: reader.position,
     run: () => run,
     isOver: () => isOver,

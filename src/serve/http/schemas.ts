@@ -16,7 +16,7 @@ const path = z
 const tokens = z.object({ input: count, output: count, cached: count })
 const errorPlace = z.object({ file: text, line: z.optional(count), column: z.optional(count) })
 
-export const run = z
+const run = z
   .object({
     v: z.literal(1),
     id: text,
@@ -40,7 +40,7 @@ export const run = z
   })
   .meta({ id: 'Run', description: 'As baton runs --json prints it.' })
 
-export const row = z
+const row = z
   .object({
     n: count.describe('In the order in which they began.'),
     place: text,
