@@ -23,6 +23,7 @@ import { mcp } from './mcp.mjs'
 import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
 import { runs } from './runs.mjs'
+import { serve } from './serve.mjs'
 import { start } from './start.mjs'
 import { steps } from './steps.mjs'
 import { streams } from './streams.mjs'
@@ -58,6 +59,7 @@ const benchmarks = {
   edit,
   bash,
   mcp,
+  serve,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

@@ -15,6 +15,8 @@ export interface Answers {
   readonly file: string | null
   /** As it was when the run began; null when it was not recorded. */
   readonly prompt: string | null
+  /** What was asked in place of the text of the file; null: that text was. */
+  readonly asked: string | null
   readonly answers: readonly Answer[]
 }
 
@@ -28,9 +30,12 @@ export async function readAnswers(source: RecordSource): Promise<Answers> {
   let file = ''
   let isText = false
   let prompt: unknown
+  let asked: string | null = null
   await source.scan((record) => {
-    if (record.k === 'run.start') file = record.file
-    else if (record.k === 'source' && record.name === 'prompt' && prompt === undefined) {
+    if (record.k === 'run.start') {
+      file = record.file
+      asked = askedIn(record.facts)
+    } else if (record.k === 'source' && record.name === 'prompt' && prompt === undefined) {
       isText = record.path === ''
       prompt = promptIn(valueOf(record.value, source))
     } else if (record.k === 'source' && record.path === file && prompt === undefined) {
@@ -52,8 +57,15 @@ export async function readAnswers(source: RecordSource): Promise<Answers> {
   return {
     file: isText || file === '' ? null : file,
     prompt: typeof prompt === 'string' ? prompt : null,
+    asked,
     answers: inOrder.map(([, answer]) => answer),
   }
+}
+
+function askedIn(facts: unknown): string | null {
+  const invocation = isObject(facts) ? facts['invocation'] : undefined
+  const asked = isObject(invocation) ? invocation['instruction'] : undefined
+  return typeof asked === 'string' ? asked : null
 }
 
 function promptIn(value: unknown): unknown {

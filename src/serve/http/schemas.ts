@@ -165,3 +165,34 @@ export const approveBody = z.strictObject({
 })
 export const rejectBody = z.strictObject({ reason: z.string().max(10_000).optional().describe('Told to the model.') })
 export const noBody = z.looseObject({})
+
+/** R193. */
+export const promptBody = z.strictObject({
+  input: z.string().min(1).describe('What is asked.'),
+  model: z.string().min(1).max(500).optional(),
+  mode: z.string().min(1).max(100).optional().describe('How it is executed: classic, code, or that of a plug-in.'),
+  conversationId: z.string().min(1).max(100).optional().describe('Left out: a new conversation begins.'),
+  file: path.optional().describe('A prompt file whose front matter holds for a new conversation.'),
+})
+export const promptBegun = z
+  .object({ conversationId: text, promptId: text })
+  .meta({ id: 'PromptBegun', description: 'A prompt is a run, whose id is that of the prompt.' })
+const call = z.string().max(30).optional().describe('The number of the call; left out: the only one.')
+export const approvePromptBody = approveBody.extend({ call })
+export const rejectPromptBody = rejectBody.extend({ call })
+export const conversationList = z.object({
+  conversations: z.array(z.object({ id: text, at: text, messages: count, text })),
+})
+export const conversation = z.object({
+  id: text,
+  messages: z.array(
+    z.object({
+      kind: z.enum(['message', 'summary', 'background']),
+      promptId: text,
+      at: text,
+      text,
+      answer: text.nullable(),
+      run,
+    }),
+  ),
+})

@@ -4,6 +4,8 @@ import { packageRoot } from '../../package-root.ts'
 import { type Limits, listenLocally } from '../listen.ts'
 import { createApp } from './app.ts'
 import { createRunActions } from './change-runs.ts'
+import { conversationRoutes } from './conversation-routes.ts'
+import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
 import { filesRoutes } from './files-routes.ts'
 import { mostBodyBytes, refuseAtGate } from './gate.ts'
@@ -46,7 +48,12 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
   const feeds = createRunFeeds(held.isHeld)
-  const routes = [...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs) }), ...filesRoutes(served)]
+  const { actions } = parts
+  const routes = [
+    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs) }),
+    ...conversationRoutes({ conversations: createConversations(served, held), actions }),
+    ...filesRoutes(served),
+  ]
   const answer = createApp({ routes, page: serveFolder(page) })
   const server = await listenLocally({ port, mostBytes: mostBodyBytes, ...defined({ limits }) }, (bound) => ({
     refuse: (request) => refuseAtGate(request, { port: bound, secret }),

@@ -92,7 +92,8 @@ describe('a run that goes on', () => {
     const served = await serveTree({ 'ask.md': asking }, { env: { BATON_GATEWAY_URL: model.url } })
     const run = beginRun('ask.md', { inputs: ['a', 'b', 'c'] }, served.around)
     await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(2)
-    const [{ id = '' } = {}] = (await served.get('/api/runs')).body['runs'] as readonly { readonly id: string }[]
+    const { runs } = schemas.runList.parse((await served.get('/api/runs')).body)
+    const id = runs[0]?.id ?? ''
     return { served, run, id, open, events: `/api/runs/${id}/events` }
   }
 

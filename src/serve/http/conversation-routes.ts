@@ -1,0 +1,69 @@
+import type { RunActions } from './change-runs.ts'
+import type { Conversations } from './conversations.ts'
+import { get, post, type Route } from './route.ts'
+import * as schemas from './schemas.ts'
+
+export interface ConversationRoutesOptions {
+  readonly conversations: Conversations
+  readonly actions: RunActions
+}
+
+/** The routes about conversations, each prompt of which is a run (R193, R194). */
+export function conversationRoutes({ conversations, actions }: ConversationRoutesOptions): readonly Route[] {
+  const callOf = async (promptId: string, call: string | undefined): Promise<string> =>
+    call ?? (await conversations.onlyCall(promptId))
+
+  return [
+    post(
+      {
+        path: '/prompt',
+        summary: 'Sends a prompt to a conversation, or begins one',
+        body: schemas.promptBody,
+        gives: schemas.promptBegun,
+      },
+      ({ body }) => conversations.ask(body),
+    ),
+    post(
+      {
+        path: '/prompts/:id/approve',
+        summary: 'Approves what a prompt waits for',
+        body: schemas.approvePromptBody,
+        gives: schemas.decided,
+        status: 200,
+      },
+      async ({ params: { id = '' }, body: { call, always } }) => ({
+        open: await actions.decide(id, await callOf(id, call), { kind: 'approve', always }),
+      }),
+    ),
+    post(
+      {
+        path: '/prompts/:id/reject',
+        summary: 'Rejects what a prompt waits for',
+        body: schemas.rejectPromptBody,
+        gives: schemas.decided,
+        status: 200,
+      },
+      async ({ params: { id = '' }, body: { call, reason } }) => ({
+        open: await actions.decide(id, await callOf(id, call), { kind: 'reject', reason }),
+      }),
+    ),
+    get(
+      {
+        path: '/api/conversations',
+        summary: 'The conversations of the workspace, the newest first',
+        query: schemas.noQuery,
+        gives: schemas.conversationList,
+      },
+      async () => ({ conversations: await conversations.list() }),
+    ),
+    get(
+      {
+        path: '/api/conversations/:id',
+        summary: 'One conversation with its answers',
+        query: schemas.noQuery,
+        gives: schemas.conversation,
+      },
+      ({ params: { id = '' } }) => conversations.read(id),
+    ),
+  ]
+}

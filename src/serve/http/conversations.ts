@@ -1,0 +1,161 @@
+import { join } from 'node:path'
+import { defined } from '../../base/json.ts'
+import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
+import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
+import { readAnswers } from '../../history/answers.ts'
+import { readRunSummary } from '../../history/run-list.ts'
+import { approvalsIn } from '../../history/waiting.ts'
+import { noMask } from '../../journal/secrets.ts'
+import { openFileRecords } from '../../journal/source.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { approverOf } from '../../library/approvals.ts'
+import { begin } from '../../library/runs.ts'
+import type { HeldRuns } from './held-runs.ts'
+import { Refusal } from './refusal.ts'
+import { folderOf, type Served } from './served.ts'
+
+/** What `POST /prompt` takes (R193). */
+interface PromptAsked {
+  readonly input: string
+  readonly model?: string | undefined
+  /** How it is executed. */
+  readonly mode?: string | undefined
+  /** Left out: it begins a conversation. */
+  readonly conversationId?: string | undefined
+  /** A prompt file whose settings hold for a new conversation. */
+  readonly file?: string | undefined
+}
+
+interface PromptBegun {
+  readonly conversationId: string
+  /** That of its run. */
+  readonly promptId: string
+}
+
+interface ConversationMessage {
+  readonly kind: MessageKind
+  readonly promptId: string
+  /** ISO 8601, UTC. */
+  readonly at: string
+  /** What was asked, as a whole. */
+  readonly text: string
+  readonly answer: string | null
+  readonly run: RunSummary
+}
+
+export interface Conversations {
+  /**
+   * Resolves once the run of the prompt is recorded; the conversation is the history of its model (R192).
+   * @throws Refusal 404 for a conversation that does not exist, 409 for one whose last prompt is in progress
+   */
+  readonly ask: (asked: PromptAsked) => Promise<PromptBegun>
+  readonly list: () => Promise<
+    readonly { readonly id: string; readonly at: string; readonly messages: number; readonly text: string }[]
+  >
+  readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
+  /** The number of the only call that a prompt waits for. @throws Refusal 409 when there is none, or several */
+  readonly onlyCall: (promptId: string) => Promise<string>
+}
+
+/** How long a call may wait for an overloaded host when no file says so: as long as in `baton chat`. */
+const patienceMs = 10 * 60_000
+
+export function createConversations(served: Served, held: HeldRuns): Conversations {
+  const { cwd, home, env, runs, shared } = served
+  const place = { cwd, home, env }
+  /** Those whose last prompt is in progress, and of new ones nothing is known yet. */
+  const busy = new Set<string>()
+
+  async function chatOf({ conversationId, file, model, mode }: PromptAsked): Promise<Chat> {
+    const ownMode = mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]
+    if (conversationId === undefined) {
+      const overrides = [...shared.overrides, ...ownMode]
+      return openChat(place, { overrides, ...defined({ file, model: model ?? shared.model }) })
+    }
+    const chat = await reopenChat(place, conversationId, defined({ model }))
+    if (mode === undefined) return chat
+    const others = chat.settings().overrides.filter((one) => !one.startsWith('mode='))
+    chat.change({ overrides: [...others, ...ownMode] })
+    return chat
+  }
+
+  async function refuseInProgress(id: string): Promise<void> {
+    const last = messagesOf(id).findLast(({ kind }) => kind !== 'background')
+    const summary = last && (await readRunSummary(join(runs, last.run)))
+    if (!busy.has(id) && summary?.status !== 'running') return
+    throw new Refusal(409, `conversation ${id} is answering a prompt`, {
+      hint: 'Wait until it has ended, or cancel its run.',
+    })
+  }
+
+  function messagesOf(id: string): ReturnType<typeof findChat>['messages'] {
+    if (!listChats(runs).some((chat) => chat.id === id)) {
+      throw new Refusal(404, 'this workspace has no conversation with this id')
+    }
+    return findChat(runs, id).messages
+  }
+
+  return {
+    async ask(asked) {
+      const { conversationId, input } = asked
+      if (conversationId !== undefined) await refuseInProgress(conversationId)
+      const chat = await chatOf(asked)
+      if (conversationId !== undefined) busy.add(conversationId)
+      try {
+        const promptId = await held.begin((given) => {
+          const run = begin(given.signal, (listener, signal) =>
+            chat.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
+          )
+          if (conversationId !== undefined) void run.result.finally(() => busy.delete(conversationId))
+          return run
+        })
+        return { conversationId: chat.id() ?? promptId, promptId }
+      } catch (error) {
+        if (conversationId !== undefined) busy.delete(conversationId)
+        throw error
+      }
+    },
+    async list() {
+      return listChats(runs).map(({ id, messages }) => ({
+        id,
+        at: timeText(messages.at(-1)?.at ?? 0),
+        messages: messages.length,
+        text: messages[0]?.text ?? '',
+      }))
+    },
+    async read(id) {
+      const messages = await Promise.all(
+        messagesOf(id).map(async ({ kind, run: promptId, at, text }): Promise<readonly ConversationMessage[]> => {
+          const folder = join(runs, promptId)
+          const run = await readRunSummary(folder)
+          if (run === undefined) return []
+          const { asked, answers } = await answersIn(folder)
+          const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
+          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
+        }),
+      )
+      return { id, messages: messages.flat() }
+    },
+    async onlyCall(promptId) {
+      const [call, ...more] = await approvalsIn(folderOf(served, promptId))
+      if (call !== undefined && more.length === 0) return call.id
+      const problem = call === undefined ? 'waits for no approval' : `waits for ${more.length + 1} approvals`
+      throw new Refusal(409, `prompt ${promptId} ${problem}`, {
+        hint: 'Say which with "call"; GET /api/runs/:id lists them.',
+      })
+    },
+  }
+}
+
+async function answersIn(folder: string): ReturnType<typeof readAnswers> {
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    return await readAnswers(source)
+  } finally {
+    source.close()
+  }
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString()
+}

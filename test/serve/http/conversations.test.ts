@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import type { ModelReply, ModelScript } from '../../helpers/model-server.ts'
+import * as schemas from '../../../src/serve/http/schemas.ts'
+import { follow, type HttpServed, serveTree } from '../../helpers/http-served.ts'
+import { callsTools, startToolModel, type ToolModel } from '../../helpers/tool-model.ts'
+
+// Conversations by HTTP: each prompt is a run.
+
+interface World extends HttpServed {
+  readonly model: ToolModel
+  /** Sends a prompt and waits for the end of its run. */
+  readonly ask: (asked: object) => Promise<{ readonly conversationId: string; readonly promptId: string }>
+  readonly begin: World['ask']
+}
+
+async function world(replies: ModelScript, tree: Readonly<Record<string, string>> = {}): Promise<World> {
+  const model = await startToolModel(replies)
+  const env = { BATON_GATEWAY_URL: model.url }
+  const served = await serveTree({ 'baton.toml': 'model = "m"\ntools = ["todo"]\n', ...tree }, { env })
+  const begin: World['ask'] = async (asked) => {
+    const { status, body } = await served.post('/prompt', asked)
+    expect(status, JSON.stringify(body)).toBe(202)
+    return schemas.promptBegun.parse(body)
+  }
+  return {
+    ...served,
+    model,
+    begin,
+    async ask(asked) {
+      const begun = await begin(asked)
+      await follow(served, `/api/runs/${begun.promptId}/events`).ended
+      const isOwned = async () => (await served.get(`/api/runs/${begun.promptId}`)).body['owned']
+      await expect.poll(isOwned, { timeout: 20_000 }).toBe(false)
+      return begun
+    },
+  }
+}
+
+/** As the mode `code` answers. */
+const saying = (text: string): ModelReply => ({ text: `\`\`\`js\noutput(${JSON.stringify(text)}); done()\n\`\`\`` })
+
+const steps = { todos: [{ content: 'Look', status: 'pending' }] }
+
+describe('POST /prompt', () => {
+  it('begins a conversation, or takes one up whose model knows what was said before, in the mode that it names (R191, R192, R193)', async () => {
+    const { ask, get, model } = await world([{ text: 'One.' }, saying('Two.'), saying('Three.')])
+    const { conversationId, promptId } = await ask({ input: 'First' })
+    expect(promptId).toBe(conversationId)
+    const second = await ask({ input: 'Second', conversationId, model: 'other', mode: 'code' })
+    expect(second.conversationId).toBe(conversationId)
+    await ask({ input: 'Third', conversationId })
+    const [first, ...later] = model.requests.map(({ body }) => body)
+    expect(later.map((body) => body?.model)).toEqual(['other', 'other'])
+    expect(
+      later
+        .at(-1)
+        ?.messages.filter(({ role }) => role !== 'system')
+        .map(({ content }) => content),
+    ).toEqual(['First', 'One.', 'Second', expect.stringContaining('Two.'), 'Third'])
+    expect(later[0]?.messages[0]?.content).not.toBe(first?.messages[0]?.content)
+    const list = schemas.conversationList.parse((await get('/api/conversations')).body)
+    expect(list.conversations).toMatchObject([{ id: conversationId, messages: 3, text: 'First' }])
+    const read = schemas.conversation.parse((await get(`/api/conversations/${conversationId}`)).body)
+    expect(read.messages.map(({ text, answer, run }) => [text, answer, run.status])).toEqual([
+      ['First', 'One.', 'done'],
+      ['Second', 'Two.', 'done'],
+      ['Third', 'Three.', 'done'],
+    ])
+  })
+
+  it('of a prompt file has its front matter', async () => {
+    const { ask, model } = await world([{ text: 'One.' }], { 'own.md': '+++\nmodel = "own"\n+++\nNot asked.\n' })
+    await ask({ input: 'Hello', file: 'own.md' })
+    expect(model.requests[0]?.body?.model).toBe('own')
+    expect(JSON.stringify(model.requests[0]?.body?.messages)).not.toContain('Not asked')
+  })
+
+  it('refuses a conversation that does not exist, one that is answering, and what is no prompt', async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const { ask, begin, post, get, model } = await world([{ text: 'One.' }, { text: 'Two.', gate }])
+    const { conversationId } = await ask({ input: 'First' })
+    const { promptId } = await begin({ input: 'Second', conversationId })
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(2)
+    expect(await post('/prompt', { input: 'Third', conversationId })).toMatchObject({
+      status: 409,
+      body: { error: { message: `conversation ${conversationId} is answering a prompt` } },
+    })
+    open()
+    await expect.poll(async () => (await get(`/api/runs/${promptId}`)).body['owned'], { timeout: 20_000 }).toBe(false)
+    for (const id of ['nobody', '../x', conversationId.slice(0, 8), 'last']) {
+      expect((await post('/prompt', { input: 'x', conversationId: id })).status).toBe(404)
+      expect((await get(`/api/conversations/${encodeURIComponent(id)}`)).status).toBe(404)
+    }
+    for (const body of [{}, { input: '' }, { input: 1 }, { input: 'x', other: 1 }, { input: 'x', file: '' }]) {
+      expect((await post('/prompt', body)).status).toBe(400)
+    }
+  })
+})
+
+describe('a prompt that waits for an approval', () => {
+  it.each([
+    ['approve', {}, '- [ ] Look'],
+    ['reject', { reason: 'not now' }, 'not now'],
+  ] as const)('is answered by POST /prompts/:id/%s (R194)', async (verdict, body, told) => {
+    const { begin, post, get, model } = await world([callsTools(['todo', steps]), { text: 'Done.' }])
+    const { promptId } = await begin({ input: 'Plan it' })
+    const waits = async () => ((await get(`/api/runs/${promptId}`)).body['approvals'] as readonly unknown[]).length
+    await expect.poll(waits, { timeout: 20_000 }).toBe(1)
+    expect((await post(`/prompts/${promptId}/${verdict}`, { call: '77' })).status).toBe(409)
+    expect(await post(`/prompts/${promptId}/${verdict}`, body)).toEqual({ status: 200, body: { open: [] } })
+    await expect.poll(async () => (await get(`/api/runs/${promptId}`)).body['owned'], { timeout: 20_000 }).toBe(false)
+    expect(model.results()[0]).toContain(told)
+    expect(await post(`/prompts/${promptId}/${verdict}`, body)).toMatchObject({ status: 409 })
+    expect((await post('/prompts/nobody/approve')).status).toBe(404)
+  })
+})
