@@ -32,6 +32,8 @@ export interface TeamCall extends Stamp {
 export interface Spawn {
   readonly call: TeamCall
   readonly id: string
+  /** Where it was given one; else it is counted within its role. */
+  readonly name?: string
   readonly role: string
   readonly place: string
 }
@@ -151,7 +153,7 @@ function stampOf(location: Location, source: RecordSource): Stamp {
 
 function callAt(place: string, location: Location, source: RecordSource): TeamCall | undefined {
   const record = source.at(location)
-  if (record.k !== 'obs' || !observed.has(record.name)) return undefined
+  if ((record.k !== 'obs' && record.k !== 'call') || !observed.has(record.name)) return undefined
   const origin = originText(place)
   const args = valueOf(record.args, source)
   return {
@@ -188,9 +190,7 @@ function actOf({ place, started, ended, isOk }: Part, source: RecordSource): Tea
 
 function pieceOf({ place, begin, done, failure }: Part, source: RecordSource): Piece | undefined {
   const [, agent = '', input] =
-    /^(.*\/tool\/\d+:(?:spawn_agent\/agent\/[^/#]+(?=\/input\/)|task\/agent\/[^/#]+))(?:\/input\/(\d+))?$/.exec(
-      place,
-    ) ?? []
+    /^(.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+)(?:\/input\/(\d+))?$/.exec(place) ?? []
   if (agent === '' || begin === undefined) return undefined
   const record = source.at(begin)
   const label = record.k === 'begin' && record.label !== undefined ? valueOf(record.label, source) : ''

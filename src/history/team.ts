@@ -63,7 +63,7 @@ export interface Teams {
  */
 export function readTeams({ root, breaks }: RunTree, source: RecordSource): Teams {
   const records = readTeamRecords(root, source)
-  const spawns = records.calls.flatMap(spawnOf)
+  const spawns = records.calls.flatMap((call) => spawnOf(call, records))
   const byPlace = new Map(spawns.map((spawn) => [spawn.place, spawn]))
   const leaderOf = (place: string): string => {
     const spawn = byPlace.get(place)
@@ -80,11 +80,17 @@ export function readTeams({ root, breaks }: RunTree, source: RecordSource): Team
   }
 }
 
-function spawnOf(call: TeamCall): readonly Spawn[] {
+function spawnOf(call: TeamCall, { pieces }: TeamRecords): readonly Spawn[] {
   const { name, value, place, args } = call
   if (!isObject(value) || 'refused' in value) return []
   const role = args[name === spawnTool ? 'role' : 'agent']
   if ((name !== spawnTool && name !== 'task') || typeof role !== 'string') return []
+  const { handle } = value
+  if (typeof handle === 'string') {
+    // a worker of a team with a list: its agent may have another name than its role
+    const piece = pieces.find(({ agent }) => agent.startsWith(`${place}/agent/`))
+    return [{ call, id: handle, name: handle, role, place: piece?.agent ?? `${place}/agent/${role}` }]
+  }
   const at = [...parsePlace(place), { kind: 'agent', name: role } as const]
   const given = callOfAgent(at)
   return [{ call, id: given === undefined ? String(value['id']) : agentIdAt(given.call), role, place: placeText(at) }]
@@ -147,7 +153,8 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
 function namesOf(spawns: readonly Spawn[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   return new Map(
-    spawns.map(({ id, role }) => {
+    spawns.map(({ id, role, name }) => {
+      if (name !== undefined) return [id, name]
       const number = (counts.get(role) ?? 0) + 1
       counts.set(role, number)
       return [id, `${role} ${number}`]

@@ -55,6 +55,42 @@ function work({ turn, told }: Asked): ModelReply {
   return told.includes('completed #') ? callsTools(['task_claim', {}]) : { text: 'Nothing is left for me.' }
 }
 
+it('is shown as a timeline and by its messages, each worker under its own name', async () => {
+  const { run } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') {
+      if (asked.turn === 0)
+        return callsTools(['send_message', { to: 'leader', message: 'I begin.' }], ['task_claim', {}])
+      return work(asked)
+    }
+    switch (asked.turn) {
+      case 0:
+        return callsTools(['task_create', { items: [{ subject: 'Design' }] }])
+      case 1:
+        return callsTools(spawnCode, spawnCode)
+      case 2:
+        return callsTools(['wait', { ids: ['Code-1'] }], ['wait', { ids: ['Code-2'] }])
+      case 3:
+        return callsTools(['leave_delegate', {}])
+      default:
+        return { text: 'All is done.' }
+    }
+  })
+  expect((await run(['run', 'team.md'])).code).toBe(0)
+  const timeline = (await run(['runs', 'show', 'last', '--timeline'])).stdout
+  expect(timeline).toMatch(/^leader .*completed/m)
+  expect(timeline).toMatch(/^ {2}Code-1 .*█.*completed/m)
+  expect(timeline).toMatch(/^ {2}Code-2 .*█.*completed/m)
+  const messages = (await run(['runs', 'show', 'last', '--messages'])).stdout
+  for (const line of [
+    'leader → Code-1  starts it: Work on the list.',
+    'Code-2 → leader  writes: I begin.',
+    'waits for Code-1',
+    'Code-1 → leader  completed: Nothing is left for me.',
+  ]) {
+    expect(messages).toContain(line)
+  }
+})
+
 it('works on a list: the leader makes it, workers complete it, the report is the answer (R122 to R126)', async () => {
   const told: string[] = []
   const { run, teamFile } = await teamWorld((asked) => {
