@@ -126,7 +126,8 @@ export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly 
   const left = new Map(feed.left().map((row) => [row.n, row]))
   const seen = new Set(rows.map(({ n }) => n))
   const others = [...left.values()].filter(({ n }) => !seen.has(n))
-  return { rows: [...rows.map((row) => left.get(row.n) ?? row), ...others], cursor, over: true }
+  const all = [...rows.map((row) => left.get(row.n) ?? row), ...others]
+  return { rows: all.toSorted(byNumber), cursor, over: true }
 }
 
 /** As many as are sent at once; those that one record has changed stay together, for a position is behind all of them. */
@@ -136,6 +137,10 @@ function firstOf(changed: readonly PlacedRow[]): readonly PlacedRow[] {
 }
 
 function pageOf(placed: readonly PlacedRow[], position: Position): RowPage {
-  const rows = placed.map(({ row }) => row).toSorted((one, other) => one.n - other.n)
+  const rows = placed.map(({ row }) => row).toSorted(byNumber)
   return { rows, cursor: positionText(position) }
+}
+
+function byNumber(one: Row, other: Row): number {
+  return one.n - other.n
 }

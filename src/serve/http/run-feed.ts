@@ -34,6 +34,8 @@ export interface RunFeeds {
 
 /** Milliseconds between two looks at the files of a run that somebody follows. */
 const pollMs = 200
+/** What was read is kept for so long when nobody follows the run: whoever reads its rows mostly follows it then. */
+const idleMs = 5_000
 /** Whether its process is alive is asked at every so many of them. */
 const readsPerAsking = 5
 
@@ -43,11 +45,8 @@ export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
   return {
     of(folder) {
       const known = feeds.get(folder)
-      if (known !== undefined && !known.isOver()) return known
-      const feed = createRunFeed(folder, {
-        isHeld,
-        onIdle: () => void (feeds.get(folder) === feed && feeds.delete(folder)),
-      })
+      if (known !== undefined) return known
+      const feed = createRunFeed(folder, { isHeld, onIdle: () => void feeds.delete(folder) })
       feeds.set(folder, feed)
       return feed
     },
@@ -56,7 +55,7 @@ export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
 
 interface FeedOptions {
   readonly isHeld: (id: string) => boolean
-  /** Called when nobody listens any more. */
+  /** Called when nobody has asked for anything for a while. */
   readonly onIdle: () => void
 }
 
@@ -66,24 +65,31 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
   let run: RunSummary | undefined
+  /** Its process has said so, and may not be done yet with all that it does then. */
+  let hasEnded = false
   let isOver = false
   let reads = 0
   let reading: Promise<void> | undefined
   let isFollowed = false
+  let timer: NodeJS.Timeout | undefined
 
   async function read(): Promise<void> {
     const before = reader.position()
     let isTurn = false
     const add = (record: JournalRecord, position: Position): void => {
-      isTurn ||= record.k === 'seg' || record.k === 'run.end'
+      if (record.k === 'seg' || record.k === 'run.end') {
+        isTurn = true
+        hasEnded = record.k === 'run.end'
+      }
       table.add(record, position)
     }
     await reader.read(add)
-    if (run === undefined || isTurn || reads % readsPerAsking === 0) {
+    if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
       const isRunning = isHeld(id) || (await glance(folder))?.isRunning === true
       // what it has recorded before it ended
       if (!isRunning) await reader.read(add)
-      if (run === undefined || isTurn || !isRunning) run = await readRunSummary(folder, { known: summaryIn(folder) })
+      if (run === undefined || isTurn || isRunning === isOver)
+        run = await readRunSummary(folder, { known: summaryIn(folder) })
       isOver = !isRunning
     }
     reads += 1
@@ -107,8 +113,18 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   }
 
   function refresh(): Promise<void> {
-    reading ??= read().finally(() => (reading = undefined))
+    reading ??= read().finally(() => {
+      reading = undefined
+      forgetLater()
+    })
     return reading
+  }
+
+  function forgetLater(): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      if (listeners.size === 0 && reading === undefined) onIdle()
+    }, idleMs).unref()
   }
 
   return {
@@ -123,7 +139,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
       void follow()
       return () => {
         listeners.delete(listener)
-        if (listeners.size === 0) onIdle()
+        forgetLater()
       }
     },
   }
