@@ -1,13 +1,14 @@
 import { basename } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { closeOwnFolder } from '../base/own-folder.ts'
+import { attempt } from './attempt.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { startAmong, startIn } from './glance.ts'
 import { wholeLines } from './lines.ts'
 import { decodeLine } from './record.ts'
 import { segmentFile } from './segment.ts'
 import { createSegmentReader, notSigned } from './segment-reader.ts'
-import { createSeal, isSameSignature, sealKind, type SigningKey } from './signing.ts'
+import { createSeal, isSameSignature, presentSigningKey, sealKind, type SigningKey } from './signing.ts'
 import { readSigned } from './source.ts'
 
 /**
@@ -26,6 +27,15 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
   const { reading } = first ?? {}
   if (reading !== undefined && (reading.type !== 'corrupt' || reading.reason !== notSigned)) return true
   return (startAmong(lines) ?? (await startIn(file, files))) === undefined
+}
+
+/**
+ * What tells whether somebody else has recorded the run in a folder. Where the key of this installation cannot be read, no run
+ * counts as one of others.
+ */
+export function foreignCheck(around: Parameters<typeof presentSigningKey>[0]): (folder: string) => Promise<boolean> {
+  const key = attempt(() => presentSigningKey(around))
+  return async (folder) => key.status === 'ok' && !(await isOwnRun(folder, key.value))
 }
 
 /** Of most runs as far as the first signature. */

@@ -8,9 +8,7 @@ import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
 import { findRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import { attempt } from '../../journal/attempt.ts'
-import { isOwnRun } from '../../journal/own-run.ts'
-import { presentSigningKey } from '../../journal/signing.ts'
+import { foreignCheck } from '../../journal/own-run.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
@@ -101,9 +99,8 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits }, flags, context)
   // one more than is shown tells whether there are more
   const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
-  const key = attempt(() => presentSigningKey(context))
-  const isForeign = async ({ id }: RunSummary): Promise<boolean> =>
-    key.status === 'ok' && !(await isOwnRun(join(folder, id), key.value))
+  const check = foreignCheck(context)
+  const isForeign = ({ id }: RunSummary): Promise<boolean> => check(join(folder, id))
   if (flags.json || flags.ids) {
     let lines = ''
     for await (const run of listed) {

@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, join } from 'node:path'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
@@ -10,6 +10,7 @@ import { exchangesJson, timelineJson, type TimelineJson } from '../../history/te
 import { readTeams } from '../../history/team.ts'
 import { approvalsIn } from '../../history/waiting.ts'
 import { summaryIn } from '../../journal/index-file.ts'
+import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
@@ -29,14 +30,17 @@ export interface RunFilter {
 
 const usualLimit = 50
 
+/** A run; `foreign`: this installation has not recorded it, so that it is only shown. */
+type ShownRun = RunSummary & { readonly foreign?: true }
+
 export interface RunList {
-  readonly runs: readonly RunSummary[]
+  readonly runs: readonly ShownRun[]
   /** There are older ones that fit. */
   readonly more: boolean
 }
 
 export interface RunDetail {
-  readonly run: RunSummary
+  readonly run: ShownRun
   readonly canResume: boolean
   /** This server works on it. */
   readonly owned: boolean
@@ -57,7 +61,8 @@ export interface Comparison {
 }
 
 /** A page of the runs, the newest first. */
-export async function readRunList({ runs, workspace }: Served, filter: RunFilter): Promise<RunList> {
+export async function readRunList(served: Served, filter: RunFilter): Promise<RunList> {
+  const { runs, workspace } = served
   const { limit = usualLimit, before, q = '', state } = filter
   const words = q.toLowerCase()
   let isBehind = before === undefined
@@ -69,7 +74,13 @@ export async function readRunList({ runs, workspace }: Served, filter: RunFilter
   }
   const found: RunSummary[] = []
   for await (const run of listRuns(runs, { limit: limit + 1, fits })) found.push(run)
-  return { runs: found.slice(0, limit), more: found.length > limit }
+  const isForeign = foreignCheck(served)
+  const shown = found.slice(0, limit).map((run) => shownRun(run, isForeign(join(runs, run.id))))
+  return { runs: await Promise.all(shown), more: found.length > limit }
+}
+
+async function shownRun(run: RunSummary, isForeign: Promise<boolean>): Promise<ShownRun> {
+  return (await isForeign) ? { ...run, foreign: true } : run
 }
 
 /** @throws Refusal 404 */
@@ -80,13 +91,14 @@ export async function readRun(folder: string): Promise<RunSummary> {
 }
 
 /** A run with what can be done with it, what it was asked and what it has answered. */
-export async function readRunDetail({ workspace }: Served, folder: string, owned: boolean): Promise<RunDetail> {
-  const run = await readRun(folder)
+export async function readRunDetail(served: Served, folder: string, owned: boolean): Promise<RunDetail> {
+  const { workspace } = served
+  const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
   const { file, prompt, answers } = await withRecords(folder, readAnswers)
   return {
     run,
-    canResume: !owned && whyNotResumed(run) === undefined,
+    canResume: !owned && run.foreign === undefined && whyNotResumed(run) === undefined,
     owned,
     approvals: isOpen ? await approvalsIn(folder) : [],
     answers,

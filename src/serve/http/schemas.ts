@@ -37,6 +37,7 @@ const run = z
     error: text.nullable(),
     error_place: errorPlace.nullable(),
     resumable: z.optional(z.literal(false)),
+    foreign: z.optional(z.literal(true)).describe('This installation has not recorded it, so that it is only shown.'),
   })
   .meta({ id: 'Run', description: 'As baton runs --json prints it.' })
 

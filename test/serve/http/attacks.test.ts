@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -207,6 +207,30 @@ describe('a path', () => {
     const head = [`Host: 127.0.0.1:${served.serving.port}`, bearer]
     expect(await status(served, head, `/api/runs?q=${'x'.repeat(100_000)}`)).toMatch(/431|400|414/)
     expect((await served.get('/api/runs')).status).toBe(200)
+  })
+})
+
+describe('a run that somebody else has put among the runs', () => {
+  it('is shown as such, and neither resumed nor put back nor answered', async () => {
+    const files = { ...tree, 'fails.md': '+++\nagent = "fails.lua"\n+++\nHi\n', 'fails.lua': 'error("no")' }
+    const [served, other] = [await serveTree(files), await serveTree(files)]
+    const { runId, folder = '' } = await beginRun('say.md', {}, served.around).result
+    const planted = await beginRun('fails.md', {}, other.around).result
+    cpSync(planted.folder ?? '', join(folder, '..', planted.runId), { recursive: true })
+    const { runs } = (await served.get('/api/runs')).body as {
+      readonly runs: readonly { readonly id: string; readonly foreign?: true }[]
+    }
+    expect(runs.map(({ id, foreign }) => [id, foreign]).toSorted()).toEqual(
+      [
+        [runId, undefined],
+        [planted.runId, true],
+      ].toSorted(),
+    )
+    const path = `/api/runs/${planted.runId}`
+    expect((await served.get(path)).body).toMatchObject({ run: { foreign: true }, canResume: false })
+    expect((await served.post(`${path}/undo`)).status).toBe(403)
+    expect((await served.post(`${path}/approvals/1/approve`)).status).toBe(403)
+    expect((await served.post(`${path}/resume`)).status).toBe(403)
   })
 })
 
