@@ -149,6 +149,27 @@ describe('a run of the server', () => {
     expect(await statusOf(again, id)).toBe('done')
   })
 
+  it('whose command was stopped is resumed once somebody says what became of that', async () => {
+    const served = await serveTree({
+      'wait.md': '+++\nagent = "wait.lua"\n+++\nHi\n',
+      'wait.lua': 'aip.cmd.exec("sleep", {"600"}) return "done"',
+    })
+    const id = await begun(served, { file: 'wait.md' })
+    const stream = follow(served, `/api/runs/${id}/events`)
+    const commands = () => rowsOf(stream.events).flatMap(({ kind, state }) => (kind === 'command' ? [state] : []))
+    await expect.poll(commands, { timeout: 20_000 }).toEqual(['running'])
+    await served.post(`/api/runs/${id}/cancel`)
+    await ended(served, id)
+    const refused = await served.post(`/api/runs/${id}/resume`)
+    expect(refused).toMatchObject({ status: 409, body: { error: { code: 'UNCERTAIN' } } })
+    const [effect = ''] = /\b1\.\d+/.exec(JSON.stringify(refused.body)) ?? []
+    expect(await served.post(`/api/runs/${id}/resume`, { uncertain: [`${effect}=done`] })).toMatchObject({
+      status: 202,
+    })
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'done' }] })
+  })
+
   it('has what it changed put back, once', async () => {
     const served = await serveTree({
       'write.md': '+++\nagent = "write.lua"\n+++\nHi\n',
@@ -198,6 +219,21 @@ describe('a question', () => {
     const results = model.results().join('')
     expect(verdict === 'reject' ? results : 'not denied').toContain(told)
     expect(results.includes('use a list')).toBe(verdict === 'reject')
+  })
+
+  it('stays open when the server is stopped, and is answered at the next one', async () => {
+    const { model, served } = await asked()
+    const id = await begun(served, { file: 'ask.md' })
+    await waits(served, id)
+    await served.serving.close()
+    const again = await serveTree({}, { place: served, env: { BATON_GATEWAY_URL: model.url } })
+    expect(await detailOf(again, id)).toMatchObject({ owned: false, canResume: true, approvals: [{ id: '1' }] })
+    expect(await again.post(`/api/runs/${id}/approvals/1/approve`)).toEqual({ status: 200, body: { open: [] } })
+    expect(await again.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
+    await ended(again, id)
+    expect(await detailOf(again, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'Done.' }] })
+    // nothing was paid twice
+    expect(model.requests).toHaveLength(2)
   })
 
   it('of a run that waits on the disk is answered, and the run is resumed then', async () => {
