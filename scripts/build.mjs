@@ -10,6 +10,7 @@ import { clock, toCommonJs } from './commonjs.mjs'
 import { layeredChunks } from './layers.mjs'
 import { checkLoadOrder } from './load-order.mjs'
 import { leanPackages } from './lean-packages.mjs'
+import { buildPage } from './page.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
@@ -142,6 +143,7 @@ await checkLoadOrder(chunked, join(out, 'load-order'))
 const { metafile } = await build({ ...chunked, metafile: true })
 const files = tidyChunks(metafile.outputs, root)
 await toCommonJs(files, join(out, 'bin/baton.js'))
+await buildPage(root, join(out, 'bin/page'))
 copyFileSync(wasm, join(out, 'bin/glue.wasm'))
 copyFileSync(require.resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'), join(out, 'bin/quickjs.wasm'))
 chmodSync(join(out, 'bin/baton.js'), 0o755)

@@ -1,0 +1,87 @@
+import { parsePlace, type Place } from '../../event/place.ts'
+import { isModelCall, type Row } from './row.ts'
+
+/** What model calls came to. */
+export interface Usage {
+  readonly calls: number
+  readonly input: number
+  readonly output: number
+  /** US dollars of the calls with a known price. */
+  readonly usd: number
+}
+
+export interface AgentUsage extends Usage {
+  readonly name: string
+}
+
+/** What was used up to a time, in milliseconds since 1970. */
+export interface UsagePoint {
+  readonly time: number
+  readonly tokens: number
+  readonly usd: number
+}
+
+const nothing: Usage = { calls: 0, input: 0, output: 0, usd: 0 }
+
+/** What the model calls of each agent came to, the most tokens first. */
+export function usageByAgent(rows: readonly Row[]): readonly AgentUsage[] {
+  const byName = new Map<string, Usage>()
+  for (const row of rows) {
+    if (!isModelCall(row)) continue
+    const name = agentAt(parsePlace(row.place))
+    byName.set(name, plus(byName.get(name) ?? nothing, row))
+  }
+  const all = [...byName].map(([name, usage]) => ({ name, ...usage }))
+  return all.toSorted((one, other) => tokensOf(other) - tokensOf(one))
+}
+
+export function tokensOf({ input, output }: Usage): number {
+  return input + output
+}
+
+function plus({ calls, input, output, usd }: Usage, row: Row): Usage {
+  return {
+    calls: calls + 1,
+    input: input + (row.input ?? 0),
+    output: output + (row.output ?? 0),
+    usd: usd + (row.usd ?? 0),
+  }
+}
+
+/** Who asked a model at a place: the innermost agent, step or member around it. */
+function agentAt(place: Place): string {
+  for (const segment of place.toReversed()) {
+    switch (segment.kind) {
+      case 'step':
+      case 'agent':
+      case 'member':
+        return segment.name
+      case 'workflow_step':
+        return segment.id
+      case 'conversation': {
+        const name = agentAt(segment.opened)
+        if (name !== mainAgent) return name
+        break
+      }
+      default:
+    }
+  }
+  return mainAgent
+}
+
+const mainAgent = 'main agent'
+
+/** What was used over time, in at most so many points: the last of each part of the calls. */
+export function usageOverTime(rows: readonly Row[], most = 200): readonly UsagePoint[] {
+  const ended = rows
+    .filter((row) => isModelCall(row) && row.end !== undefined)
+    .toSorted((one, other) => (one.end ?? 0) - (other.end ?? 0))
+  let [tokens, usd] = [0, 0]
+  const points = ended.map((row): UsagePoint => {
+    tokens += (row.input ?? 0) + (row.output ?? 0)
+    usd += row.usd ?? 0
+    return { time: row.end ?? row.start, tokens, usd }
+  })
+  const step = Math.max(1, Math.ceil(points.length / most))
+  return points.filter((_, index) => index % step === 0 || index === points.length - 1)
+}

@@ -1,0 +1,146 @@
+import type { RunFilter } from '../data/run-list.ts'
+import type {
+  BegunPrompt,
+  BegunRun,
+  Comparison,
+  ConversationSummary,
+  ConversationText,
+  FileDiff,
+  PlaceView,
+  PromptFile,
+  PromptFileText,
+  RunDetail,
+  RunPage,
+  SentTeams,
+} from './wire.ts'
+
+/** What the server refused, or could not do. */
+export class ApiError extends Error {
+  readonly hint: string | undefined
+
+  constructor(message: string, hint?: string) {
+    super(message)
+    this.hint = hint
+  }
+}
+
+/** What is said about an error: its message, and what to do about it. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error instanceof ApiError && error.hint !== undefined ? `${error.message} ${error.hint}` : error.message
+}
+
+const runPath = (id: string): string => `/api/runs/${encodeURIComponent(id)}`
+
+/** A page of runs, the newest first. @param before id of the last run that is known; undefined for the first page */
+export async function fetchRuns(filter: RunFilter, before: string | undefined, limit: number): Promise<RunPage> {
+  const asked = { limit: String(limit), before, q: filter.text.trim(), state: filter.state }
+  const given = Object.entries(asked).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
+  return get(`/api/runs?${new URLSearchParams(given)}`)
+}
+
+export async function fetchRun(id: string): Promise<RunDetail> {
+  return get(runPath(id))
+}
+
+export async function fetchPlace(id: string, place: string): Promise<PlaceView> {
+  return get(`${runPath(id)}/place?place=${encodeURIComponent(place)}`)
+}
+
+export async function fetchChanges(id: string): Promise<readonly FileDiff[]> {
+  const { changes } = await get<{ readonly changes: readonly FileDiff[] }>(`${runPath(id)}/changes`)
+  return changes
+}
+
+export async function fetchTeams(id: string): Promise<SentTeams> {
+  return get(`${runPath(id)}/team`)
+}
+
+export async function fetchComparison(before: string, after: string): Promise<Comparison> {
+  return get(`/api/compare?${new URLSearchParams({ a: before, b: after })}`)
+}
+
+export async function fetchFiles(): Promise<readonly PromptFile[]> {
+  const { files } = await get<{ readonly files: readonly PromptFile[] }>('/api/files')
+  return files
+}
+
+export async function fetchFile(path: string): Promise<PromptFileText> {
+  return get(`/api/file?path=${encodeURIComponent(path)}`)
+}
+
+export async function fetchConversations(): Promise<readonly ConversationSummary[]> {
+  const { conversations } = await get<{ readonly conversations: readonly ConversationSummary[] }>('/api/conversations')
+  return conversations
+}
+
+export async function fetchConversation(id: string): Promise<ConversationText> {
+  return get(`/api/conversations/${encodeURIComponent(id)}`)
+}
+
+/** Sends a message to a conversation, or begins one. */
+export async function sendPrompt(asked: {
+  readonly input: string
+  readonly conversationId?: string
+}): Promise<BegunPrompt> {
+  return post('/prompt', asked)
+}
+
+/** Begins a run of a prompt file. */
+export async function startRun(file: string): Promise<BegunRun> {
+  return post('/api/runs', { file })
+}
+
+export async function cancelRun(id: string): Promise<BegunRun> {
+  return post(`${runPath(id)}/cancel`, {})
+}
+
+export async function resumeRun(id: string): Promise<BegunRun> {
+  return post(`${runPath(id)}/resume`, {})
+}
+
+/** Puts back what a run has changed. @param paths only these files; left out: all */
+export async function undoRun(id: string, paths?: readonly string[]): Promise<BegunRun> {
+  return post(`${runPath(id)}/undo`, paths === undefined ? {} : { paths })
+}
+
+/** Answers a question of a run. @param reason for the model that asked; may be empty */
+export async function decide(
+  id: string,
+  call: string,
+  decision: { readonly verdict: 'approve' | 'reject'; readonly reason: string },
+): Promise<void> {
+  const { verdict, reason } = decision
+  await post(`${runPath(id)}/approvals/${encodeURIComponent(call)}/${verdict}`, reason === '' ? {} : { reason })
+}
+
+async function get<Body>(path: string): Promise<Body> {
+  return bodyOf(await fetch(path))
+}
+
+async function post<Body>(path: string, body: object): Promise<Body> {
+  const headers = { 'content-type': 'application/json' }
+  return bodyOf(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))
+}
+
+/** Server and page are of one version: what it sends is what `wire.ts` says. */
+async function bodyOf<Body>(response: Response): Promise<Body> {
+  if (response.ok) return response.json()
+  const { message, hint } = await problemOf(response)
+  throw new ApiError(message, hint)
+}
+
+interface Problem {
+  readonly message: string
+  readonly hint?: string
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const unknown = { message: `The server answered ${response.status} ${response.statusText}.` }
+  try {
+    const { error = unknown }: { readonly error?: Problem } = await response.json()
+    return error
+  } catch {
+    return unknown
+  }
+}

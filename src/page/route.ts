@@ -1,0 +1,71 @@
+/** The tabs of a run. */
+export const tabs = ['answer', 'tree', 'waterfall', 'changes', 'charts', 'iterations', 'team', 'workflow'] as const
+export type Tab = (typeof tabs)[number]
+
+/** What the page shows. It stands behind the `#` of the address, so that it can be kept and gone back to. */
+export type Route =
+  | { readonly kind: 'runs' }
+  | { readonly kind: 'run'; readonly id: string; readonly tab: Tab }
+  | { readonly kind: 'compare'; readonly before: string; readonly after: string }
+  | { readonly kind: 'files' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'conversations' }
+  | { readonly kind: 'conversation'; readonly id: string }
+
+/** The address of a route, as it stands behind the `#`. */
+export function hashOf(route: Route): string {
+  switch (route.kind) {
+    case 'runs':
+      return '#/'
+    case 'run':
+      return `#/runs/${encodeURIComponent(route.id)}${route.tab === 'answer' ? '' : `/${route.tab}`}`
+    case 'compare':
+      return `#/compare/${encodeURIComponent(route.before)}/${encodeURIComponent(route.after)}`
+    case 'files':
+      return '#/files'
+    case 'file':
+      return `#/files/${encodeURIComponent(route.path)}`
+    case 'conversations':
+      return '#/conversations'
+    case 'conversation':
+      return `#/conversations/${encodeURIComponent(route.id)}`
+  }
+}
+
+/** What an address shows; the list of runs for one that nobody has made. */
+export function parseHash(hash: string): Route {
+  const [word = '', one = '', other = ''] = hash
+    .replace(/^#?\/?/, '')
+    .split('/')
+    .map(decoded)
+  if (word === 'runs' && one !== '') return { kind: 'run', id: one, tab: tabs.find((tab) => tab === other) ?? 'answer' }
+  if (word === 'compare' && one !== '' && other !== '') return { kind: 'compare', before: one, after: other }
+  if (word === 'files') return one === '' ? { kind: 'files' } : { kind: 'file', path: one }
+  if (word === 'conversations') return one === '' ? { kind: 'conversations' } : { kind: 'conversation', id: one }
+  return { kind: 'runs' }
+}
+
+/** Where Escape leads; undefined where there is nothing above. */
+export function above(route: Route): Route | undefined {
+  switch (route.kind) {
+    case 'runs':
+    case 'files':
+    case 'conversations':
+      return undefined
+    case 'run':
+    case 'compare':
+      return { kind: 'runs' }
+    case 'file':
+      return { kind: 'files' }
+    case 'conversation':
+      return { kind: 'conversations' }
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,41 @@
+import type { VNode } from 'preact'
+import type { LiveTexts } from '../live/use-run.ts'
+import type { RunDetail } from '../live/wire.ts'
+import { LongText } from './long-text.tsx'
+import { Markdown } from './markdown.tsx'
+
+interface AnswersTabProps {
+  readonly detail: RunDetail
+  readonly texts: LiveTexts
+}
+
+/** What a run has answered, what is just being written, and what it was asked. */
+export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
+  const { answers, run, text, prompt_file: file } = detail
+  const isEmpty = answers.length === 0 && texts.size === 0
+  return (
+    <div class="answers">
+      {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'The run gave no answer.'}</p>}
+      {answers.map(({ label, text: answer }, index) => (
+        <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer of ${label}`}>
+          {label !== '' && <h2>{label}</h2>}
+          <Markdown text={answer} />
+        </article>
+      ))}
+      {[...texts].map(([place, written]) => (
+        <article key={place} class="answer writing" aria-label="An answer that is being written" aria-busy="true">
+          <h2>
+            <code>{place}</code> writes …
+          </h2>
+          <pre class="text">{written}</pre>
+        </article>
+      ))}
+      {text !== null && text !== '' && (
+        <details>
+          <summary>{file === null ? 'What was asked' : `Prompt file ${file}`}</summary>
+          <LongText text={text} />
+        </details>
+      )}
+    </div>
+  )
+}

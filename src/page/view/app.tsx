@@ -1,0 +1,127 @@
+import type { VNode } from 'preact'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { above, hashOf, parseHash, type Route } from '../route.ts'
+import { CompareView } from './compare-view.tsx'
+import { ConversationView } from './conversation-view.tsx'
+import { ConversationsView } from './conversations-view.tsx'
+import { FileView } from './file-view.tsx'
+import { FilesView } from './files-view.tsx'
+import { NoticeBoard } from './notice.tsx'
+import { RunView } from './run-view.tsx'
+import { type RunsMemory, RunsView } from './runs-view.tsx'
+import { ThemeSwitch } from './theme-switch.tsx'
+
+/** The page: what the address names, below a bar that leads to the rest. */
+export function App(): VNode {
+  const [route, setRoute] = useState(() => parseHash(location.hash))
+  const [memory, setMemory] = useState<RunsMemory>({ text: '', state: '', active: 0 })
+  const go = useCallback((to: Route) => void (location.hash = hashOf(to)), [])
+
+  useEffect(() => {
+    const follow = (): void => setRoute(parseHash(location.hash))
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  useEffect(() => {
+    document.title = titleOf(route)
+    const onKey = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea')
+      if (event.key === '/' && !isTyping) {
+        event.preventDefault()
+        document.querySelector<HTMLElement>('#search')?.focus()
+      } else if (event.key === 'Escape') {
+        const to = above(route)
+        if (isTyping) focusContent(event.target)
+        else if (to !== undefined) go(to)
+      } else if (event.key === 'ArrowDown' && event.target instanceof HTMLElement && event.target.id === 'search') {
+        event.preventDefault()
+        focusContent(event.target)
+      }
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [route, go])
+
+  const part = partOf(route)
+  return (
+    <NoticeBoard>
+      <header class="bar">
+        <span class="brand">Baton</span>
+        <nav aria-label="Page">
+          {parts.map(({ kind, name }) => (
+            <a key={kind} href={hashOf({ kind })} {...(kind === part && { 'aria-current': 'page' })}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <ThemeSwitch />
+      </header>
+      <main>
+        <Content route={route} go={go} memory={memory} onMemory={setMemory} />
+      </main>
+    </NoticeBoard>
+  )
+}
+
+/** What the bar leads to. */
+const parts = [
+  { kind: 'runs', name: 'Runs' },
+  { kind: 'conversations', name: 'Conversations' },
+  { kind: 'files', name: 'Prompt files' },
+] as const
+
+function partOf({ kind }: Route): (typeof parts)[number]['kind'] {
+  if (kind === 'file' || kind === 'files') return 'files'
+  return kind === 'conversation' || kind === 'conversations' ? 'conversations' : 'runs'
+}
+
+interface ContentProps {
+  readonly route: Route
+  readonly go: (route: Route) => void
+  readonly memory: RunsMemory
+  readonly onMemory: (memory: RunsMemory) => void
+}
+
+function Content({ route, go, memory, onMemory }: ContentProps): VNode {
+  switch (route.kind) {
+    case 'runs':
+      return <RunsView memory={memory} onMemory={onMemory} go={go} />
+    case 'run':
+      return <RunView key={route.id} id={route.id} tab={route.tab} go={go} />
+    case 'compare':
+      return <CompareView before={route.before} after={route.after} go={go} />
+    case 'files':
+      return <FilesView />
+    case 'file':
+      return <FileView key={route.path} path={route.path} go={go} />
+    case 'conversations':
+      return <ConversationsView go={go} />
+    case 'conversation':
+      return <ConversationView key={route.id} id={route.id} go={go} />
+  }
+}
+
+function titleOf(route: Route): string {
+  switch (route.kind) {
+    case 'runs':
+      return 'Runs · Baton'
+    case 'run':
+      return `${route.id} · Baton`
+    case 'compare':
+      return 'Compare · Baton'
+    case 'files':
+      return 'Prompt files · Baton'
+    case 'file':
+      return `${route.path} · Baton`
+    case 'conversations':
+    case 'conversation':
+      return 'Conversations · Baton'
+  }
+}
+
+/** From a field to the list below it. */
+function focusContent(from: EventTarget | null): void {
+  const grid = document.querySelector<HTMLElement>('.grid-body')
+  if (grid !== null) grid.focus()
+  else if (from instanceof HTMLElement) from.blur()
+}

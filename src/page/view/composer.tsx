@@ -1,0 +1,40 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+
+interface ComposerProps {
+  readonly label: string
+  readonly isDisabled: boolean
+  readonly onSend: (text: string) => void
+}
+
+/** A box for a message. Ctrl-Enter sends it, Enter breaks the line. */
+export function Composer({ label, isDisabled, onSend }: ComposerProps): VNode {
+  const [text, setText] = useState('')
+  function send(): void {
+    if (isDisabled || text.trim() === '') return
+    onSend(text.trim())
+    setText('')
+  }
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        aria-label={label}
+        placeholder={`${label}  ( Ctrl-Enter sends )`}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
+        }}
+      />
+      <button type="submit" class="primary" disabled={isDisabled || text.trim() === ''}>
+        Send
+      </button>
+    </form>
+  )
+}

@@ -1,0 +1,22 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+
+const shownAtFirst = 20_000
+
+/** A text as it is, cut where it is very long until somebody asks for the rest. */
+export function LongText({ text }: { readonly text: string }): VNode {
+  const [isWhole, setWhole] = useState(false)
+  const isCut = !isWhole && text.length > shownAtFirst
+  return (
+    <>
+      <pre class="text" tabIndex={0}>
+        {isCut ? `${text.slice(0, shownAtFirst)}…` : text}
+      </pre>
+      {isCut && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString('en')} characters
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,118 @@
+import type { VNode } from 'preact'
+import { costText, countText, durationText, numberOf, splitPath, whenText } from '../data/format.ts'
+import { cancelRun, resumeRun, undoRun } from '../live/api.ts'
+import type { BegunRun, RunDetail } from '../live/wire.ts'
+import type { Route } from '../route.ts'
+import { ConfirmButton } from './confirm-button.tsx'
+import { useNotice } from './notice.tsx'
+import { StateBadge } from './state-badge.tsx'
+
+interface RunHeaderProps {
+  readonly detail: RunDetail
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly reload: () => void
+  readonly go: (route: Route) => void
+}
+
+/** How a run stands, what it came to, and what can be done with it. */
+export function RunHeader({ detail, now, reload, go }: RunHeaderProps): VNode {
+  const { run, canResume, owned } = detail
+  const { say, complain } = useNotice()
+  const { folder, name } = splitPath(run.file)
+  const goesOn = run.status === 'running' || run.ended === null
+
+  const act = (what: string, begun: Promise<BegunRun>, then: (id: string) => void): void => {
+    begun.then(({ id }) => {
+      say(what)
+      then(id)
+    }, complain)
+  }
+  const took = run.status === 'running' ? now - Date.parse(run.started) : run.duration_ms
+
+  return (
+    <header class="run-header">
+      <div class="title">
+        <button
+          type="button"
+          class="quiet back"
+          aria-label="Back to the list of runs"
+          onClick={() => go({ kind: 'runs' })}
+        >
+          ←
+        </button>
+        <h1>
+          {name} <span class="folder">{folder}</span>
+        </h1>
+        <StateBadge state={run.status} />
+        <span class="actions">
+          {owned && run.status === 'running' && (
+            <button type="button" onClick={() => act('The run is being cancelled.', cancelRun(run.id), reload)}>
+              Cancel
+            </button>
+          )}
+          {canResume && (
+            <button type="button" class="primary" onClick={() => act('The run goes on.', resumeRun(run.id), reload)}>
+              Resume
+            </button>
+          )}
+          {!goesOn && run.target !== 'undo' && (
+            <ConfirmButton
+              label="Undo"
+              question="Put back all files that the run changed?"
+              onConfirm={() =>
+                act('The files are being put back.', undoRun(run.id), (id) => go({ kind: 'run', id, tab: 'changes' }))
+              }
+            />
+          )}
+        </span>
+      </div>
+      <dl class="facts">
+        <Fact name="Cost">{costText(run.cost_usd)}</Fact>
+        <Fact name="Tokens">
+          <span title="input / output">
+            {countText(run.tokens.input)} / {countText(run.tokens.output)}
+          </span>
+        </Fact>
+        <Fact name="Calls">{run.calls}</Fact>
+        <Fact name="Took">{durationText(took)}</Fact>
+        <Fact name="Started">
+          <time dateTime={run.started}>{whenText(run.started)}</time>
+        </Fact>
+        <Fact name="Model">{run.models.length === 0 ? '–' : run.models.join(', ')}</Fact>
+        <Fact name="Tasks">{tasksText(detail)}</Fact>
+        <Fact name="Run">
+          <code>{run.id}</code>
+        </Fact>
+      </dl>
+      {run.error !== null && (
+        <p class="problem run-error">
+          {run.error}
+          {run.error_place !== null && ` (${placeText(run.error_place)})`}
+        </p>
+      )}
+    </header>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: VNode | string | number }): VNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function tasksText({ run: { tasks } }: RunDetail): string {
+  const parts = [
+    `${tasks.done} done`,
+    ...(tasks.failed > 0 ? [`${tasks.failed} failed`] : []),
+    ...(tasks.skipped > 0 ? [`${tasks.skipped} skipped`] : []),
+  ]
+  return tasks.done + tasks.failed + tasks.skipped === 0 ? numberOf(0, 'task') : parts.join(', ')
+}
+
+function placeText({ file, line, column }: NonNullable<RunDetail['run']['error_place']>): string {
+  return [file, line, column].filter((part) => part !== undefined).join(':')
+}

@@ -1,0 +1,51 @@
+import type { VNode } from 'preact'
+
+/** What a state means for who looks at it: the colors of a badge follow it. */
+function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
+  switch (state) {
+    case 'done':
+    case 'completed':
+      return 'good'
+    case 'failed':
+    case 'errored':
+    case 'interrupted':
+      return 'bad'
+    case 'running':
+      return 'busy'
+    case 'suspended':
+    case 'waiting_for_approval':
+    case 'budget':
+    case 'limit':
+      return 'open'
+    default:
+      return 'calm'
+  }
+}
+
+/** The state of a run or of a part of it, as a word with a mark. */
+export function StateBadge({ state }: { readonly state: string }): VNode {
+  return (
+    <span class={`badge ${toneOf(state)}`}>
+      <span class="dot" aria-hidden="true" />
+      {wordsOf(state)}
+    </span>
+  )
+}
+
+/** The mark alone, where a word takes too much room. */
+export function StateDot({ state }: { readonly state: string }): VNode {
+  return (
+    <span class={`state-dot ${toneOf(state)}`} role="img" aria-label={wordsOf(state)} title={wordsOf(state)}>
+      <span class="dot" />
+    </span>
+  )
+}
+
+/** The class that gives a bar or line the color of a state. */
+export function toneClass(state: string): string {
+  return toneOf(state)
+}
+
+function wordsOf(state: string): string {
+  return state === 'waiting_for_approval' ? 'needs approval' : state.replaceAll('_', ' ')
+}

@@ -1,0 +1,122 @@
+import type { VNode } from 'preact'
+import { useCallback, useMemo, useState } from 'preact/hooks'
+import { costText, countText, durationText } from '../data/format.ts'
+import { durationOf } from '../data/row.ts'
+import type { RowTree, TreeLine } from '../data/row-tree.ts'
+import { StateDot } from './state-badge.tsx'
+import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
+
+interface TreeTabProps {
+  readonly tree: RowTree
+  readonly version: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly onPlace: (place: string) => void
+}
+
+/** Everything that a run does, below one another as it belongs together. The left and right arrows close and open. */
+export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
+  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
+  const [active, setActive] = useState(0)
+  const lines = useMemo(() => tree.lines(closed), [tree, version, closed])
+
+  const toggle = useCallback((line: TreeLine) => {
+    setClosed((before) => {
+      const after = new Set(before)
+      if (!after.delete(line.row.n)) after.add(line.row.n)
+      return after
+    })
+  }, [])
+  const onKey = (key: string): boolean => {
+    const line = lines[active]
+    if (line === undefined) return false
+    if ((key === 'ArrowLeft' && line.shape === 'open') || (key === 'ArrowRight' && line.shape === 'closed'))
+      toggle(line)
+    else if (key === 'ArrowLeft' && line.depth > 0)
+      setActive(lines.findLastIndex(({ depth }, index) => index < active && depth < line.depth))
+    else return false
+    return true
+  }
+  if (lines.length === 0) return <p class="empty">Nothing has begun yet.</p>
+  return (
+    <>
+      <div class="toolbar small">
+        <button type="button" onClick={() => setClosed(new Set())}>
+          Open all
+        </button>
+        <button type="button" onClick={() => setClosed(new Set(tree.holders()))}>
+          Close all
+        </button>
+        <span class="count">{lines.length} shown</span>
+      </div>
+      <VirtualGrid
+        label="Parts of the run"
+        role="treegrid"
+        className="tree"
+        count={lines.length}
+        rowHeight={26}
+        active={Math.min(active, lines.length - 1)}
+        onActive={setActive}
+        onOpen={(index) => onPlace(lines[index]?.row.place ?? '')}
+        onKey={onKey}
+        renderRow={(index): GridRow => {
+          const line = lines[index]
+          if (line === undefined) return { key: index, cells: null }
+          return {
+            key: line.row.n,
+            level: line.depth + 1,
+            position: line.position,
+            siblings: line.siblings,
+            ...(line.shape !== 'leaf' && { expanded: line.shape === 'open' }),
+            cells: <TreeCells line={line} now={now} onToggle={toggle} />,
+          }
+        }}
+      />
+    </>
+  )
+}
+
+interface TreeCellsProps {
+  readonly line: TreeLine
+  readonly now: number
+  readonly onToggle: (line: TreeLine) => void
+}
+
+/** Deeper lines are not moved further to the right. */
+const deepest = 16
+
+function TreeCells({ line, now, onToggle }: TreeCellsProps): VNode {
+  const { row, depth, name, shape } = line
+  const tokens = (row.input ?? 0) + (row.output ?? 0)
+  return (
+    <div class="tree-cells" role="presentation">
+      <span role="gridcell" class="name" style={{ paddingLeft: `${Math.min(depth, deepest) * 14}px` }}>
+        <span
+          class={`twist ${shape}`}
+          aria-hidden="true"
+          onClick={(event) => {
+            if (shape === 'leaf') return
+            event.stopPropagation()
+            onToggle(line)
+          }}
+        />
+        <StateDot state={row.state} />
+        <span class="tag">{row.kind}</span>
+        <span class="place">{name}</span>
+        <span class="about">{row.text}</span>
+      </span>
+      <span role="gridcell" class="number">
+        {row.score === undefined ? '' : `score ${row.score}`}
+      </span>
+      <span role="gridcell" class="number tokens">
+        {tokens === 0 ? '' : countText(tokens)}
+      </span>
+      <span role="gridcell" class="number cost">
+        {row.usd === undefined || row.usd === null || row.usd === 0 ? '' : costText(row.usd)}
+      </span>
+      <span role="gridcell" class="number took">
+        {durationText(durationOf(row, now))}
+      </span>
+    </div>
+  )
+}

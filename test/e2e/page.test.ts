@@ -1,0 +1,168 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { baton, root } from '../helpers/baton.ts'
+import { hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
+import { type HttpServed, serveTree } from '../helpers/http-served.ts'
+import type { ModelScript } from '../helpers/model-server.ts'
+import { callsTools, startToolModel } from '../helpers/tool-model.ts'
+
+const files = {
+  'baton.toml': 'model = "m"\n',
+  'ask.md': 'What is this?\n',
+  'write.md': '+++\ntools = ["write"]\nwrite_mode = true\n+++\nMake it.\n',
+  'plan.md': '+++\ntools = ["todo"]\n+++\nPlan it.\n',
+}
+const page = join(root, 'dist/bin/page')
+
+async function world(
+  replies: ModelScript,
+): Promise<HttpServed & { readonly run: (file: string) => ReturnType<typeof baton> }> {
+  const model = await startToolModel(replies)
+  const served = await serveTree(files, { env: { BATON_GATEWAY_URL: model.url }, page })
+  const { folder: cwd, around } = served
+  return { ...served, run: (file) => baton([file], { cwd, env: { ...around.env, HOME: around.home }, process: 'own' }) }
+}
+
+it.skipIf(!hasChromium)(
+  'a run of another process is watched while it goes on, and its answer is Markdown (needs chromium)',
+  async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const served = await world([{ text: 'It is **bold**.', gate }])
+    const { page: view, problems } = await openPage(served)
+    await view.getByText('No runs yet').waitFor()
+    const ended = served.run('ask.md')
+    await view.getByRole('row').filter({ hasText: 'running' }).click()
+    await view.getByRole('tab', { name: 'Tree' }).click()
+    const row = view.getByRole('row').filter({ hasText: 'model' })
+    await row.getByRole('img', { name: 'running' }).waitFor()
+    open()
+    expect((await ended).code).toBe(0)
+    await row.getByRole('img', { name: 'done' }).waitFor()
+    await view.getByRole('tab', { name: 'Answer' }).click()
+    expect(await view.locator('.markdown strong').textContent()).toBe('bold')
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)('a question is approved by a button, and the run goes on (needs chromium)', async () => {
+  const steps = { todos: [{ content: 'Look', status: 'pending' }] }
+  const served = await world([callsTools(['todo', steps]), { text: 'Planned.' }])
+  const { page: view, problems } = await openPage(served, { route: '#/files/plan.md' })
+  await view.getByRole('button', { name: 'Run', exact: true }).click()
+  await view.getByRole('article', { name: /may todo be done/ }).waitFor()
+  await view.getByRole('button', { name: 'Approve' }).click()
+  await view.getByText('Planned.').waitFor()
+  expect(problems).toEqual([])
+})
+
+it.skipIf(!hasChromium)(
+  'what a run has changed is shown side by side, and undone by a button (needs chromium)',
+  async () => {
+    const served = await world([callsTools(['write', { path: 'made.txt', content: 'one\ntwo\n' }]), { text: 'Made.' }])
+    expect((await served.run('write.md')).code).toBe(0)
+    const made = join(served.folder, 'made.txt')
+    expect(readFileSync(made, 'utf8')).toBe('one\ntwo\n')
+    const { page: view, problems } = await openPage(served)
+    await view.getByRole('row').filter({ hasText: 'write.md' }).click()
+    await view.getByRole('tab', { name: 'Changes' }).click()
+    expect(await view.locator('.diff-side.added code').allTextContents()).toEqual(['one', 'two'])
+    await view.getByRole('button', { name: 'Undo it' }).click()
+    await view.getByRole('group', { name: 'Put back 1 file?' }).getByRole('button', { name: 'Undo it' }).click()
+    await expect.poll(() => existsSync(made), { timeout: 20_000 }).toBe(false)
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)('two runs are picked and compared, by keys alone (needs chromium)', async () => {
+  const served = await world([{ text: 'One answer.' }, { text: 'Another answer.' }])
+  await served.run('ask.md')
+  await served.run('ask.md')
+  const { page: view, problems } = await openPage(served)
+  await view.getByRole('row').nth(1).waitFor()
+  await view.locator('.grid-body').focus()
+  await view.keyboard.press('c')
+  await view.keyboard.press('ArrowDown')
+  await view.keyboard.press('c')
+  await view.getByRole('button', { name: 'Compare 2/2' }).click()
+  await view.getByText('One answer.').first().waitFor()
+  await view.getByText('Another answer.').first().waitFor()
+  await view.keyboard.press('Escape')
+  await view.getByRole('row').nth(1).waitFor()
+  expect(problems).toEqual([])
+})
+
+it.skipIf(!hasChromium)('a conversation is begun and continued on the page (needs chromium)', async () => {
+  const served = await world([{ text: 'First answer.' }, { text: 'Second answer.' }])
+  const { page: view, problems } = await openPage(served, { route: '#/conversations' })
+  await view.getByRole('textbox', { name: 'Begin a conversation' }).fill('Hello')
+  await view.keyboard.press('Control+Enter')
+  await view.getByText('First answer.').waitFor()
+  await view.getByRole('textbox', { name: 'Say more' }).fill('And now?')
+  await view.getByRole('button', { name: 'Send' }).click()
+  await view.getByText('Second answer.').waitFor()
+  expect(await view.locator('.asked').allTextContents()).toEqual(['Hello', 'And now?'])
+  expect(problems).toEqual([])
+})
+
+it.skipIf(!hasChromium)(
+  'markup of models, files and agents stays text, and nothing of it is loaded or run (needs chromium)',
+  async () => {
+    const evil =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script><iframe src="https://evil.example"></iframe>'
+    const link =
+      '[click](javascript:document.title=3) ![pixel](https://evil.example/pixel.png) <a href="https://example.com" onclick="document.title=4">fine</a>'
+    const name = '<img src=x onerror=alert(1)>.txt'
+    const served = await world([callsTools(['write', { path: name, content: evil }]), { text: `${evil}\n\n${link}` }])
+    expect((await served.run('write.md')).code).toBe(0)
+    const { page: view, problems } = await openPage(served)
+    const asked: string[] = []
+    view.on('request', (request) => void asked.push(request.url()))
+    await view.getByRole('row').filter({ hasText: 'write.md' }).click()
+    await view.getByText('fine').waitFor()
+    const nodes = await view
+      .locator('.markdown :is(img, script, iframe, [onclick], [onerror], a[href^="javascript"])')
+      .count()
+    expect(nodes).toBe(0)
+    expect(await view.getByRole('link', { name: 'fine' }).getAttribute('rel')).toBe('noopener noreferrer')
+    for (const tab of ['Tree', 'Waterfall', 'Changes', 'Charts']) {
+      await view.getByRole('tab', { name: tab }).click()
+      await view.getByRole('tabpanel').waitFor()
+      expect(await view.locator('main :is(img, script, iframe)').count()).toBe(0)
+    }
+    expect(await view.title()).toContain('Baton')
+    expect(asked.filter((url) => !url.startsWith(served.serving.url))).toEqual([])
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)(
+  'nothing keeps people from using it: axe-core finds nothing serious, light and dark, wide and narrow (needs chromium)',
+  async () => {
+    const served = await world([
+      callsTools(['write', { path: 'made.txt', content: 'one\n' }]),
+      { text: 'Made **it**.' },
+    ])
+    await served.run('write.md')
+    for (const options of [
+      { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+      { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
+    ] as const) {
+      const { page: view } = await openPage(served, options)
+      const serious = async (): Promise<readonly unknown[]> =>
+        (await violationsIn(view)).filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      await view.getByRole('row').first().waitFor()
+      expect(await serious()).toEqual([])
+      await view.getByRole('row').first().click()
+      for (const tab of ['Answer', 'Tree', 'Waterfall', 'Changes', 'Charts']) {
+        await view.getByRole('tab', { name: tab }).click()
+        await view.getByRole('tabpanel').waitFor()
+        expect([tab, await serious()]).toEqual([tab, []])
+      }
+      await view.goto(`${served.serving.url}/#/conversations`)
+      await view.getByRole('textbox').waitFor()
+      expect(await serious()).toEqual([])
+    }
+  },
+)

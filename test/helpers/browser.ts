@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
+import { type HttpServed, secret } from './http-served.ts'
+
+const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
+  (path) => spawnSync(path, ['--version']).status === 0,
+)
+export const hasChromium = program !== undefined
+
+/** What the page says in the console when something is wrong. */
+export interface Opened {
+  readonly page: Page
+  readonly problems: readonly string[]
+}
+
+/** Opens the page of a server as a person does, by the address with the secret. It is closed with the test. */
+export async function openPage(
+  { serving }: Pick<HttpServed, 'serving'>,
+  { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
+): Promise<Opened> {
+  const browser: Browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
+  onTestFinished(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const problems: string[] = []
+  page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())))
+  page.on('pageerror', (error) => void problems.push(String(error)))
+  await page.goto(`${serving.url}/?secret=${encodeURIComponent(secret)}`)
+  if (route !== '') await page.goto(`${serving.url}/${route}`)
+  return { page, problems }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly where: readonly string[]
+}
+
+/** What keeps people from using the page, as axe-core finds it. */
+export async function violationsIn(page: Page): Promise<readonly Violation[]> {
+  return page.evaluate(async (source) => {
+    // the policy of the page forbids to add a script; what the browser's own tools run is no part of it
+    new Function(source)()
+    const { axe: checker } = globalThis as unknown as {
+      readonly axe: {
+        readonly run: () => Promise<{
+          readonly violations: readonly {
+            readonly id: string
+            readonly impact: string
+            readonly nodes: readonly { readonly html: string }[]
+          }[]
+        }>
+      }
+    }
+    const { violations } = await checker.run()
+    return violations.map(({ id, impact, nodes }) => ({
+      id,
+      impact,
+      where: nodes.map(({ html }) => html.slice(0, 200)),
+    }))
+  }, axe)
+}
