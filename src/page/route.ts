@@ -1,5 +1,5 @@
 /** The tabs of a run. */
-export const tabs = ['answer', 'tree', 'waterfall', 'changes', 'charts', 'iterations', 'team', 'workflow'] as const
+const tabs = ['answer', 'tree', 'waterfall', 'changes', 'charts', 'iterations', 'team', 'workflow'] as const
 export type Tab = (typeof tabs)[number]
 
 /** What the page shows. It stands behind the `#` of the address, so that it can be kept and gone back to. */

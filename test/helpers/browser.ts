@@ -27,7 +27,11 @@ export async function openPage(
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   const problems: string[] = []
-  page.on('console', (message) => void (message.type() === 'error' && problems.push(message.text())))
+  page.on('console', (message) => {
+    // a stream of events ends when its run does
+    const isEnd = message.text().includes('net::ERR_')
+    if (message.type() === 'error' && !isEnd) problems.push(message.text())
+  })
   page.on('pageerror', (error) => void problems.push(String(error)))
   await page.goto(`${serving.url}/?secret=${encodeURIComponent(secret)}`)
   if (route !== '') await page.goto(`${serving.url}/${route}`)
@@ -45,7 +49,7 @@ interface Violation {
 /** What keeps people from using the page, as axe-core finds it. */
 export async function violationsIn(page: Page): Promise<readonly Violation[]> {
   return page.evaluate(async (source) => {
-    // the policy of the page forbids to add a script; what the browser's own tools run is no part of it
+    // oxlint-disable-next-line no-implied-eval -- in the browser, whose tools the policy of the page does not bind
     new Function(source)()
     const { axe: checker } = globalThis as unknown as {
       readonly axe: {

@@ -8,7 +8,7 @@ export function iterationRows(rows: readonly Row[]): readonly Row[] {
   return [...byPlace.values()]
 }
 
-/** The number of an iteration, from 1. */
+/** The number of an iteration, from 0 as everywhere. */
 export function iterationNumber({ place }: Row): number {
-  return Number(place.slice(place.lastIndexOf('/') + 1)) + 1
+  return Number(place.slice(place.lastIndexOf('/') + 1))
 }

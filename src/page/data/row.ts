@@ -1,5 +1,5 @@
 /** How one begun thing of a run stands. */
-export type RowState = 'running' | 'done' | 'failed' | 'suspended' | 'skipped' | 'interrupted'
+type RowState = 'running' | 'done' | 'failed' | 'suspended' | 'skipped' | 'interrupted'
 
 /** One begun thing of a run, a boundary or an effect, as the server sends it: again, with the same `n`, when it changes. */
 export interface Row {

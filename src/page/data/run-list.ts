@@ -7,7 +7,7 @@ export interface RunFilter {
 }
 
 /** Whether a run that has just begun belongs to what is shown; older ones the server has picked. */
-export function fitsFilter({ id, file, status, models }: RunSummary, { text, state }: RunFilter): boolean {
+function fitsFilter({ id, file, status, models }: RunSummary, { text, state }: RunFilter): boolean {
   if (state !== '' && status !== state) return false
   const wanted = text.trim().toLowerCase()
   return wanted === '' || [id, file, ...models].some((field) => field.toLowerCase().includes(wanted))

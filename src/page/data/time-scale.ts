@@ -5,14 +5,14 @@ export interface Span {
 }
 
 /** A mark of an axis: where, in percent, and what it says. */
-export interface Tick {
+interface Tick {
   readonly at: number
   /** Milliseconds since the beginning of the axis, in which breaks do not count. */
   readonly ms: number
 }
 
 /** A time in which nothing went on, drawn narrow. Percent of the axis. */
-export interface Break {
+interface Break {
   readonly at: number
   readonly width: number
   readonly ms: number

@@ -15,7 +15,7 @@ import type {
 } from './wire.ts'
 
 /** What the server refused, or could not do. */
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly hint: string | undefined
 
   constructor(message: string, hint?: string) {

@@ -20,6 +20,8 @@ export interface LiveRun {
   readonly stream: StreamState
   /** Asks for the run again, after something was done with it. */
   readonly reload: () => void
+  /** Follows it again, after it was resumed: the stream of a run ends with it. */
+  readonly follow: () => void
 }
 
 /** What arrives within this many milliseconds is drawn at once. */
@@ -31,6 +33,7 @@ export function useRun(id: string): LiveRun {
   const [error, setError] = useState<string>()
   const [stream, setStream] = useState<StreamState>('connecting')
   const [version, setVersion] = useState(0)
+  const [session, setSession] = useState(0)
   const [state] = useState(() => ({ store: createRowStore(), tree: createRowTree(), texts: new Map<string, string>() }))
   const asked = useRef(0)
 
@@ -89,8 +92,9 @@ export function useRun(id: string): LiveRun {
       clearTimeout(timer)
       close()
     }
-  }, [id, reload])
+  }, [id, reload, session])
+  const follow = useCallback(() => setSession((before) => before + 1), [])
 
   const { store, tree, texts } = state
-  return { detail, error, rows: store.rows, tree, version, texts, stream, reload: () => void reload() }
+  return { detail, error, rows: store.rows, tree, version, texts, stream, reload: () => void reload(), follow }
 }

@@ -25,7 +25,7 @@ export interface RunDetail {
   readonly text: string | null
 }
 
-export interface Answer {
+interface Answer {
   readonly label: string
   /** Markdown, as models write it. */
   readonly text: string

@@ -20,6 +20,8 @@ export function App(): VNode {
   useEffect(() => {
     const follow = (): void => setRoute(parseHash(location.hash))
     addEventListener('hashchange', follow)
+    // it may have changed before anybody listened
+    follow()
     return () => removeEventListener('hashchange', follow)
   }, [])
   useEffect(() => {

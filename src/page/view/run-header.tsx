@@ -12,11 +12,12 @@ interface RunHeaderProps {
   /** Milliseconds since 1970. */
   readonly now: number
   readonly reload: () => void
+  readonly follow: () => void
   readonly go: (route: Route) => void
 }
 
 /** How a run stands, what it came to, and what can be done with it. */
-export function RunHeader({ detail, now, reload, go }: RunHeaderProps): VNode {
+export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): VNode {
   const { run, canResume, owned } = detail
   const { say, complain } = useNotice()
   const { folder, name } = splitPath(run.file)
@@ -52,7 +53,11 @@ export function RunHeader({ detail, now, reload, go }: RunHeaderProps): VNode {
             </button>
           )}
           {canResume && (
-            <button type="button" class="primary" onClick={() => act('The run goes on.', resumeRun(run.id), reload)}>
+            <button
+              type="button"
+              class="primary"
+              onClick={() => act('The run was resumed.', resumeRun(run.id), follow)}
+            >
               Resume
             </button>
           )}

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { iterationRows } from '../data/iterations.ts'
 import { workflowSteps } from '../data/workflow-layers.ts'
+import { resumeRun } from '../live/api.ts'
 import { type LiveRun, useRun } from '../live/use-run.ts'
 import type { Route, Tab } from '../route.ts'
 import { AnswersTab } from './answers-tab.tsx'
@@ -10,6 +11,7 @@ import { ChangesTab } from './changes-tab.tsx'
 import { ChartsTab } from './charts-tab.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { IterationsTab } from './iterations-tab.tsx'
+import { useNotice } from './notice.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { RunHeader } from './run-header.tsx'
 import { TabBar } from './tab-bar.tsx'
@@ -29,10 +31,17 @@ interface RunViewProps {
 export function RunView({ id, tab, go }: RunViewProps): VNode {
   const live = useRun(id)
   const [place, setPlace] = useState<string>()
+  const { complain } = useNotice()
   const { detail, error, rows, version } = live
   const goesOn = detail?.run.status === 'running'
   const now = useNow(goesOn)
   const shown = useMemo(() => shownTabs(live), [version])
+
+  /** A run that waits on the disk goes on when its last question is answered; one that is running does so by itself. */
+  const decided = (): void => {
+    if (detail === undefined || detail.run.status === 'running' || detail.approvals.length > 1) live.reload()
+    else resumeRun(id).then(live.follow, complain)
+  }
 
   if (detail === undefined) {
     return (
@@ -50,10 +59,10 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   return (
     <section class="view run" aria-label={`Run ${id}`}>
       <ConnectionBanner stream={live.stream} />
-      <RunHeader detail={detail} now={now} reload={live.reload} go={go} />
+      <RunHeader detail={detail} now={now} reload={live.reload} follow={live.follow} go={go} />
       <div class="approvals" role="region" aria-label="Questions of the run" aria-live="polite">
         {detail.approvals.map((approval) => (
-          <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={live.reload} />
+          <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={decided} />
         ))}
       </div>
       <TabBar tabs={shown} chosen={tab} onChoose={(chosen) => go({ kind: 'run', id, tab: chosen })} />

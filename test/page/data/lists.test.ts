@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest'
+import type { RunSummary } from '../../../src/journal/summary.ts'
+import { usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
+import type { Row } from '../../../src/page/data/row.ts'
+import { createRowStore } from '../../../src/page/data/row-store.ts'
+import { withOlder, withRun } from '../../../src/page/data/run-list.ts'
+import { rowAfterKey, rowsIn, topFor } from '../../../src/page/data/window.ts'
+import { layersOf } from '../../../src/page/data/workflow-layers.ts'
+import { hashOf, parseHash, type Route } from '../../../src/page/route.ts'
+
+const row = (n: number, more: Partial<Row> = {}): Row => ({
+  n,
+  place: 'task/0',
+  kind: 'model',
+  text: '',
+  state: 'done',
+  start: n,
+  end: n + 1,
+  ...more,
+})
+
+it('a row that is sent again takes the place of the older one', () => {
+  const store = createRowStore()
+  store.add([row(0), row(1)])
+  expect(store.add([row(1, { text: 'new' }), row(2)]).map(({ n }) => n)).toEqual([2])
+  expect(store.rows.map(({ n, text }) => [n, text])).toEqual([
+    [0, ''],
+    [1, 'new'],
+    [2, ''],
+  ])
+})
+
+it('draws the rows in sight and a few around them, and scrolls no further than it has to', () => {
+  expect(rowsIn({ top: 1000, height: 200 }, 20, 10_000)).toEqual({ first: 42, end: 68 })
+  expect(rowsIn({ top: 0, height: 200 }, 20, 5)).toEqual({ first: 0, end: 5 })
+  expect([
+    topFor(2, { top: 100, height: 200 }, 20),
+    topFor(7, { top: 100, height: 200 }, 20),
+    topFor(20, { top: 100, height: 200 }, 20),
+  ]).toEqual([40, 100, 220])
+  expect(['ArrowDown', 'ArrowUp', 'End', 'Home', 'PageDown', 'x'].map((key) => rowAfterKey(key, 3, 10, 5))).toEqual([
+    4,
+    2,
+    9,
+    0,
+    8,
+    undefined,
+  ])
+})
+
+const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
+  v: 1,
+  id,
+  file: 'a.md',
+  target: 'prompt',
+  started: id,
+  ended: null,
+  duration_ms: 0,
+  status: 'running',
+  exit: null,
+  tasks: { done: 0, failed: 0, skipped: 0 },
+  calls: 0,
+  tokens: { input: 0, output: 0, cached: 0 },
+  cost_usd: 0,
+  models: [],
+  epochs: 1,
+  repeated: 0,
+  error: null,
+  error_place: null,
+  ...more,
+})
+
+it('a run that begins stands at the top where it fits the filter, one that changes stays where it is', () => {
+  const all = { text: '', state: '' }
+  const list = withRun([run('2'), run('1')], run('3'), all)
+  expect(list.map(({ id }) => id)).toEqual(['3', '2', '1'])
+  expect(withRun(list, run('2', { status: 'done' }), all).map(({ id, status }) => [id, status])).toEqual([
+    ['3', 'running'],
+    ['2', 'done'],
+    ['1', 'running'],
+  ])
+  expect(withRun(list, run('4'), { text: 'b.md', state: '' })).toEqual(list)
+  expect(withOlder(list, [run('1'), run('0')]).map(({ id }) => id)).toEqual(['3', '2', '1', '0'])
+})
+
+it('counts what each agent used, and what was used over time', () => {
+  const rows = [
+    row(0, { place: 'task/0/agent/ask/turn/0#0', input: 10, output: 1, usd: 0.5 }),
+    row(1, { place: 'task/0/pre_task/0:lint/data#0', input: 100, output: 0, usd: null }),
+    row(2, { kind: 'file' }),
+  ]
+  expect(usageByAgent(rows).map(({ name, calls, input, usd }) => [name, calls, input, usd])).toEqual([
+    ['lint', 1, 100, 0],
+    ['main agent', 1, 10, 0.5],
+  ])
+  expect(usageOverTime(rows)).toEqual([
+    { time: 1, tokens: 11, usd: 0.5 },
+    { time: 2, tokens: 111, usd: 0.5 },
+  ])
+})
+
+it('steps that went on at the same time stand in one column', () => {
+  const layers = layersOf(
+    [row(0, { start: 0, end: 10 }), row(1, { start: 5, end: 20 }), row(2, { start: 20, end: 30 })],
+    0,
+  )
+  expect(layers.map((layer) => layer.map(({ n }) => n))).toEqual([[0, 1], [2]])
+})
+
+it.each<Route>([
+  { kind: 'runs' },
+  { kind: 'run', id: '2026-1', tab: 'tree' },
+  { kind: 'run', id: '2026-1', tab: 'answer' },
+  { kind: 'compare', before: 'a', after: 'b' },
+  { kind: 'files' },
+  { kind: 'file', path: 'a b/c#d.md' },
+  { kind: 'conversations' },
+  { kind: 'conversation', id: 'x' },
+])('an address leads back to what it was made of: %j', (route) => {
+  expect(parseHash(hashOf(route))).toEqual(route)
+})

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import type { Row } from '../../../src/page/data/row.ts'
+import { barOf, layWaterfall } from '../../../src/page/data/waterfall.ts'
+
+const row = (n: number, start: number, end: number | undefined, kind = 'model'): Row => ({
+  n,
+  place: `task/${n}`,
+  kind,
+  text: '',
+  state: end === undefined ? 'running' : 'done',
+  start,
+  ...(end === undefined ? {} : { end }),
+})
+
+it('has a bar for what was done, from when to when', () => {
+  const { rows, scale } = layWaterfall([row(0, 0, 100, 'task'), row(1, 0, 50), row(2, 50, 100)], 'effects', 100)
+  expect(rows.map(({ n }) => n)).toEqual([1, 2])
+  expect(rows.map((one) => barOf(one, scale, 100))).toEqual([
+    { left: 0, width: 50 },
+    { left: 50, width: 50 },
+  ])
+})
+
+it('lets what goes on reach until now, and draws a night in which nothing goes on narrow', () => {
+  const night = 8 * 3_600_000
+  const { rows, scale } = layWaterfall([row(0, 0, 1000), row(1, night, undefined)], 'effects', night + 1000)
+  const [first, second] = rows.map((one) => barOf(one, scale, night + 1000))
+  expect(scale.breaks).toHaveLength(1)
+  expect(first?.width).toBeGreaterThan(45)
+  expect((second?.left ?? 0) + (second?.width ?? 0)).toBeCloseTo(100)
+})
+
+it('a question that nobody answers makes the axis no longer', () => {
+  const { scale } = layWaterfall([row(0, 0, 100), row(1, 50, undefined, 'approval')], 'effects', 1_000_000)
+  expect(scale.span).toEqual({ from: 0, to: 100 })
+})
