@@ -6,12 +6,13 @@ import type { Surroundings as Place } from '../config/locate.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import { readRunSummary } from '../history/run-list.ts'
+import { readValue } from '../journal/cassette.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
 import { glance } from '../journal/glance.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
-import { createMask } from '../journal/secrets.ts'
+import { createMask, type SecretMask } from '../journal/secrets.ts'
 import type { RunSummary } from '../journal/summary.ts'
-import { type Invocation, invocationOf } from '../run/record.ts'
+import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import { findChat, type ListedMessage, listMessage, type MessageKind } from './chat-list.ts'
@@ -34,6 +35,8 @@ export interface Outgoing {
   readonly text?: string
   /** Left out: `message`. */
   readonly kind?: MessageKind
+  /** The model that answers this message; left out: that of the chat. */
+  readonly model?: string
   /** Settings for this message alone, as `-c` takes them. */
   readonly overrides?: readonly string[]
 }
@@ -99,7 +102,7 @@ export async function reopenChat(place: Place, id: string, changed: Partial<Chat
   const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
   const calls = Math.max(1, summary?.calls ?? 1)
   return createChat(place, {
-    settings: { ...(await settingsOf(join(runs, from))), ...defined(changed) },
+    settings: { ...(await settingsOf(join(runs, from), createMask(place.env))), ...defined(changed) },
     runs,
     id: found.id,
     last,
@@ -125,7 +128,7 @@ function createChat(place: Place, begin: Beginning): Chat {
   const runs = async (): Promise<string> => begin.runs ?? runsOf(place, settings.overrides)
 
   async function send(
-    { text, kind = 'message', overrides: own = [] }: Outgoing,
+    { text, kind = 'message', model: ownModel, overrides: own = [] }: Outgoing,
     { onBegin, ...watching }: Watching,
     listener: Listener,
   ): Promise<RunReport> {
@@ -148,10 +151,11 @@ function createChat(place: Place, begin: Beginning): Chat {
         ...defined({ after: last }),
         ...(kind === 'summary' ? { isSummary: true } : {}),
         ...(isInLine ? {} : { isBackground: true }),
+        ...(ownModel === undefined ? {} : { modelOfOthers: model ?? '' }),
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },
       ...(file === undefined || kind === 'summary' ? { text: '' } : {}),
-      ...defined({ model, vars, instruction: said }),
+      ...defined({ model: ownModel ?? model, vars, instruction: said }),
       prepare(target) {
         compactAt = target.settings.chat?.compact_at ?? usualCompactAt
         return target
@@ -215,17 +219,20 @@ async function runsOf({ env, home, cwd }: Place, overrides: readonly string[]): 
 }
 
 /** What the run of a message was started with, as far as it holds for the next one. */
-async function settingsOf(folder: string): Promise<ChatSettings> {
+async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings> {
   const start = (await glance(folder))?.start
-  const invocation: Invocation | undefined = start && invocationOf(start.facts)
-  if (start === undefined || invocation === undefined) return { overrides: [] }
+  // a long message stands in a file of its own
+  const facts = start && (await readValue(start.facts, { folder, mask }))
+  const invocation = invocationOf(facts)
+  if (invocation === undefined) return { overrides: [] }
   const { cwd, file, text, model, vars, overrides } = invocation
   const path = resolve(cwd, file)
-  const own = chatPlaceOf(start)?.ownOverrides ?? 0
+  const { ownOverrides: own = 0, modelOfOthers } = chatPlaceOf(facts) ?? {}
+  const others = modelOfOthers ?? model ?? ''
   return {
     overrides: overrides.slice(0, overrides.length - own),
     vars,
     ...(text === undefined ? { file: existsSync(path) ? path : file } : {}),
-    ...defined({ model }),
+    ...(others === '' ? {} : { model: others }),
   }
 }

@@ -1,5 +1,4 @@
 import { isObject } from '../base/json.ts'
-import type { RecordOf } from './record.ts'
 
 /** Which message of a chat a run is. Plain JSON. */
 export type ChatPlace = {
@@ -13,19 +12,22 @@ export type ChatPlace = {
   readonly isBackground?: true
   /** So many of the last settings of `-c` hold for this message alone. */
   readonly ownOverrides?: number
+  /** The model of the other messages, where this one has a model of its own; empty: that of the settings. */
+  readonly modelOfOthers?: string
 }
 
-/** Undefined: the run is no message of a chat. */
-export function chatPlaceOf({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): ChatPlace | undefined {
+/** What the facts of a `run.start` record say; undefined: the run is no message of a chat. */
+export function chatPlaceOf(facts: unknown): ChatPlace | undefined {
   const invocation = isObject(facts) ? facts['invocation'] : undefined
   const chat = isObject(invocation) ? invocation['chat'] : undefined
   if (!isObject(chat) || typeof chat['id'] !== 'string') return undefined
-  const { id, after, isSummary, isBackground, ownOverrides } = chat
+  const { id, after, isSummary, isBackground, ownOverrides, modelOfOthers } = chat
   return {
     id,
     ...(typeof after === 'string' ? { after } : {}),
     ...(isSummary === true ? { isSummary } : {}),
     ...(isBackground === true ? { isBackground } : {}),
     ...(typeof ownOverrides === 'number' ? { ownOverrides } : {}),
+    ...(typeof modelOfOthers === 'string' ? { modelOfOthers } : {}),
   }
 }

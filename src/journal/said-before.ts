@@ -65,8 +65,9 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   try {
     await source.scan((record) => {
       if (record.k === 'run.start') {
-        chat = chatPlaceOf(record)
-        instruction = instructionOf(record.facts)
+        const facts = source.value(record.facts)
+        chat = chatPlaceOf(facts)
+        instruction = instructionOf(facts)
         return
       }
       if (!('p' in record)) return

@@ -72,6 +72,14 @@ it('is continued by another process, listed, and each message is a run that reco
   expect(shown.stdout).not.toContain('First')
 })
 
+it('a message may be as long as a document', async () => {
+  const { chat, told } = await world([{ text: 'One.' }, { text: 'Two.' }])
+  const long = 'word '.repeat(100_000).trim()
+  await chat([long, '/mode classic'])
+  await chat(['And?'], '--continue')
+  expect(told(1)).toEqual([`user: ${long}`, 'assistant: One.', 'user: And?'])
+})
+
 it('/iter works on a prompt again and again, and says how many of its iterations succeeded (R4, R88, TV13)', async () => {
   const { chat, told } = await world([
     { text: 'Hello.' },
@@ -215,6 +223,33 @@ it('!command runs it, and the model is told what it printed; a denied one is ref
   expect(told(0)).toEqual([
     'user: [I ran the command echo out; exit 3 (exit code 3), which printed:\nout]\n\nWhat happened?',
   ])
+})
+
+it('a file in commands/ is a command, taken up without a new start, with a model and tools for its message alone', async () => {
+  const { chat, model, told } = await world([{ text: 'a' }, { text: 'b' }], {
+    'commands/review.md':
+      '+++\ndescription = "reviews"\ntools = ["read", "bash"]\nmodel = "other"\n+++\nReview $1 for $ARGUMENTS\n',
+  })
+  const { stderr } = await chat(
+    [
+      '/review a.js "odd names"',
+      '/help',
+      '!mkdir -p commands; printf "+++\\nmodle = 1\\n+++\\nx" > commands/bad.md',
+      '/bad',
+      'More',
+    ],
+    '-c',
+    'tools=["read","grep"]',
+  )
+  expect(told(0)).toEqual(['user: Review a.js for a.js "odd names"'])
+  expect(model.requests.map(({ body }) => body?.model)).toEqual(['other', 'm'])
+  const offered = model.requests.map(({ body }) =>
+    JSON.stringify(body?.['tools']).match(/(?<="function":\{"name":")\w+/g),
+  )
+  expect(offered).toEqual([['read'], ['read', 'grep']])
+  expect(stderr).toMatch(/\/review\s+reviews/)
+  expect(stderr).toContain('commands/bad.md:2')
+  expect(stderr).toContain('error: there is no command /bad')
 })
 
 it('a message that fails ends nothing but gives a pipe its exit code, and an unknown command is named', async () => {

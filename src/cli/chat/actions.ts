@@ -10,6 +10,7 @@ import { countOf, formatCost, formatUsage } from '../../render/format.ts'
 import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
+import { fileCommands } from './file-commands.ts'
 import { saveChat } from './save.ts'
 import type { Session } from './session.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
@@ -41,8 +42,15 @@ export async function runBuiltin(name: BuiltinName, rest: string, session: Sessi
   return true
 }
 
-async function help(_: string, { say }: Session): Promise<void> {
-  const rows = Object.entries(builtinCommands).map(([name, { hint, summary }]) => [`/${name} ${hint}`.trim(), summary])
+async function help(_: string, { say, around }: Session): Promise<void> {
+  const { byName } = await fileCommands(around)
+  const rows = [
+    ...Object.entries(builtinCommands).map(([name, { hint, summary }]) => [`/${name} ${hint}`.trim(), summary]),
+    ...[...byName.values()].map(({ name, argumentHint, description, shown }) => [
+      harmless(`/${name} ${argumentHint}`.trim()),
+      harmless(description === '' ? shown : description),
+    ]),
+  ]
   const width = Math.max(...rows.map(([left = '']) => left.length))
   const lines = rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`)
   say(

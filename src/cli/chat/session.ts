@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isBatonError, isSuspension, messageOf, StopSignal } from '../../base/error.ts'
+import { isBatonError, isSuspension, messageOf as errorText, StopSignal } from '../../base/error.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, Outgoing } from '../../chat/chat.ts'
+import type { ChatCommands } from '../../config/chat-commands.ts'
+import { issueText } from '../../config/issue.ts'
 import { parsePrompt } from '../../prompt/document.ts'
 import { createPaint } from '../../render/style.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
@@ -13,9 +15,12 @@ import { describeError } from '../report.ts'
 import { showAnswer } from './answering.ts'
 import { type Background, type BackgroundTask, createBackground } from './background.ts'
 import { runBuiltin } from './actions.ts'
+import { fileCommands, messageOf } from './file-commands.ts'
 import type { ChatInput } from './input.ts'
 import { runShellLine } from './shell-line.ts'
 import { readTyped } from './slash/read.ts'
+
+const noCommands: ChatCommands = { byName: new Map(), warnings: [] }
 
 export interface ChatParts {
   readonly chat: Chat
@@ -52,6 +57,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const background = createBackground(io.signal)
   const place = { flags, around, io }
+  const warned = new Set<string>()
   let exitCode = 0
 
   async function shown(work: () => Promise<RunReport>): Promise<RunReport> {
@@ -94,18 +100,34 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
     for (const task of background.news()) session.say(`${paint('cyan', 'background')} ${endText(task)}`)
   }
 
+  async function commandsNow(): Promise<ChatCommands> {
+    const commands = await fileCommands(around)
+    const warnings = commands.warnings.map(issueText).filter((text) => !warned.has(text))
+    for (const text of warnings) {
+      warned.add(text)
+      session.say(`${paint('yellow', 'warning')} ${harmless(text)}`)
+    }
+    return commands
+  }
+
   /** False: the chat is over. */
   async function carryOut(line: string): Promise<boolean> {
-    const typed = readTyped(line, [])
+    // files that have changed since the last message count
+    const { byName } = line.trimStart().startsWith('/') ? await commandsNow() : noCommands
+    const typed = readTyped(line, [...byName.keys()])
     switch (typed.kind) {
       case 'builtin':
         return runBuiltin(typed.name, typed.rest, session)
       case 'shell':
         await runShellLine(typed.command, session)
         return true
-      case 'command':
+      case 'command': {
+        const command = byName.get(typed.name)
+        if (command !== undefined) await session.answer(await messageOf(command, typed.rest, session))
+        return true
+      }
       case 'message':
-        await session.answer({ text: typed.kind === 'message' ? typed.text : line })
+        await session.answer({ text: typed.text })
         return true
     }
   }
@@ -116,7 +138,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
     } catch (error) {
       if (io.signal.aborted) throw error
       // who interrupts a question interrupts its message
-      if (error instanceof StopSignal || isSuspension(error)) session.say(messageOf(error))
+      if (error instanceof StopSignal || isSuspension(error)) session.say(errorText(error))
       else report(error)
       return true
     }

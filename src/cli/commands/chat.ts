@@ -6,6 +6,7 @@ import { harmless } from '../../base/terminal-text.ts'
 import { stateFolder } from '../../journal/run-id.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { countOf } from '../../render/format.ts'
+import { fileCommands } from '../chat/file-commands.ts'
 import { chatSession } from '../chat/session.ts'
 import { joiningLines, pipedInput } from '../chat/input.ts'
 import { completeTyped } from '../chat/complete.ts'
@@ -39,7 +40,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
         io,
         prompt: '> ',
         history: openTypedHistory(join(stateFolder(around), 'chat-history.jsonl')),
-        complete: (text) => completeTyped(text, around.cwd),
+        complete: async (text) => completeTyped(text, around.cwd, [...(await fileCommands(around)).byName.keys()]),
       })
     : undefined
   const input = joiningLines(terminal ?? pipedInput(io))

@@ -8,7 +8,7 @@ export interface Word {
 }
 
 /**
- * The words of a text: what stands between spaces, where quotes (`"…"`, `'…'`) hold several together. A backslash takes the
+ * The words of a text: what stands between spaces, where quotes (`"…"`, `'…'`) around a word hold several together. A backslash takes the
  * next quote, backslash or space as it is.
  * @throws BatonError USAGE for a quote that is not closed
  */
@@ -35,7 +35,8 @@ function readWord(text: string, start: number): Word {
       said += next
       at += 1
     } else if (character === quote?.mark) quote = undefined
-    else if (quote === undefined && (character === '"' || character === "'")) quote = { mark: character, at }
+    // one inside a word is an apostrophe
+    else if (at === start && (character === '"' || character === "'")) quote = { mark: character, at }
     else if (quote === undefined && /\s/.test(character)) break
     else said += character
   }

@@ -32,6 +32,7 @@ it.each([
     '5 fix   the "tests"',
     { isBackground: false, condition: '5', parsed: { kind: 'count', count: 5 }, prompt: 'fix   the "tests"' },
   ],
+  ["5 don't stop", { isBackground: false, condition: '5', parsed: { kind: 'count', count: 5 }, prompt: "don't stop" }],
 ] as const)('reads %s (TV12, R86)', (rest, expected) => {
   expect(readIter(rest)).toEqual(expected)
 })
