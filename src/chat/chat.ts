@@ -85,7 +85,14 @@ const summaryInstruction = `Sum up our conversation so far for yourself, so that
 
 /** @param place where its runs work */
 export function openChat(place: Place, settings: ChatSettings): Chat {
-  return createChat(place, { settings, runs: undefined, id: undefined, last: undefined, tokens: 0 })
+  return createChat(place, {
+    settings,
+    runs: undefined,
+    id: undefined,
+    last: undefined,
+    tokens: 0,
+    modelOfFile: undefined,
+  })
 }
 
 /**
@@ -108,6 +115,8 @@ export async function reopenChat(place: Place, id: string, changed: Partial<Chat
     last,
     // what its last request took is not known; most grow from the first to the last
     tokens: (summary?.tokens.input ?? 0) / calls,
+    // a gateway gets every name as it is
+    modelOfFile: summary?.models.at(-1)?.replace(/^gateway::/, ''),
   })
 }
 
@@ -117,11 +126,13 @@ interface Beginning {
   readonly id: string | undefined
   readonly last: string | undefined
   readonly tokens: number
+  /** What the prompt file, or the config, names as the model. */
+  readonly modelOfFile: string | undefined
 }
 
 function createChat(place: Place, begin: Beginning): Chat {
   const mask = createMask(place.env)
-  let { settings, id, last, tokens } = begin
+  let { settings, id, last, tokens, modelOfFile } = begin
   let compactAt = usualCompactAt
   let notes: readonly string[] = []
 
@@ -155,9 +166,15 @@ function createChat(place: Place, begin: Beginning): Chat {
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },
       ...(file === undefined || kind === 'summary' ? { text: '' } : {}),
-      ...defined({ model: ownModel ?? model, vars, instruction: said }),
+      // a summary is none of the prompt file, which may name the model
+      ...defined({
+        model: ownModel ?? model ?? (kind === 'summary' ? modelOfFile : undefined),
+        vars,
+        instruction: said,
+      }),
       prepare(target) {
         compactAt = target.settings.chat?.compact_at ?? usualCompactAt
+        if (kind === 'message') modelOfFile = target.settings.model
         return target
       },
       onRecord() {
@@ -171,8 +188,9 @@ function createChat(place: Place, begin: Beginning): Chat {
       },
     }
     const report = await startRun(kind === 'summary' ? 'summary' : (file ?? 'chat'), options, (event, result) => {
-      if (isInLine && event.type === 'usage' && isOfMainAgent(event.agent))
+      if (isInLine && event.type === 'usage' && isOfMainAgent(event.agent)) {
         tokens = event.call.input + event.call.output
+      }
       listener(event, result)
     })
     // what comes next begins with the summary

@@ -187,6 +187,18 @@ it('is summed up when it has become long, and the messages before stay recorded'
   expect(model.requests[1]?.body?.['tools']).toBeUndefined()
 })
 
+it('is summed up by the model that answers, also where the prompt file names it', async () => {
+  const usage = { prompt_tokens: 5000, completion_tokens: 10, total_tokens: 5010 }
+  const replies = [{ text: 'Long.', usage }, { text: 'We spoke of A.' }, { text: 'B it is.' }]
+  const { chat, model } = await world(replies, {
+    'own.md': '+++\nmodel = "own"\n[chat]\ncompact_at = 4000\n+++\nTell me of A.\n',
+    'baton.toml': '',
+  })
+  const { stdout } = await chat(['And B?'], 'own.md')
+  expect(stdout).toBe('Long.\nWe spoke of A.\nB it is.\n')
+  expect(model.requests.map(({ body }) => body?.model)).toEqual(['own', 'own', 'own'])
+})
+
 it('/mode, /model and /collab hold for the messages that follow, also when the chat is continued (R6, R209, R213)', async () => {
   const { chat, model } = await world([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
   await chat(['One', '/mode code', '/model other', '/collab on', 'Two'])

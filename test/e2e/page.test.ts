@@ -46,6 +46,31 @@ it.skipIf(!hasChromium)(
   },
 )
 
+it.skipIf(!hasChromium)(
+  'a page goes on when its server was killed and begins again: nothing of the run is missing (needs chromium)',
+  async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const served = await world([{ text: 'It is here.', gate }])
+    const { page: view } = await openPage(served)
+    await view.getByText('No runs yet').waitFor()
+    const ended = served.run('ask.md')
+    await view.getByRole('row').filter({ hasText: 'running' }).click()
+    await view.getByRole('tab', { name: 'Tree' }).click()
+    await view.getByRole('row').filter({ hasText: 'model' }).waitFor()
+    await served.serving.close()
+    await view.getByText('The connection to the server is lost').waitFor()
+    // the run ends while nobody tells of it
+    open()
+    expect((await ended).code).toBe(0)
+    await serveTree({}, { place: served, page, port: served.serving.port })
+    await view.getByRole('row').filter({ hasText: 'model' }).getByRole('img', { name: 'done' }).waitFor()
+    await expect.poll(() => view.getByText('The connection to the server is lost').count(), { timeout: 20_000 }).toBe(0)
+    await view.getByRole('tab', { name: 'Answer' }).click()
+    await view.getByText('It is here.').waitFor()
+  },
+)
+
 it.skipIf(!hasChromium)('a question is approved by a button, and the run goes on (needs chromium)', async () => {
   const steps = { todos: [{ content: 'Look', status: 'pending' }] }
   const served = await world([callsTools(['todo', steps]), { text: 'Planned.' }])
