@@ -96,6 +96,8 @@ it.skipIf(!hasBox)(
     const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
     expect(asks, asks.stderr).toMatchObject({ code: 5 })
     expect(asks.stderr).toContain(line)
+    // what the box of the killed run has held its places with is taken away once its command has ended
+    await expect.poll(() => existsSync(join(folder, '.mcp.json')), { timeout: 20_000 }).toBe(false)
     const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
     const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })
     expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
