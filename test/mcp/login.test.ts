@@ -27,8 +27,9 @@ function logIn(
   world: OAuthWorld,
   store: LoginStore,
   show: (url: URL) => void | Promise<void> = (url) => void visit(url),
+  port?: number,
 ) {
-  return login({ name, url: world.url, headers: {}, store, show, authorize, signal: never })
+  return login({ name, url: world.url, headers: {}, store, show, authorize, signal: never, port })
 }
 
 function serversOf(world: OAuthWorld, store: LoginStore): McpServers {
@@ -44,6 +45,11 @@ function serversOf(world: OAuthWorld, store: LoginStore): McpServers {
   })
   onTestFinished(() => servers.close())
   return servers
+}
+
+/** Below those that systems give to whoever wants any: nobody takes it while this process does not listen on it. */
+function keptPort(): number {
+  return 20_000 + (process.pid % 10_000)
 }
 
 const whoami = async (servers: McpServers) => (await servers.call(name, 'whoami', {}, { signal: never })).content
@@ -83,7 +89,7 @@ describe('a login', () => {
       hint: expect.stringContaining('baton mcp login guarded'),
     })
     expect(world.asked).toEqual([])
-    await logIn(world, store)
+    await logIn(world, store, undefined, keptPort())
     world.revoke()
     await expect(whoami(serversOf(world, store))).rejects.toMatchObject({
       hint: expect.stringContaining('baton mcp login guarded'),
