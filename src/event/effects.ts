@@ -218,6 +218,8 @@ export interface BoundaryOptions<T> {
   readonly failureIn?: (value: T) => ErrorInfo | undefined
   /** What it is about, for people. */
   readonly label?: string
+  /** It has begun in this process, and was suspended: only its end is recorded, behind what it has done by then. */
+  readonly hasBegun?: boolean
   /**
    * Told in a replay, before the work is done again, what it came to then; undefined: it did not finish. For work that is stopped from
    * outside, which cannot know of that by what it asks.

@@ -222,8 +222,8 @@ export function createEffects(options: EffectsOptions): Effects {
 
       async boundary(at, work, boundary = {}) {
         const p = placeText(at)
-        const { inputs = {}, label } = boundary
-        journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask), label })
+        const { inputs = {}, label, hasBegun = false } = boundary
+        if (!hasBegun) journal.note({ k: 'begin', p, key: boundaryKey(inputs, journal.mask), label })
         return finishBoundary(journal, p, { ...boundary, work })
       },
 

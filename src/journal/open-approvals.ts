@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
 import type { Action, Decision } from '../event/permission.ts'
+import { originOf, parsePlace, placeText } from '../event/place.ts'
 import { viewOf } from './approvals.ts'
 import type { StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
@@ -17,7 +18,7 @@ export interface OpenApproval {
 /** The questions that a run waits for, in the order in which they were first put. */
 export function openApprovals(index: RunIndex): readonly OpenApproval[] {
   const open = begunEffects(index).flatMap(({ node, place, started }): readonly OpenApproval[] => {
-    if (started.kind !== 'approval') return []
+    if (started.kind !== 'approval' || hasEnded(place, index)) return []
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     // one that was withdrawn is put again; one that could not be put was told to the model
     if (ended?.k === 'ended' && ended.status === 'error') return []
@@ -28,6 +29,22 @@ export function openApprovals(index: RunIndex): readonly OpenApproval[] {
     return [{ view: viewOf(action, { id, place: callOf(place), ...times }), action, started }]
   })
   return open.toSorted((left, right) => Number(left.view.id) - Number(right.view.id))
+}
+
+/** Whether who asked has ended: a piece of work of an agent whose record is kept for the agents that it has started. */
+function hasEnded(place: string, { tree }: RunIndex): boolean {
+  const path = originOf(parsePlace(place))
+  for (let length = path.length; length > 0; length -= 1) {
+    const around = placeText(path.slice(0, length))
+    if (tree.find(around)?.doneAgain !== undefined) return true
+    if (isPiece(around)) return false
+  }
+  return false
+}
+
+/** A piece of work of an agent of a team: those that are started in it go on when it has ended. */
+function isPiece(place: string): boolean {
+  return /(?:^|\/)input\/\d+$/.test(place)
 }
 
 /** How the question with this number was answered last; undefined: it was not, or there is none. */

@@ -18,7 +18,7 @@ import { allowedBy, permitOf } from './allowed.ts'
 import { type ComparedCall, createMatcher, decodedComparison, type Match, type StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
 import { noMask } from './secrets.ts'
-import type { Location, PlaceNode } from './tree.ts'
+import { isFinished, type Location, type PlaceNode } from './tree.ts'
 import { unasked } from './unasked.ts'
 import { encodeValue } from './value.ts'
 
@@ -126,6 +126,12 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     return files.kind === 'live' && isAboutFiles({ name, ...call })
   }
 
+  /** Work that has ended waited for a person until it was stopped: it is suspended here too. */
+  function waitAgain(at: Place, node: PlaceNode | undefined): void {
+    if (node?.waits !== true || node.ended !== undefined || !isFinished(tree, placeText(at))) return
+    throw new BatonError('WAITING_FOR_APPROVAL', `${placeText(at)} waited for a person until it was stopped`)
+  }
+
   async function endOf(
     at: Place,
     match: Match & { readonly started?: StartedRecord },
@@ -135,6 +141,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     const { choice } = match as { readonly choice?: PlaceNode['choice'] }
     if (choice === 'done' || choice === 'found') return assumed
     if (match.kind !== 'ended') {
+      waitAgain(at, tree.find(placeText(at)))
       return stop(at, brokenOff(placeText(at), callAt(tree.find(placeText(at))?.started)))
     }
     if (match.outcome.status === 'cancelled') await wait(stoppedMs, undefined, signal && { signal })
@@ -188,6 +195,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
   function permitted(at: Place, action: Action, permission: Permission): Permit {
     const node = nodeAt([...at, part('approval')])
     const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
+    waitAgain(at, node)
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)
     allowedBy(permission)(action, undefined, permit)

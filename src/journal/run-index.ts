@@ -109,9 +109,9 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
         tree.make(record.p).begin = location
         return
       case 'done':
-        if (record.below === 'kept' && keeps === 'unfinished') {
+        if (record.below === 'kept') {
           tree.make(record.p).doneAgain = location
-          return
+          if (keeps === 'unfinished') return
         }
         return finish(record.p, location, isLast)
       case 'undo':

@@ -53,7 +53,7 @@ export interface PlaceTree {
   setUndone(place: string): void
   /** Removes everything at and below a place, and what was opened there. The boundaries around it are unfinished again. */
   reopen(place: string): void
-  /** Makes the boundary of a place, and those around it, unfinished. */
+  /** Makes the boundary of a place, and those around it, unfinished, but for those that are done again. */
   unfinish(place: string): void
   /** Removes a place with everything below it. */
   drop(place: string): void
@@ -113,7 +113,11 @@ export function createPlaceTree(): PlaceTree {
   }
 
   function unfinish(place: string | undefined): void {
-    for (let around = place; around !== undefined; around = lastStep(around).above) delete find(around)?.done
+    for (let around = place; around !== undefined; around = lastStep(around).above) {
+      const node = find(around)
+      // what is below one that is done again goes on by itself
+      if (node?.doneAgain === undefined) delete node?.done
+    }
   }
 
   /** Conversations are kept beside the boundary they were opened in, and are void with it. */

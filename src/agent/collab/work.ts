@@ -5,7 +5,8 @@ import { type RunContext, withScope, withServices } from '../../event/context.ts
 import type { Message } from '../../event/message.ts'
 import { callPlace, item, part } from '../../event/place.ts'
 import { recordedInbox } from '../inboxes.ts'
-import { type ChildEnd, liveChild, type Order, stopWaiting } from '../subagents/child.ts'
+import { liveChild, stopWaiting } from '../subagents/child.ts'
+import { type ChildEnd, notWorking, type Order } from '../subagents/order.ts'
 import { limitedText } from '../subagents/texts.ts'
 import { watchProgress } from './progress.ts'
 import { mailText, nameOf } from './texts.ts'
@@ -45,6 +46,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
   /** What was sent to a piece that has ended before its conversation began. */
   let unsaid: readonly string[] = []
   let current: { readonly order: Order; readonly context: RunContext } | undefined
+  let working = notWorking
 
   function nextPiece(mail: readonly Mail[]): { readonly order: Order; readonly context: RunContext } {
     const own = withScope(context, { at: [...at, part('input'), item(pieces)] })
@@ -123,6 +125,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
     },
     async piece(mail, { stop, live }) {
       current = nextPiece(mail)
+      working = notWorking
       try {
         const onReplay = (): void => void (isReplay = true)
         const end = await liveChild(current.order, {
@@ -130,7 +133,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
           stop,
           live,
           onReplay,
-          onBegin: () => {},
+          onBegin: (begun) => (working = begun),
         })
         return ended(current, end)
       } catch (error) {
@@ -139,7 +142,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
       }
     },
     async withdraw() {
-      if (current !== undefined) ended(current, await stopWaiting(current.order, current.context))
+      if (current !== undefined) ended(current, await stopWaiting(current.order, current.context, working))
     },
   }
 }

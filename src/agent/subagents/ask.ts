@@ -4,7 +4,7 @@ import { type RunContext, withScope } from '../../event/context.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { type Message, textMessage } from '../../event/message.ts'
 import { callPromptInput } from '../prompt-input.ts'
-import type { ChildEnd, EndOfWork, Order } from './child.ts'
+import type { ChildEnd, EndOfWork, Order } from './order.ts'
 import { withoutOpenCalls } from './fork.ts'
 
 export interface Asking {

@@ -1,87 +1,17 @@
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
-import { defined, type JsonObject } from '../../base/json.ts'
-import type { AgentDefinition, CommandSession, ModelEnd } from '../../event/agent.ts'
+import { defined } from '../../base/json.ts'
+import type { CommandSession } from '../../event/agent.ts'
 import { emit, type RunContext, withLease, withServices } from '../../event/context.ts'
-import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
+import type { LeaseTerms } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
-import type { ErrorInfo, EventBody, FileChange } from '../../event/event.ts'
+import type { EventBody } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
-import type { Message } from '../../event/message.ts'
-import { type Measuring, nothingSpent, type Spent } from '../../event/meter.ts'
+import type { Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
 import { ask, type Conversation, messagesOf, saidIn } from './ask.ts'
 import { leaseOf } from './lease.ts'
+import type { ChildEnd, EndOfWork, Order, Working } from './order.ts'
 import { countRequests, Stopped } from './request-count.ts'
-
-/** What an agent is to do for a model. */
-export interface Order {
-  readonly id: string
-  readonly offered: AgentDefinition
-  /** In a few words, for people. */
-  readonly description: string
-  readonly prompt: string
-  readonly isBackground: boolean
-  /** Asked in place of its own. */
-  readonly model?: string
-  readonly maxTurns?: number
-  /** What it begins with: of its caller, or of the agent that it is the continuation of. */
-  readonly before?: readonly Message[]
-  /** The conversation of its program, where it is the continuation of one that had such. */
-  readonly session?: CommandSession
-  /** The agent that it is the continuation of: `before` is all that one was told, or `session` names it. */
-  readonly resumes?: string
-  /** What it has from its caller where its definition says nothing. */
-  readonly inherited: JsonObject
-  /** Absolute. */
-  readonly baseDir: string
-  /** How many share what is left of the budget when it begins: itself, those that its caller starts with it, and its caller. */
-  readonly among: number
-  /** Its part of what all of its team together may still cost, asked when it begins; left out: only what its definition says holds. */
-  readonly limits?: () => Partial<BudgetLimits> | undefined
-  /** Whether what it has spent has the agents in it that it has started; left out: it has. */
-  readonly measuring?: Measuring
-  /** It may start agents, which a resumed run has again only when it does again what it has done. */
-  readonly startsAgents?: boolean
-  /** What comes to it while it works in this context; left out: nothing does. */
-  readonly inbox?: (context: RunContext) => Inbox
-}
-
-/** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
-export type ChildEnd = {
-  readonly status: 'done' | 'failed' | 'stopped'
-  /** Its answer; of one that did not come to one, what it has said. */
-  readonly text: string
-  readonly error?: ErrorInfo
-  /** Why its model stopped, where that is not because it was done. */
-  readonly limit?: ModelEnd
-  /** The whole conversation, so that it can be resumed; left out where it was none. */
-  readonly messages?: readonly Message[]
-  /** The same of a program, which keeps its conversation itself. */
-  readonly session?: CommandSession
-  /** Requests that it began. */
-  readonly turns: number
-  readonly spent: Spent
-  readonly changes: readonly FileChange[]
-  readonly planned: readonly { readonly path: string; readonly diff: string }[]
-  /** Ids of the messages that it was told of; left out where none came. */
-  readonly told?: readonly string[]
-  /** Of one with a work tree of its own: what its caller's workspace has got from there, and what it has not, as a diff. */
-  readonly applied?: readonly string[]
-  readonly leftOut?: string
-  /** A work tree was made for it. */
-  readonly hasTree?: true
-  /** What it was stopped with ends it for good: nothing that waits for it begins more work. */
-  readonly isClosed?: true
-}
-
-/** How an agent ended, without what is counted. */
-export type EndOfWork = Omit<ChildEnd, 'turns' | 'spent'>
-
-/** An agent that works: what it has come to so far. */
-export interface Working {
-  readonly saidSoFar: () => string
-  readonly spentSoFar: () => Spent
-}
 
 interface Life {
   /** At the place of the agent, with its rights; its signal ends the work without an end of the agent. */
@@ -129,6 +59,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
         const onTree = (remove: () => void): void => void (removeTree = remove)
         const given = { ...life, onTree, replayed }
         if (ended !== undefined) return doAgain(order, given, ended)
+        if (replayed?.wasWaiting === true) return waitAgain(order, given, replayed)
         const { live } = life
         const lease = (): LeaseTerms => leaseOf(order)
         if (isReplay || live === undefined) return withLease(context, lease(), () => work(order, given))
@@ -166,13 +97,27 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
 async function doAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
   if (didNothing(ended)) return ended
   const { onlyRecorded } = await import('./only-recorded.ts')
-  await work(order, { ...given, context: onlyRecorded(given.context) })
+  try {
+    await work(order, { ...given, context: onlyRecorded(given.context) })
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error
+  }
+  return ended
+}
+
+/** The replay of an agent that was stopped while it waited for a person: it comes to where it waits. */
+async function waitAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
+  try {
+    await work(order, given)
+  } catch (error) {
+    if (!isSuspension(error)) throw error
+  }
   return ended
 }
 
 /** Nothing of it is in the record. */
-function didNothing({ status, turns, hasTree }: ChildEnd): boolean {
-  return status === 'stopped' && turns === 0 && hasTree !== true
+function didNothing({ status, turns, hasTree, wasWaiting }: ChildEnd): boolean {
+  return status === 'stopped' && turns === 0 && hasTree !== true && wasWaiting !== true
 }
 
 function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
@@ -182,18 +127,17 @@ function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
 /** The message of the reason with which a team stops an agent that it closes. */
 const closedReason = 'closed'
 
-/**
- * Records that an agent was stopped that waits for a person: it is not asked about any more. `working`: what it has come to by then, for
- * its end, which is told.
- */
-export async function stopWaiting(order: Order, context: RunContext, working?: Working): Promise<ChildEnd> {
+/** Records, and tells, that an agent was stopped that waits for a person: it is not asked about any more. */
+export async function stopWaiting(order: Order, context: RunContext, working: Working): Promise<ChildEnd> {
   const { scope, services } = context
-  // the boundary begins once more, so that what it did before is no part of the record by which it is replayed
-  const stopped: ChildEnd =
-    working === undefined ? stoppedEnd : { ...stoppedEnd, text: working.saidSoFar(), spent: working.spentSoFar() }
-  const options = { inputs: inputsOf(order), label: labelOf(order) }
-  const end = await services.effects.boundary(scope.at, async () => stopped, options)
-  if (working !== undefined) emit(context, endEvent(order, end))
+  const end: ChildEnd = { ...working.stoppedSoFar(), wasWaiting: true }
+  await services.effects.boundary(scope.at, async () => end, {
+    inputs: inputsOf(order),
+    label: labelOf(order),
+    isDoneAgain: () => order.startsAgents === true,
+    hasBegun: true,
+  })
+  emit(context, endEvent(order, end))
   return end
 }
 
@@ -206,8 +150,6 @@ function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { read
 function labelOf({ description, id }: Order): string {
   return `${description} (${id})`
 }
-
-const stoppedEnd: ChildEnd = { status: 'stopped', text: '', turns: 0, spent: nothingSpent, changes: [], planned: [] }
 
 function endEvent({ id, offered: { name } }: Order, { status, text, error, limit, spent }: ChildEnd): EventBody {
   const { usage, costUsd: cost_usd } = spent
@@ -225,7 +167,7 @@ interface Work extends Life {
 async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: asked }: Work): Promise<ChildEnd> {
   // when it was stopped is known by how far it had come: its caller may be at another point by now
   const stop = replayed === undefined ? asked : new AbortController().signal
-  const stopsAfter = replayed?.status === 'stopped' ? replayed.turns : undefined
+  const stopsAfter = replayed?.status === 'stopped' && replayed.wasWaiting !== true ? replayed.turns : undefined
   const { signal, meter } = context.services
   const own = placeText(context.scope.at)
   const requests = countRequests(stopsAfter)
@@ -276,18 +218,22 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
     if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
       throw rewordError(error, { endsRun: true })
     }
-    const said = {
-      text: saidSoFar(),
-      ...messagesOf(session),
-      ...defined({ session: ofProgram }),
-      changes: [],
-      planned: [],
-    }
-    return isStopped ? { ...said, status: 'stopped' } : { ...said, status: 'failed', error: errorInfo(error) }
+    return isStopped ? stopped() : { ...stopped(), status: 'failed', error: errorInfo(error) }
   }
 
-  async function answerInPlace(soFar: () => Spent): Promise<EndOfWork> {
-    onBegin({ saidSoFar, spentSoFar: soFar })
+  function stopped(): EndOfWork {
+    const own = { ...messagesOf(session), ...defined({ session: ofProgram }) }
+    return { status: 'stopped', text: saidSoFar(), ...own, changes: [], planned: [] }
+  }
+
+  function counted(end: EndOfWork, spent: Spent): ChildEnd {
+    const closed = replayed === undefined ? closedBy(asked) : defined({ isClosed: replayed.isClosed })
+    const turns = requests.begun()
+    return { ...end, turns, spent, ...(told.length === 0 ? {} : { told }), ...(end.status === 'stopped' ? closed : {}) }
+  }
+
+  async function answerInPlace(spentSoFar: () => Spent): Promise<EndOfWork> {
+    onBegin({ saidSoFar, spentSoFar, stoppedSoFar: () => counted(stopped(), spentSoFar()) })
     // a dry run changes nothing
     if (ordered.offered.isolation === 'none' || context.scope.dry !== undefined) return answer(ordered, context)
     const { inOwnTree } = await import('./own-tree.ts')
@@ -295,10 +241,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
   }
 
   const { value, spent } = await meter.measure(context.scope.at, answerInPlace, ordered.measuring)
-  const closed = replayed === undefined ? closedBy(asked) : defined({ isClosed: replayed.isClosed })
-  const isStopped = value.status === 'stopped'
-  const turns = requests.begun()
-  return { ...value, turns, spent, ...(told.length === 0 ? {} : { told }), ...(isStopped ? closed : {}) }
+  return counted(value, spent)
 }
 
 const nothingComes: Inbox = { isOpen: () => false, waiting: () => [], know: () => {}, next: async () => false }

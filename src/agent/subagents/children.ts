@@ -2,12 +2,12 @@ import { unlessAborted } from '../../base/concurrency.ts'
 import { isSuspension, stopsRun } from '../../base/error.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
 import type { Inbox, InboxMessage } from '../../event/inbox.ts'
-import { nothingSpent } from '../../event/meter.ts'
-import { type ChildEnd, liveChild, type Order, stopWaiting, type Working } from './child.ts'
+import { liveChild, stopWaiting } from './child.ts'
+import { type ChildEnd, notWorking, type Order, type Working } from './order.ts'
 import { noticeText } from './texts.ts'
 
 /** An agent that a conversation has given work to. */
-export interface Child extends Working {
+export interface Child extends Pick<Working, 'saidSoFar' | 'spentSoFar'> {
   readonly order: Order
   /** Rejects with a suspension, what ends the run, and the reason of the signal. */
   readonly ended: Promise<ChildEnd>
@@ -65,7 +65,7 @@ export function createChildren(context: RunContext): Children {
   function start(order: Order, given: RunContext): Child {
     const stop = new AbortController()
     const own = order.isBackground ? withServices(given, { signal: AbortSignal.any([signal, abandon.signal]) }) : given
-    let working: Working = { saidSoFar: () => '', spentSoFar: () => nothingSpent }
+    let working = notWorking
     let state: ChildState = { kind: 'running' }
     const ended = liveChild(order, { context: own, stop: stop.signal, onBegin: (begun) => (working = begun) })
     const settled = ended.then(end, (error: unknown) => void (state = { kind: 'broken', error }))

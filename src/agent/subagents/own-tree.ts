@@ -6,7 +6,7 @@ import { item, part } from '../../event/place.ts'
 import type { TreeChange } from '../../tool/worktree/changes.ts'
 import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
-import type { EndOfWork, Order } from './child.ts'
+import type { EndOfWork, Order } from './order.ts'
 
 interface OwnTree {
   /** Does the work in the work tree: what it throws is no end of the agent, and the work tree stays for a resumed run. */

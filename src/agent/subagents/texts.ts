@@ -1,7 +1,7 @@
 import { cutText } from '../../base/cut-text.ts'
 import type { AgentDefinition, ModelEnd } from '../../event/agent.ts'
 import type { Spent } from '../../event/meter.ts'
-import type { ChildEnd, Order } from './child.ts'
+import type { ChildEnd, Order } from './order.ts'
 
 /** Characters of an answer that a notice brings. */
 const mostInNotice = 30_000

@@ -1,5 +1,7 @@
 import { type RunContext, withServices } from '../../event/context.ts'
 import type { Effects, LeaseTerms } from '../../event/effects.ts'
+import type { Permission } from '../../event/permission.ts'
+import { part } from '../../event/place.ts'
 
 /** What an agent waits for before it does anything that is not recorded. */
 export interface TurnToWork {
@@ -26,7 +28,8 @@ export async function inTurn<T>(
     endLease = context.services.leaseCost(context.scope.at, lease())
   }
 
-  const effects = waiting(context.services.effects, () => (begun ??= begin()))
+  const { effects: around, permission } = context.services
+  const effects = waiting(around, permission, () => (begun ??= begin()))
   try {
     return await work(withServices(context, { effects }))
   } finally {
@@ -34,9 +37,14 @@ export async function inTurn<T>(
   }
 }
 
-function waiting(effects: Effects, begin: () => Promise<void>): Effects {
+function waiting(effects: Effects, permission: Permission, begin: () => Promise<void>): Effects {
   return {
     ...effects,
+    async permit(at, action, since) {
+      const isAsked = permission.check(action).kind === 'ask'
+      if (isAsked && !effects.answers([...at, part('approval')])) await begin()
+      return effects.permit(at, action, since)
+    },
     async observeAsync(at, call, read) {
       if (!effects.answers(at)) await begin()
       return effects.observeAsync(at, call, read)
@@ -45,6 +53,6 @@ function waiting(effects: Effects, begin: () => Promise<void>): Effects {
       if (!effects.wasDone(at)) await begin()
       return effects.perform(at, effect, act, permit)
     },
-    under: (permission) => waiting(effects.under(permission), begin),
+    under: (held) => waiting(effects.under(held), held, begin),
   }
 }

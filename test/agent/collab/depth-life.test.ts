@@ -1,7 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
+import { openApprovals } from '../../../src/journal/open-approvals.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
+import { indexRun } from '../../../src/journal/run-index.ts'
+import { noMask } from '../../../src/journal/secrets.ts'
 import type { Answer, Asked, Call, Life, TaskWorld } from '../../helpers/task-world.ts'
+import { openMemoryRecords } from '../../helpers/memory-journal.ts'
 import { core } from '../../helpers/series.ts'
 import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
 
@@ -81,22 +86,26 @@ it('the last pieces of agents that nobody closes are in a replay', async () => {
 })
 
 /** A leader whose agent starts one, and is interrupted or fails; when it is told to go on it works with the one that it has started. */
-function breaking(how: 'interrupted' | 'failed'): (asked: Asked) => Answer {
+function breaking(how: 'interrupted' | 'failed' | 'asking'): (asked: Asked) => Answer {
   const never = new Promise<void>(() => {})
   let reach = (): void => {}
   const reached = new Promise<void>((resolve) => (reach = resolve))
 
   function cat(asked: Asked): Answer {
     const [own = ''] = agentsIn(asked)
-    const goesOn = JSON.stringify(asked.request.messages).includes('go on')
+    const said = JSON.stringify(asked.request.messages)
+    const goesOn = said.includes('go on')
+    // the call that a person was asked about is a turn of the conversation
+    const turn = said.includes('"name":"todo"') ? asked.turn - 1 : asked.turn
     const turns: readonly Answer[] = [
       [spawn('kitten')],
       [['wait', { ids: [own] }]],
       [['send_input', { id: own, message: 'more' }]],
       [['wait', { ids: [own] }]],
     ]
-    if (goesOn || asked.turn < 2) return turns[asked.turn] ?? `cat heard ${asked.told.join()}`
+    if (goesOn || turn < 2) return turns[turn] ?? `cat heard ${asked.told.join()}`
     reach()
+    if (how === 'asking') return [['todo', { todos: [] }]]
     if (how === 'interrupted') return { text: ['Never.'], gate: never }
     return { text: [], failure: new BatonError('MODEL_FAILED', 'no answer') }
   }
@@ -106,11 +115,17 @@ function breaking(how: 'interrupted' | 'failed'): (asked: Asked) => Answer {
     if (who === 'kitten') return `kitten ${turn}`
     if (who.startsWith('cat')) return cat(asked)
     const [own = ''] = agentsIn(asked)
-    const goOn: Call = ['send_input', { id: own, message: 'go on', interrupt: how === 'interrupted' }]
+    const goOn: Call = ['send_input', { id: own, message: 'go on', interrupt: how !== 'failed' }]
     const turns: readonly Answer[] = [
       [spawn('cat')],
-      how === 'interrupted'
-        ? { text: [], gate: reached, toolCalls: ['todo'], toolInput: '{"todos":[]}', finish: 'tool_calls' }
+      how !== 'failed'
+        ? {
+            text: [],
+            gate: reached.then(() => delay(how === 'asking' ? 20 : 0)),
+            toolCalls: ['glob'],
+            toolInput: '{"pattern":"*.md"}',
+            finish: 'tool_calls',
+          }
         : [['wait', { ids: [own] }]],
       [goOn],
       [['wait', { ids: [own] }]],
@@ -120,17 +135,33 @@ function breaking(how: 'interrupted' | 'failed'): (asked: Asked) => Answer {
   }
 }
 
-it.each(['interrupted', 'failed'] as const)(
-  'an agent that was started by one that was %s is there in a resumed run, and nothing is paid twice',
-  async (how) => {
+const nobodyYet = async (): Promise<never> => {
+  throw new BatonError('WAITING_FOR_APPROVAL', 'waiting for a person')
+}
+
+it.each([
+  { how: 'interrupted', what: 'was interrupted' },
+  { how: 'failed', what: 'failed' },
+  { how: 'asking', what: 'was interrupted while it waited for a person' },
+] as const)(
+  'an agent that was started by one that $what is there in a resumed run, and nothing is paid twice',
+  async ({ how }) => {
     const settings = { maxDepth: 2 }
     const whole: JournalRecord[] = []
-    const script = breaking(how)
-    const expected = await only(teamWorld({ script, settings }), whole)
+    const isAsking = how === 'asking'
+    const rules = [{ tool: 'todo', effect: 'ask', origin: 'test' }] as const
+    const begun = (): TaskWorld =>
+      teamWorld({
+        script: breaking(how),
+        settings,
+        tools: ['todo', 'glob'],
+        ...(isAsking ? { rights: { rules }, approver: nobodyYet } : {}),
+      })
+    const expected = await only(begun(), whole)
     expect(expected.result.calls[3]?.output).toContain('kitten 1')
     for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
       const where = `killed after ${lives} records`
-      const world = teamWorld({ script: breaking(how), settings })
+      const world = begun()
       const records: JournalRecord[] = []
       if ((await world.live(records, lives)) !== undefined) break
       const before = world.asked.length
@@ -141,6 +172,9 @@ it.each(['interrupted', 'failed'] as const)(
       // the request that has no good end is made once more where its piece had none
       expect(world.asked.length - before - (answered(records).size - paid.size), where).toBeLessThanOrEqual(1)
       expect(await world.replay(records), where).toBeUndefined()
+      // of who was stopped nothing is asked any more
+      const index = await indexRun(openMemoryRecords([...records], noMask), { keeps: 'unfinished' })
+      expect(openApprovals(index), where).toEqual([])
     }
   },
 )
