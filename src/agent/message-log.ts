@@ -13,8 +13,15 @@ export interface MessageLog {
   readonly answered: (message: Message) => void
 }
 
-/** @param said messages that another run has recorded: they are told by their hash, wherever they stand */
-export function createMessageLog(said: readonly Message[] = []): MessageLog {
+interface LogOptions {
+  /** Messages that another run has recorded: they are told by their hash, wherever they stand. */
+  readonly said?: readonly Message[] | undefined
+  /** What a text is on every machine, and whatever the secrets are there: that is hashed. Left out: itself. */
+  readonly portable?: ((text: string) => string) | undefined
+}
+
+export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
+  const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)
   const messages: Message[] = []
   let recorded = 0
@@ -27,10 +34,10 @@ export function createMessageLog(said: readonly Message[] = []): MessageLog {
       const fresh = messages.slice(recorded)
       if (recorded === 0 && said.length === 0) return { messages: fresh }
       if (recorded === 0) {
-        const before = { count: said.length, hash: sha256(canonicalText(said)) }
+        const before = { count: said.length, hash: sha256(textOf(said)) }
         return { before, messages: fresh.filter((message) => !elsewhere.has(message)) }
       }
-      if (hashed < recorded) hash = sha256(`${hash} ${canonicalText(messages.slice(hashed, recorded))}`)
+      if (hashed < recorded) hash = sha256(`${hash} ${textOf(messages.slice(hashed, recorded))}`)
       hashed = recorded
       return { before: { count: recorded, hash }, messages: fresh }
     },

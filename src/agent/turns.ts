@@ -83,7 +83,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     .filter(isOffered)
     .map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { model = '', ...settings } = agent.settings
-  const log = createMessageLog(agent.said)
+  const log = createMessageLog({ said: agent.said, portable: context.services.portable })
   let turns = 0
   /** Of the model that answered last. */
   let taken: TakenFiles | undefined

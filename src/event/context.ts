@@ -204,6 +204,8 @@ export interface RunServices {
   readonly reads?: ReadLog
   /** What the run executes, and what its models changed. */
   readonly sources: RunSources
+  /** Writes folders of this machine, and secrets, as tokens: a text is the same wherever it is replayed. Left out: it stays as it is. */
+  readonly portable?: (text: string) => string
   /** Undefined: nothing is kept of this run. */
   readonly texts?: KeptTexts
   /** Undefined: nothing is kept of this run. */

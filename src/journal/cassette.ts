@@ -33,7 +33,7 @@ const untouched: ReadonlySet<string> = new Set(['k', 'p', 'fp', 'hash', 'kind', 
 
 /**
  * Writes a recorded run as one portable file: the lines of its journal, all epochs, with large values
- * as lines of their own, the same line format, and the workspace and home as tokens. Secrets are tokens in the journal
+ * as lines of their own, the same line format, and the workspace, home and folder of the run as tokens. Secrets are tokens in the journal
  * already. What the run was made of is left out: a replay runs what is on the disk, and config is a matter of its user.
  * @throws BatonError JOURNAL_FAILED when a record or a large value is damaged, USAGE for a folder without a run
  */
@@ -86,7 +86,7 @@ export async function writeCassette(
   async function copyRecord(record: JournalRecord | UnknownRecord): Promise<void> {
     if (toTokens === undefined && record.k === 'run.start') {
       const facts = await readValue((record as JsonObject)['facts'], { folder, mask: noMask, files })
-      toTokens = createPathTokens(foldersOf(facts)).toTokens
+      toTokens = createPathTokens({ ...foldersOf(facts), run: folder }).toTokens
     }
     const map = toTokens ?? ((text) => text)
     const fields: [string, Json][] = []

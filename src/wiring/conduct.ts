@@ -254,6 +254,9 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
         onCallBefore(call)
       }
     }
+    const { toTokens } = createPathTokens(
+      runFolders({ workspace: target.workspace, home, run: folder ?? replay?.folder }),
+    )
     const spending = past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index))
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
@@ -261,6 +264,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       ...defined({ signal: deadline.signal, folder }),
       id: plan.id,
       journal,
+      portable: (text) => toTokens(journal.mask.mask(text)),
       budget: spending,
       cwd,
       dry,
@@ -286,7 +290,6 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     if (refused !== undefined) throw refused
     const ending = run.leftOut.judge(ended)
     replay?.settle()
-    const { toTokens } = createPathTokens(runFolders({ workspace: target.workspace, home }))
     recordEnd(journal, ending, { result: resultHash(ending, toTokens) })
     return ending
   } catch (error) {

@@ -62,7 +62,13 @@ export function inputsOf({ inputs, onFiles, cwd, stdin }: Invocation): GivenInpu
   return { texts: inputs, globs: onFiles, cwd, ...defined({ stdin }) }
 }
 
-/** The folders of this machine that a run may name in what it records; see `createPathTokens`. */
-export function runFolders({ workspace, home }: { readonly workspace: string; readonly home: string }): NamedFolders {
-  return { workspace, home: realPath(home), builtin: join(packageRoot(), 'agents') }
+/** The folders of this machine that a run may name in what it records; see `createPathTokens`. `run`: its own, where it has one. */
+export function runFolders({ workspace, home, run }: OwnFolders): NamedFolders {
+  return { workspace, home: realPath(home), builtin: join(packageRoot(), 'agents'), ...defined({ run }) }
+}
+
+interface OwnFolders {
+  readonly workspace: string
+  readonly home: string
+  readonly run?: string | undefined
 }

@@ -102,6 +102,7 @@ export async function replayRun(
           journal: { ...createMemoryJournal({ mask }), ...replayedContents(source) },
           replay: {
             effects: replayed.effects,
+            folder: pathOf(options.record),
             chooseModel: chooserFor(target, index, options),
             mcp,
             mcpOfPack: (pack) => recordedServers(index, pack),
@@ -123,7 +124,7 @@ export async function replayRun(
 
 async function openRecord({ record, env, home }: ReplayOptions, workspace: string) {
   const secrets = createMask(env, { names: Object.keys(env) })
-  const here = createPathTokens(runFolders({ workspace, home }))
+  const here = createPathTokens(runFolders({ workspace, home, run: pathOf(record) }))
   // a cassette holds tokens in place of folders, a run folder the folders it was recorded in
   let toTokens = (text: string): string => text
   const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
@@ -134,7 +135,6 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   try {
     const index = await indexRun(source, { keeps: 'everything' })
     const [start] = index.records('run.start')
-    const name = record.kind === 'cassette' ? record.file : record.folder
     if (record.kind === 'run') {
       const raw = openFileRecords(record.folder, { mask: secrets })
       try {
@@ -148,13 +148,18 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
       const overrides = index.records('run.resume').flatMap((one) => source.value(one.overrides) as readonly string[])
       return { source, index, invocation: withOverrides(invocation, overrides) }
     }
-    throw new BatonError('USAGE', `${name} cannot be replayed: it does not say how its run was started`, {
+    throw new BatonError('USAGE', `${pathOf(record)} cannot be replayed: it does not say how its run was started`, {
       hint: 'It was interrupted before its first step, or is of an older version. Record the run again.',
     })
   } catch (error) {
     source.close()
     throw error
   }
+}
+
+/** The folder of a run; a file that holds a run stands for it. */
+function pathOf(record: RecordedRun): string {
+  return record.kind === 'cassette' ? record.file : record.folder
 }
 
 /** How the run is started now. Relative names are of the folder it was started in, when there is such a one here. */
@@ -200,11 +205,11 @@ interface Replayed {
   readonly workspace: string
 }
 
-async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home }: ReplayOptions) {
+async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home, record }: ReplayOptions) {
   const { source } = index
   const end = index.records('run.end').at(-1)
   const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
-  const { toTokens } = createPathTokens(runFolders({ workspace, home }))
+  const { toTokens } = createPathTokens(runFolders({ workspace, home, run: pathOf(record) }))
   const [files, unlike] = [scratch.files(), scratch.unlike()]
   scratch.leave()
   const folder = scratch.folder()

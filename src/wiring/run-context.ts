@@ -42,6 +42,8 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly id: string
   /** Where it is recorded; left out: not on the disk. */
   readonly folder?: string
+  /** Of the services of the run. */
+  readonly portable: (text: string) => string
   readonly bus: Bus
   readonly journal: RunJournal
   readonly meter: Meter
@@ -161,6 +163,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       leaseCost: (at, terms) => budgets.lease(at, terms, run.past?.spentBelow(placeText(at))),
       meter: run.meter,
       events: recordShown(journal, bus.send),
+      portable: run.portable,
       now: () => new Date(),
       signal,
       env,

@@ -36,6 +36,8 @@ interface PastNotices extends Pick<ResumeOptions, 'onRepeat' | 'onRecall'> {
 /** What answers in place of everything outside. */
 export interface Replay {
   readonly effects: Effects
+  /** Stands for the folder of the recorded run; left out: it had none. */
+  readonly folder?: string
   readonly chooseModel: AgentParts['chooseModel']
   /** The MCP servers that the run had; undefined: none. */
   readonly mcp: McpServers | undefined

@@ -48,6 +48,17 @@ function commitAs(git: World['git'], message: string): void {
 }
 
 describe('the pipelines', () => {
+  it('have cassettes that name no folder of the machine where they were recorded', () => {
+    const cassettes = join(folder, 'cassettes')
+    const named = readdirSync(cassettes).flatMap((name) => {
+      const text = readFileSync(join(cassettes, name), 'utf8')
+      return [...text.matchAll(/(?<![\w.»-])\/(?:tmp|root|home|Users|work|var\/folders)\/[^\s"\\]*/g)].map(
+        ([path]) => `${name}: ${path}`,
+      )
+    })
+    expect(named).toEqual([])
+  })
+
   it('say what they do and how they are adapted, and pass check, as agents and their modules do', async () => {
     for (const name of pipelines) {
       const [, comment = ''] = /^\+\+\+\n((?:#.*\n)+)/.exec(readFileSync(join(folder, name), 'utf8')) ?? []
