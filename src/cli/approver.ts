@@ -17,6 +17,8 @@ export interface ApproverIo extends CommandIo {
   readonly hold: () => () => void
   /** One question stands on the terminal at a time. */
   readonly turn: Pool
+  /** How long what is always allowed is so; left out: in this run. */
+  readonly span?: 'run' | 'chat'
 }
 
 /** Whoever starts a run answers for it: what needs an approval, and what servers ask. */

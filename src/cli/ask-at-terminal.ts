@@ -44,7 +44,7 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
 interface Asking {
   readonly put: AskLine
   readonly paint: Paint
-  readonly io: Pick<ApproverIo, 'cwd' | 'err'>
+  readonly io: Pick<ApproverIo, 'cwd' | 'err' | 'span'>
 }
 
 /** Lines and columns of a call that are shown before somebody asks for all of it. */
@@ -65,7 +65,9 @@ async function askAboutTool(
   const always = grantText(grant, (path) => displayPath(io.cwd, path))
   const more = isCut ? ', [s]how all of it' : ''
   for (;;) {
-    const line = await put(`allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: ${always}${more}: `)
+    const line = await put(
+      `allow it? [y]es, [n]o (or: no, because …), [a]lways in this ${io.span ?? 'run'}: ${always}${more}: `,
+    )
     if (line === undefined) throw waitingForApproval(action)
     const answer = readAnswer(line)
     if (answer === 'show') tell(callLines(call, paint).lines)

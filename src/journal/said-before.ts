@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { type Message, textMessage, textOf, toolCallsOf } from '../event/message.ts'
+import type { Grant } from '../event/permission.ts'
 import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
+import { grantIn } from './grants.ts'
 import type { JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import { openFileRecords, type RecordSource } from './source.ts'
@@ -11,6 +13,8 @@ import { openFileRecords, type RecordSource } from './source.ts'
 export interface SaidBefore {
   /** Without system messages: each message has its own. */
   readonly messages: readonly Message[]
+  /** What a person has allowed for the rest of the chat, since it was summed up. */
+  readonly grants: readonly Grant[]
   /** A run whose record is gone: what was said up to it is not known any more. */
   readonly lost?: string
 }
@@ -23,20 +27,22 @@ export interface SaidBefore {
  */
 export async function saidBefore(runs: string, last: string, mask: SecretMask): Promise<SaidBefore> {
   let said: readonly Message[] = []
+  const grants: Grant[] = []
   const seen = new Set<string>()
   for (let id: string | undefined = last; id !== undefined && !seen.has(id);) {
     seen.add(id)
     const folder = join(runs, id)
-    if (!existsSync(folder)) return { messages: said, lost: id }
-    const { chat, messages } = await readMessage(folder, mask)
+    if (!existsSync(folder)) return { messages: said, grants, lost: id }
+    const { chat, messages, granted } = await readMessage(folder, mask)
+    grants.push(...granted)
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
-      return { messages: [textMessage('user', `${summaryHead}\n\n${textOf(summary).trim()}`), ...said] }
+      return { messages: [textMessage('user', `${summaryHead}\n\n${textOf(summary).trim()}`), ...said], grants }
     }
     if (chat?.isSummary !== true) said = [...messages, ...said]
     id = chat?.after
   }
-  return { messages: said }
+  return { messages: said, grants }
 }
 
 const summaryHead = 'This is a summary of our conversation so far:'
@@ -44,6 +50,7 @@ const summaryHead = 'This is a summary of our conversation so far:'
 interface RecordedMessage {
   readonly chat: ChatPlace | undefined
   readonly messages: readonly Message[]
+  readonly granted: readonly Grant[]
 }
 
 interface Turn {
@@ -59,6 +66,7 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
   const contents = new Map<number, string>()
+  const granted: Grant[] = []
   let chat: ChatPlace | undefined
   let instruction = ''
   let round = 0
@@ -71,6 +79,10 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
         return
       }
       if (!('p' in record)) return
+      if (record.k === 'ended' && record.kind === 'approval' && record.status === 'ok') {
+        granted.push(...grantIn(source.value(record.value)))
+        return
+      }
       const task = wholeTask.exec(record.p)
       if (task !== null && (record.k === 'begin' || record.k === 'done')) {
         const index = Number(task[1])
@@ -86,12 +98,12 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   } finally {
     source.close()
   }
-  if (turns.size > 0 && contents.size <= 1) return { chat, messages: messagesOf(turns) }
+  if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns) }
   // several answers, or one that the main agent did not give by itself
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
-  return { chat, messages: [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])] }
+  return { chat, granted, messages: [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])] }
 }
 
 function addTo(turns: Map<number, Turn>, turn: number, record: JournalRecord, source: RecordSource): void {

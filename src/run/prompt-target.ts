@@ -8,6 +8,7 @@ import { mergeLayers } from '../config/layers.ts'
 import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config/run-spec.ts'
 import { type Settings, settingsOf } from '../config/settings.ts'
 import type { Message } from '../event/message.ts'
+import type { Grant } from '../event/permission.ts'
 import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
@@ -70,6 +71,8 @@ export interface PromptTarget {
   readonly starts: readonly NamedAgent[]
   /** What was said before in the chat that it is a message of; left out: nothing. */
   readonly said?: readonly Message[]
+  /** What a person has allowed in it for the rest of the chat; left out: nothing. */
+  readonly granted?: readonly Grant[]
   /** The roles of `[collab]`; empty without such a table. */
   readonly roles: ReadonlyMap<string, AgentDefinition>
 }

@@ -28,12 +28,12 @@ export async function withHistory(
   if (chat.after === undefined) return target
   const { saidBefore } = await import('../journal/said-before.ts')
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
-  const { messages, lost } = await saidBefore(runs, chat.after, mask)
+  const { messages, grants, lost } = await saidBefore(runs, chat.after, mask)
   if (lost !== undefined) {
     const message = `the record of run ${lost} is gone: what this chat said up to it is not known any more`
     bus.send([], { type: 'warning', message })
   }
   const { spec, settings } = target
   const agents = settings.chat?.chain === 'once' ? [] : spec.agents
-  return { ...target, said: messages, spec: { ...spec, agents } }
+  return { ...target, said: messages, granted: grants, spec: { ...spec, agents } }
 }

@@ -129,6 +129,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       ...run,
       ...defined({ approver: asking?.approver }),
       approvalMs: target.settings.timeouts.approval_ms,
+      ...(target.kind === 'prompt' ? { granted: target.granted } : {}),
       permission,
       budget: budgets,
       signal,

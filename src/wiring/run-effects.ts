@@ -5,7 +5,7 @@ import type { RunServices } from '../event/context.ts'
 import type { McpServers } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import type { OverlayChange } from '../event/overlay.ts'
-import type { Permission } from '../event/permission.ts'
+import type { Grant, Permission } from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
 import type { ApprovalOptions } from '../journal/approvals.ts'
 import type { Budget } from '../journal/budget.ts'
@@ -59,15 +59,26 @@ export interface EffectParts {
   readonly approvalMs?: number | undefined
   /** Told of questions whose answer comes another time. */
   readonly onWaiting?: ApprovalOptions['onWaiting']
+  /** What a person has allowed before the run began; left out: nothing. */
+  readonly granted?: readonly Grant[] | undefined
   /** Left out: the run begins. */
   readonly past: Past | undefined
   readonly onRepeat: ResumeOptions['onRepeat']
 }
 
 /** The effects of one run: recorded, and answered from its record where it is resumed. */
-export function createRunEffects({ meter, events, past, onRepeat, approvalMs, ...parts }: EffectParts): Effects {
+export function createRunEffects({
+  meter,
+  events,
+  past,
+  onRepeat,
+  approvalMs,
+  granted = [],
+  ...parts
+}: EffectParts): Effects {
+  const { places, grants } = past?.approvals ?? { places: [], grants: [] }
   const approvals = {
-    before: past?.approvals,
+    before: { places, grants: [...granted, ...grants] },
     limitMs: approvalMs,
     events,
     onWaiting: parts.onWaiting,

@@ -72,6 +72,22 @@ it('is continued by another process, listed, and each message is a run that reco
   expect(shown.stdout).not.toContain('First')
 })
 
+it('what is always allowed in a chat is so for its next messages', async () => {
+  const todo = callsTools(['todo', { todos: [] }])
+  const replies = [todo, { text: 'One.' }, todo, { text: 'Two.' }, todo]
+  const { chat, cwd, env } = await world(replies)
+  const asks = ['-c', 'permission.todo=ask', '--on-ask', 'suspend']
+  const waits = await chat(['First'], ...asks)
+  expect([waits.code, waits.stdout], waits.stderr).toEqual([5, ''])
+  const approved = await baton(['approve', '--always'], { cwd, env })
+  expect(approved, approved.stderr).toMatchObject({ code: 0, stdout: 'One.\n' })
+  const next = await chat(['Second'], '--continue', ...asks)
+  expect(next, next.stderr).toMatchObject({ code: 0, stdout: 'Two.\n' })
+  // another chat is asked about
+  const other = await chat(['Third'], ...asks)
+  expect(other.code, other.stderr).toBe(5)
+})
+
 it('a message may be as long as a document', async () => {
   const { chat, told } = await world([{ text: 'One.' }, { text: 'Two.' }])
   const long = 'word '.repeat(100_000).trim()

@@ -38,7 +38,7 @@ export async function showAnswer(
   const turnIo = { ...io, signal }
   try {
     return await presentRun({ flags: shown, around, answers: createStreamedAnswer }, turnIo, (listener, hold) => {
-      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold })
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
       const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
       return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
     })
