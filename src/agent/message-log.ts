@@ -20,6 +20,7 @@ interface LogOptions {
   readonly portable?: ((text: string) => string) | undefined
 }
 
+/** The log of a conversation that begins. */
 export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
   const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)
