@@ -9,6 +9,7 @@ import {
   type TimeLimit,
 } from './call.ts'
 import type { ModelFault } from './errors.ts'
+import type { HttpAnswer } from './exchange.ts'
 import type { ModelEvent } from './provider.ts'
 import { separateThinking } from './thinking.ts'
 import { createSseDecoder, type SseEvent } from './sse.ts'
@@ -36,22 +37,19 @@ interface AnswerReader {
  * after the events before them. Once a finish reason came, a connection that breaks or falls silent no longer makes the
  * answer a failure. Events that were read before the caller stopped may still come.
  */
-export function readAnswer(response: Response, answering: Answering): AnswerReader {
+export function readAnswer({ headers, body }: HttpAnswer, answering: Answering): AnswerReader {
   const { call } = answering
-  const type = (response.headers.get('content-type') ?? '').toLowerCase()
-  const body = response.body?.getReader()
-  const empty = endsWithConnection(response.headers) ? dropped : emptyBody
-  if (body === undefined) return call.fail(empty)
+  const type = (headers['content-type'] ?? '').toLowerCase()
+  const empty = endsWithConnection(headers) ? dropped : emptyBody
   if (type.includes('json')) return readWhole({ body, empty }, answering)
   const isStream = type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
   if (isStream) return readStream({ body, empty }, answering)
   return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
 }
 
-/** Whether nothing but the end of the connection says where the body ends; `fetch` does not insist on the last chunk then. */
-function endsWithConnection(headers: Headers): boolean {
-  if (headers.has('content-length')) return false
-  return !headers.has('transfer-encoding') || headers.get('connection')?.toLowerCase() === 'close'
+/** Whether nothing but the end of the connection says where the body ends. */
+function endsWithConnection(headers: HttpAnswer['headers']): boolean {
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
 interface Body {
@@ -277,20 +275,17 @@ async function readText(reader: BodyReader, call: Call, idleMs: number): Promise
 }
 
 /** The beginning of an error body; a body that breaks off or never ends gives what came. */
-export async function readErrorText(response: Response): Promise<string> {
-  const reader = response.body?.getReader()
-  if (reader === undefined) return ''
+export async function readErrorText(body: BodyReader): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
-  const limit = setTimeout(() => void reader.cancel().catch(() => undefined), errorBodyMs)
+  const limit = setTimeout(() => body.cancel(), errorBodyMs)
   try {
     while (size < maxErrorBytes) {
-      const { value } = await reader.read()
-      if (value === undefined) break
-      pieces.push(value)
-      size += value.length
+      const bytes = await body.read()
+      if (bytes === undefined) break
+      pieces.push(bytes)
+      size += bytes.length
     }
-    await reader.cancel()
   } catch {
     // the status says enough
   } finally {

@@ -4,11 +4,11 @@ import type { ModelFault } from './errors.ts'
 
 /** Time limits of one model call in milliseconds. */
 export interface ModelTimeouts {
-  /** Until there is a connection, TLS included. Above 10 s it needs the dispatcher of dispatcher.ts. */
+  /** Until there is a connection, TLS included. */
   readonly connectMs: number
-  /** From there to the first line of the response. Above 5 min it needs that dispatcher too. */
+  /** From there to the first line of the response. */
   readonly headersMs: number
-  /** Longest time without anything of the answer. Above 5 min as well. */
+  /** Longest time without anything of the answer. */
   readonly streamIdleMs: number
   /** The whole call; no limit when left out. A server that sends a little all the time is ended by nothing else. */
   readonly requestMs?: number
@@ -21,19 +21,25 @@ export const defaultTimeouts: ModelTimeouts = {
   requestMs: 3_600_000,
 }
 
-export type BodyReader = ReadableStreamDefaultReader<Uint8Array>
+/** A body that arrives in pieces. */
+export interface BodyReader {
+  /** What has arrived since the last read, at least one byte; undefined at the end. One read at a time. */
+  read(): Promise<Uint8Array | undefined>
+  /** Ends the body, and a read that is under way. */
+  cancel(): void
+}
 
 /** One HTTP exchange that can be stopped from three sides: the caller's signal, a time limit, and a fault we find. */
 export interface Call {
-  /** What `fetch` is given: aborted by `close`, by a time limit and by the caller. */
-  readonly signal: AbortSignal
+  /** Calls `end` once: when the call is stopped by the caller or a limit, or closed; at once when it has been. */
+  onEnd(end: () => void): void
   /** The first fault that was found, when there is one. */
   fault(): ModelFault | undefined
   /** Notes a fault and throws. */
   fail(fault: ModelFault): never
   /** Waits for `work`; rejects at once when the call is stopped or the limit passes. One at a time. */
   within<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T>
-  /** The same for the next bytes of a body; undefined at its end. Cheaper, because it can cancel what it waits for. */
+  /** The same for the next bytes of a body. Cheaper, because it can cancel what it waits for. */
   read(body: BodyReader, limit: TimeLimit): Promise<Uint8Array | undefined>
   /** Gives the wait that is under way another limit, which counts from now. Without a wait it does nothing. */
   limit(limit: TimeLimit): void
@@ -43,30 +49,36 @@ export interface Call {
 
 /** Opens a call below the caller's signal. Whoever opens it closes it. */
 export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts, 'requestMs'>): Call {
-  const controller = new AbortController()
   const alarm = createAlarm(({ ms, fault }) => stop(fault(ms)))
   const whole = requestMs === undefined ? undefined : createAlarm(({ ms, fault }) => stop(fault(ms)))
   let found: ModelFault | undefined
   let interrupt: (() => void) | undefined
+  let isOver = false
+  const ends: (() => void)[] = []
+
+  function endAll(): void {
+    isOver = true
+    for (const end of ends.splice(0)) end()
+  }
 
   function stop(fault: ModelFault | undefined): void {
     found ??= fault
-    controller.abort(new Error('stopped'))
     alarm.rest()
     whole?.rest()
+    endAll()
     interrupt?.()
   }
 
   function begin(limit: TimeLimit, onStop: () => void): void {
-    controller.signal.throwIfAborted()
+    if (isOver) throw stopped()
     interrupt = onStop
     alarm.set(limit)
   }
 
-  function onRead({ value }: { readonly value?: Uint8Array | undefined }): Uint8Array | undefined {
+  function onRead(bytes: Uint8Array | undefined): Uint8Array | undefined {
     alarm.rest()
-    controller.signal.throwIfAborted()
-    return value
+    if (isOver) throw stopped()
+    return bytes
   }
 
   function onReadFailed(error: unknown): never {
@@ -81,16 +93,19 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   if (requestMs !== undefined) whole?.set({ ms: requestMs, fault: requestTimeout })
 
   return {
-    signal: controller.signal,
+    onEnd(end) {
+      if (isOver) end()
+      else ends.push(end)
+    },
     fault: () => found,
     fail(fault) {
       found ??= fault
       throw new Error(fault.what)
     },
     within(limit, work) {
-      // `fetch` is told to stop as well, but that it listens is not relied on: a call must never hang
+      // the work is told to stop as well, but that it listens is not relied on: a call must never hang
       return new Promise((resolve, reject) => {
-        begin(limit, () => reject(new Error('stopped')))
+        begin(limit, () => reject(stopped()))
         // at rest before anyone goes on, who may begin the next wait
         const settle = <V>(go: (value: V) => void) => {
           return (value: V): void => {
@@ -102,9 +117,9 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       })
     },
     read(body, limit) {
-      if (controller.signal.aborted) return Promise.reject(controller.signal.reason as Error)
+      if (isOver) return Promise.reject(stopped())
       // cancelling ends a read that is under way, whatever the sender does
-      begin(limit, () => void body.cancel().catch(() => undefined))
+      begin(limit, () => body.cancel())
       return body.read().then(onRead, onReadFailed)
     },
     limit(limit) {
@@ -114,9 +129,13 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       whole?.clear()
       alarm.clear()
       signal.removeEventListener('abort', onAbort)
-      controller.abort()
+      endAll()
     },
   }
+}
+
+function stopped(): Error {
+  return new Error('stopped')
 }
 
 /** A time limit, and the fault that passing it is. */

@@ -1,4 +1,4 @@
-import { maxHeaderSize } from 'node:http'
+import { type IncomingHttpHeaders, maxHeaderSize } from 'node:http'
 import { messageOf } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 import { parseJson } from './wire/reading.ts'
@@ -188,15 +188,15 @@ const mostMs = 30 * 24 * 3600 * 1000
  * How long a response asks to wait, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
  * A date counts from the server's own `Date`, when it sends one, because clocks differ; else from `now`.
  */
-export function retryAfterOf(headers: Headers, now: number): number | undefined {
-  const exact = wait(numberOf(headers.get('retry-after-ms')))
+export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number | undefined {
+  const exact = wait(numberOf(String(headers['retry-after-ms'])))
   if (exact !== undefined) return exact
-  const header = headers.get('retry-after')
+  const header = headers['retry-after']
   const seconds = numberOf(header)
   if (seconds !== undefined) return wait(seconds * 1000)
   const until = Date.parse(header?.endsWith('GMT') === true ? header : '')
   if (Number.isNaN(until)) return undefined
-  const from = Date.parse(headers.get('date') ?? '')
+  const from = Date.parse(headers.date ?? '')
   return wait(Math.max(0, until - (Number.isNaN(from) ? now : from)))
 }
 
@@ -212,27 +212,26 @@ export function retryDelayOf(error: unknown): number | undefined {
   return undefined
 }
 
-function numberOf(text: string | null): number | undefined {
-  return text !== null && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
 }
 
 function wait(ms: number | undefined): number | undefined {
   return ms === undefined || ms > mostMs ? undefined : Math.ceil(ms)
 }
 
-const cutCodes = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']
+/** The last one: what came ended in the middle of the headers. */
+const cutCodes = ['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']
 const unreachableCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN']
-const timeoutCodes = ['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
 const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$)/
 
 /**
- * The fault for anything `fetch` or the reading of a body threw (R315 NetworkError and Timeout).
+ * The fault for anything an exchange or the reading of its body threw (R315 NetworkError and Timeout).
  * `answering`: whether the answer had begun.
  */
 export function faultOfThrown(error: unknown, { answering }: { readonly answering: boolean }): ModelFault {
-  const root = rootCause(error)
-  const code = codeOf(root)
-  const detail = messageOf(root)
+  const code = codeOf(error)
+  const detail = messageOf(error)
   const passing = (kind: 'network' | 'timeout', what: string): ModelFault => ({ class: kind, retryable: true, what })
   const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what })
   if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing listens there')
@@ -242,8 +241,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   if (unreachableCodes.includes(code) && !answering) {
     return passing('network', `cannot be reached through this network (${code})`)
   }
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return passing('timeout', `allowed no connection in time (${code})`)
-  if (timeoutCodes.includes(code)) {
+  if (code === 'ETIMEDOUT') {
     const what = answering ? 'stopped in the middle of the answer' : 'did not answer in time'
     return passing('timeout', `${what} (${code})`)
   }
@@ -254,19 +252,17 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
       : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
     return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
   }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') {
+  if (code === 'HPE_HEADER_OVERFLOW') {
     const hint = `Let the server send less, or raise Node's limit: NODE_OPTIONS=--max-http-header-size=65536.`
     return { ...garbled(`sent headers that are larger than ${maxHeaderSize} bytes (${code})`), hint }
   }
-  // Node 24 gives errors of its HTTP parser no code; a connection that is closed is one of them from Node 22 on
-  const isClosed = detail.includes('Invalid EOF state')
-  if (root instanceof Error && root.name === 'HTTPParserError' && !isClosed)
-    return garbled('answered with something that is not HTTP')
   if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) {
     return garbled(`sent a body that cannot be decompressed (${code})`)
   }
+  const isCut = cutCodes.includes(code)
+  if (code.startsWith('HPE_') && !isCut) return garbled('answered with something that is not HTTP')
   if (answering) return closedInTheMiddle
-  if (isClosed || cutCodes.includes(code)) return passing('network', 'closed the connection before it answered')
+  if (isCut) return passing('network', 'closed the connection before it answered')
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
 
@@ -281,18 +277,6 @@ export const closedInTheMiddle: ModelFault = {
   retryable: true,
   what: 'closed the connection in the middle of the answer',
   hint: 'Run it again: the part that came is not used, because it may be cut anywhere.',
-}
-
-/** The innermost cause with a code; `fetch` hides the reason one or two levels down. */
-function rootCause(error: unknown): unknown {
-  let found = error
-  let current = error
-  for (let depth = 0; depth < 8 && current instanceof Error; depth += 1) {
-    found = current
-    if (codeOf(current) !== '') return current
-    current = current.cause ?? (current instanceof AggregateError ? current.errors[0] : undefined)
-  }
-  return found
 }
 
 function codeOf(error: unknown): string {

@@ -5,8 +5,8 @@ import type { Quirks, WireFormat } from './wire/format.ts'
 import { readAnswer, readErrorText } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
 import { type Call, connectTimeout, headersTimeout, type ModelTimeouts, openCall } from './call.ts'
-import { patientDispatcher, watchConnections } from './connecting.ts'
 import { type Endpoint, modelError } from './errors.ts'
+import { exchange, type HttpAnswer } from './exchange.ts'
 import { faultOfStatus, faultOfThrown, retryAfterOf } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest, UnsentSetting } from './provider.ts'
 
@@ -25,7 +25,6 @@ export interface TransportOptions {
   /** Sent with every request. */
   readonly headers?: { readonly [name: string]: string }
   readonly timeouts: ModelTimeouts
-  readonly fetch?: typeof fetch
 }
 
 /**
@@ -43,8 +42,8 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     keySent: apiKey !== undefined,
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
   }
-  // it makes addresses only: its own way of sending costs nearly as much again as `fetch`, and our headers, limits and
-  // faults are not its own
+  // it makes addresses only: its own way of sending is slower by far, and our headers, limits and faults are
+  // not its own
   const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
   const send = createSender(format, options)
 
@@ -79,27 +78,24 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
 /** Characters from which on a body is not made as one text. */
 const longBody = 256 * 1024
 
-/** The bytes of a body. Of a long one there is one copy, outside of the heap, of which `fetch` makes no other. */
-function bodyBytes(body: JsonObject): Uint8Array<ArrayBuffer> | Blob {
-  if (!isLongJson(body, longBody)) return Buffer.from(JSON.stringify(body))
-  const parts: Blob[] = []
-  jsonChunks(body, 'as written', (chunk) => void parts.push(new Blob([chunk])))
-  return new Blob(parts)
+/** The bytes of a body. Of a long one there is one copy, outside of the heap. */
+function bodyBytes(body: JsonObject): readonly Buffer[] {
+  if (!isLongJson(body, longBody)) return [Buffer.from(JSON.stringify(body))]
+  const parts: Buffer[] = []
+  jsonChunks(body, 'as written', (chunk) => void parts.push(Buffer.from(chunk)))
+  return parts
 }
 
-type Send = (url: string, body: Uint8Array<ArrayBuffer> | Blob, call: Call) => Promise<Response>
+type Send = (url: string, body: readonly Buffer[], call: Call) => Promise<HttpAnswer>
 
 /**
  * Sends the requests of one endpoint. It follows no redirect, because a key could go with it, and turns every status that
  * is no success into a fault of the call.
  */
-function createSender(
-  format: WireFormat,
-  { apiKey, headers = {}, timeouts, fetch: ask = fetch }: TransportOptions,
-): Send {
-  const connections = watchConnections()
+function createSender(format: WireFormat, { apiKey, headers = {}, timeouts }: TransportOptions): Send {
   const sent = {
     accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
     'content-type': 'application/json',
     'user-agent': 'baton',
     ...format.headers,
@@ -107,22 +103,22 @@ function createSender(
     ...Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
   }
   const whenConnected = { ms: timeouts.headersMs, fault: headersTimeout }
-  const dispatcher = patientDispatcher(timeouts)
-  const shared = { method: 'POST', headers: sent, redirect: 'manual', ...(dispatcher && { dispatcher }) } as const
 
   return async (url, body, call) => {
-    const { signal } = call
-    const response = await connections.send(
-      () => ask(url, { ...shared, body, signal }),
-      () => call.limit(whenConnected),
-    )
-    if (response.ok) return response
+    const answer = await exchange({
+      url,
+      headers: sent,
+      body,
+      onConnected: () => call.limit(whenConnected),
+      onOpened: (close) => call.onEnd(close),
+    })
+    if (answer.status >= 200 && answer.status < 300) return answer
     return call.fail(
       faultOfStatus({
-        status: response.status,
-        body: await readErrorText(response),
-        location: response.headers.get('location') ?? undefined,
-        retryAfterMs: retryAfterOf(response.headers, Date.now()),
+        status: answer.status,
+        body: await readErrorText(answer.body),
+        location: answer.headers.location,
+        retryAfterMs: retryAfterOf(answer.headers, Date.now()),
       }),
     )
   }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Call, idleTimeout, openCall, type TimeLimit } from '../../src/model/call.ts'
+import { type BodyReader, type Call, idleTimeout, openCall, type TimeLimit } from '../../src/model/call.ts'
 
 const never = new AbortController().signal
 
@@ -23,6 +23,12 @@ function silence(): Promise<never> {
   return new Promise(() => undefined)
 }
 
+function hasEnded(call: Call): boolean {
+  let ended = false
+  call.onEnd(() => (ended = true))
+  return ended
+}
+
 /** Timers that keep the process running. */
 function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
@@ -34,7 +40,7 @@ describe('waiting within a call', () => {
     expect(await call.within(limit(5_000), () => Promise.resolve(1))).toBe(1)
     await expect(call.within(limit(5_000), () => Promise.reject(new Error('lost')))).rejects.toThrow('lost')
     expect(call.fault()).toBeUndefined()
-    expect(call.signal.aborted).toBe(false)
+    expect(hasEnded(call)).toBe(false)
   })
 
   it('stops the call when the limit passes, the first time and after many reads', async () => {
@@ -43,7 +49,7 @@ describe('waiting within a call', () => {
       for (let read = 0; read < reads; read += 1) await call.within(limit(20), () => Promise.resolve())
       await expect(call.within(limit(20), silence)).rejects.toThrow('stopped')
       expect(call.fault()).toEqual(idleTimeout(20))
-      expect(call.signal.aborted).toBe(true)
+      expect(hasEnded(call)).toBe(true)
     }
   })
 
@@ -83,6 +89,21 @@ describe('waiting within a call', () => {
     await expect(call.within(limit(5_000), () => Promise.resolve())).rejects.toThrow('stopped')
   })
 
+  it('calls what is to end with it once, at its stop or its close, and at once afterwards', () => {
+    const controller = new AbortController()
+    const [stopped, closed] = [open(controller.signal), open()]
+    const ended: string[] = []
+    stopped.onEnd(() => ended.push('stopped'))
+    closed.onEnd(() => ended.push('closed'))
+    controller.abort()
+    expect(ended).toEqual(['stopped'])
+    closed.close()
+    stopped.close()
+    expect(ended).toEqual(['stopped', 'closed'])
+    closed.onEnd(() => ended.push('late'))
+    expect(ended).toEqual(['stopped', 'closed', 'late'])
+  })
+
   it('keeps the process running with one timer until it is closed', async () => {
     const call = open()
     const before = timers()
@@ -99,16 +120,18 @@ describe('waiting within a call', () => {
 })
 
 describe('reading a body within a call', () => {
-  function bodyOf(...pieces: readonly string[]): ReadableStreamDefaultReader<Uint8Array> {
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        for (const piece of pieces) controller.enqueue(Buffer.from(piece))
+  /** Gives these pieces, and then never more until it is cancelled. */
+  function bodyOf(...pieces: readonly string[]): BodyReader {
+    const left = [...pieces]
+    let cancel = (): void => undefined
+    return {
+      read: () => {
+        const piece = left.shift()
+        if (piece !== undefined) return Promise.resolve(Buffer.from(piece))
+        return new Promise((resolve) => (cancel = () => resolve(undefined)))
       },
-      // never more, and deaf to being cancelled
-      pull: silence,
-      cancel: silence,
-    })
-    return stream.getReader()
+      cancel: () => cancel(),
+    }
   }
 
   it('gives the bytes, and stops a sender that falls silent when the limit passes', async () => {
@@ -141,8 +164,8 @@ describe('reading a body within a call', () => {
 
   it('rejects with what reading throws', async () => {
     const call = open()
-    const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error('cut')) })
-    await expect(call.read(broken.getReader(), limit(5_000))).rejects.toThrow('cut')
+    const broken: BodyReader = { read: () => Promise.reject(new Error('cut')), cancel: () => undefined }
+    await expect(call.read(broken, limit(5_000))).rejects.toThrow('cut')
     expect(call.fault()).toBeUndefined()
   })
 })

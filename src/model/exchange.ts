@@ -1,0 +1,154 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { BodyReader } from './call.ts'
+
+export interface HttpQuestion {
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: readonly Uint8Array[]
+  /** Called when the request goes out on an open connection, TLS included; again when it is sent a second time. */
+  readonly onConnected: () => void
+  /** Is given what ends the exchange and closes its connection. After the end of an answer that does nothing. */
+  readonly onOpened: (close: () => void) => void
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Decompressed. A body that breaks off rejects after what came before. */
+  readonly body: BodyReader
+}
+
+/**
+ * One `POST` by the HTTP client of Node, on a connection of its pool. Not by `fetch`, whose streams cost more than the
+ * sending itself, and which does not say when there is a connection. No redirect is followed, and there is no time limit.
+ * A server may close a connection that was kept in the same moment as the request goes out on it: nothing was answered
+ * then, and the request is sent again once, on another.
+ * @throws the error of Node, with its `code`, when no answer begins
+ */
+export async function exchange(question: HttpQuestion): Promise<HttpAnswer> {
+  const { request } = await (question.url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const first = ask(question, request)
+  try {
+    return await first.answer
+  } catch (error) {
+    if (!first.request.reusedSocket || !isReset(error)) throw error
+    return await ask(question, request).answer
+  }
+}
+
+type OpenRequest = (url: string, options: RequestOptions) => ClientRequest
+
+interface Asked {
+  readonly request: ClientRequest
+  readonly answer: Promise<HttpAnswer>
+}
+
+function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, open: OpenRequest): Asked {
+  const length = body.reduce((bytes, part) => bytes + part.length, 0)
+  const request = open(url, { method: 'POST', headers: { ...headers, 'content-length': length } })
+  onOpened(() => request.destroy())
+  request.once('socket', (socket) => {
+    if (socket.connecting) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected)
+    else onConnected()
+  })
+  const answer = new Promise<HttpAnswer>((resolve, reject) => {
+    // stays: what breaks after the answer has begun is told by its body as well
+    request.on('error', reject)
+    request.once('response', (response) => void answerOf(response).then(resolve, reject))
+  })
+  for (const part of body) request.write(part)
+  request.end()
+  return { request, answer }
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
+async function answerOf(response: IncomingMessage): Promise<HttpAnswer> {
+  const { statusCode: status = 0, headers } = response
+  const encoding = headers['content-encoding'] ?? 'identity'
+  const source = encoding === 'identity' ? response : await decompressed(response, encoding)
+  return { status, headers, body: readerOf(source) }
+}
+
+/** A body that a server has compressed without being asked to. An encoding that is not known stays as it is. */
+async function decompressed(response: IncomingMessage, encoding: string): Promise<Readable> {
+  const { constants, createBrotliDecompress, createGunzip, createInflate } = await import('node:zlib')
+  // what came is given at once, and an end without the mark of the compression is for the reader of the answer to judge
+  const gently = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+  const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }
+  const decoders: { readonly [name: string]: () => NodeJS.ReadWriteStream & Readable } = {
+    gzip: () => createGunzip(gently),
+    'x-gzip': () => createGunzip(gently),
+    deflate: () => createInflate(gently),
+    br: () => createBrotliDecompress(brotli),
+  }
+  const names = encoding.split(',').map((name) => name.trim().toLowerCase())
+  let source: Readable = response
+  for (const name of names.toReversed()) {
+    const decoder = decoders[name]?.()
+    if (decoder === undefined) break
+    source.once('error', (error) => decoder.destroy(error))
+    source = source.pipe(decoder)
+  }
+  return source
+}
+
+/** Bytes that are kept for a reader that is slower than the sender; more wait at the sender. */
+const mostKept = 256 * 1024
+
+/** Everything that has arrived by the time of a read is given together: neighbouring pieces cost one read. */
+function readerOf(source: Readable): BodyReader {
+  let pieces: Uint8Array[] = []
+  let kept = 0
+  let end: { readonly error?: Error } | undefined
+  let wake: (() => void) | undefined
+
+  function rouse(): void {
+    wake?.()
+    wake = undefined
+  }
+
+  function finish(how: { readonly error?: Error }): void {
+    end ??= how
+    rouse()
+  }
+
+  source.on('data', (piece: Uint8Array) => {
+    pieces.push(piece)
+    kept += piece.length
+    if (kept > mostKept) source.pause()
+    rouse()
+  })
+  source.once('end', () => finish({}))
+  source.on('error', (error) => finish({ error }))
+
+  function take(): Uint8Array {
+    const [first, ...others] = pieces
+    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(pieces)
+    pieces = []
+    kept = 0
+    if (source.isPaused()) source.resume()
+    return bytes
+  }
+
+  return {
+    async read() {
+      while (pieces.length === 0) {
+        if (end?.error !== undefined) throw end.error
+        if (end !== undefined) return undefined
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+      return take()
+    },
+    cancel() {
+      pieces = []
+      finish({})
+    },
+  }
+}
