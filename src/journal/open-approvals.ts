@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
 import type { Action, Decision } from '../event/permission.ts'
-import { originOf, parsePlace, placeText } from '../event/place.ts'
+import { originOf, parsePlace, placeText, type Place } from '../event/place.ts'
 import { viewOf } from './approvals.ts'
 import type { StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
@@ -35,16 +35,17 @@ export function openApprovals(index: RunIndex): readonly OpenApproval[] {
 function hasEnded(place: string, { tree }: RunIndex): boolean {
   const path = originOf(parsePlace(place))
   for (let length = path.length; length > 0; length -= 1) {
-    const around = placeText(path.slice(0, length))
-    if (tree.find(around)?.doneAgain !== undefined) return true
-    if (isPiece(around)) return false
+    const around = path.slice(0, length)
+    if (tree.find(placeText(around))?.doneAgain !== undefined) return true
+    if (isPieceOfWork(around)) return false
   }
   return false
 }
 
 /** A piece of work of an agent of a team: those that are started in it go on when it has ended. */
-function isPiece(place: string): boolean {
-  return /(?:^|\/)input\/\d+$/.test(place)
+function isPieceOfWork(place: Place): boolean {
+  const [around, own] = place.slice(-2)
+  return around?.kind === 'part' && around.name === 'input' && own?.kind === 'item'
 }
 
 /** How the question with this number was answered last; undefined: it was not, or there is none. */

@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { BodyReader } from './call.ts'
 
 export interface HttpQuestion {
@@ -48,7 +49,8 @@ interface Asked {
 function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, open: OpenRequest): Asked {
   const length = body.reduce((bytes, part) => bytes + part.length, 0)
   const request = open(url, { method: 'POST', headers: { ...headers, 'content-length': length } })
-  onOpened(() => request.destroy())
+  // with an error of its own, which is no reset: what is closed here is not sent again
+  onOpened(() => request.destroy(new Error('the exchange was closed')))
   request.once('socket', (socket) => {
     if (socket.connecting) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected)
     else onConnected()
@@ -56,7 +58,7 @@ function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, open: 
   const answer = new Promise<HttpAnswer>((resolve, reject) => {
     // stays: what breaks after the answer has begun is told by its body as well
     request.on('error', reject)
-    request.once('response', (response) => void answerOf(response).then(resolve, reject))
+    request.once('response', (response) => resolve(answerOf(response)))
   })
   for (const part of body) request.write(part)
   request.end()
@@ -67,27 +69,25 @@ function isReset(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-async function answerOf(response: IncomingMessage): Promise<HttpAnswer> {
+function answerOf(response: IncomingMessage): HttpAnswer {
   const { statusCode: status = 0, headers } = response
-  const encoding = headers['content-encoding'] ?? 'identity'
-  const source = encoding === 'identity' ? response : await decompressed(response, encoding)
-  return { status, headers, body: readerOf(source) }
+  return { status, headers, body: readerOf(decompressed(response, headers['content-encoding'] ?? '')) }
 }
 
-/** A body that a server has compressed without being asked to. An encoding that is not known stays as it is. */
-async function decompressed(response: IncomingMessage, encoding: string): Promise<Readable> {
-  const { constants, createBrotliDecompress, createGunzip, createInflate } = await import('node:zlib')
-  // what came is given at once, and an end without the mark of the compression is for the reader of the answer to judge
-  const gently = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
-  const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }
-  const decoders: { readonly [name: string]: () => NodeJS.ReadWriteStream & Readable } = {
-    gzip: () => createGunzip(gently),
-    'x-gzip': () => createGunzip(gently),
-    deflate: () => createInflate(gently),
-    br: () => createBrotliDecompress(brotli),
-  }
-  const names = encoding.split(',').map((name) => name.trim().toLowerCase())
+// what came is given at once, and an end without the mark of the compression is for the reader of the answer to judge
+const zlib = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }
+const decoders: { readonly [encoding: string]: () => NodeJS.ReadWriteStream & Readable } = {
+  gzip: () => createGunzip(zlib),
+  'x-gzip': () => createGunzip(zlib),
+  deflate: () => createInflate(zlib),
+  br: () => createBrotliDecompress(brotli),
+}
+
+/** A body that a server has compressed without being asked to. What has an encoding that is not known stays as it is. */
+function decompressed(response: IncomingMessage, encoding: string): Readable {
   let source: Readable = response
+  const names = encoding.split(',').map((name) => name.trim().toLowerCase())
   for (const name of names.toReversed()) {
     const decoder = decoders[name]?.()
     if (decoder === undefined) break

@@ -79,9 +79,24 @@ describe('a request', () => {
     expect(asked).toBe(4)
   })
 
+  it('is not sent again when it is closed here while it waits on a kept connection', async () => {
+    let asked = 0
+    const server = await serve((_, response) => {
+      asked += 1
+      if (asked === 1) response.end('a')
+    })
+    await textOf(await ask(server.url).answer)
+    const waiting = ask(server.url)
+    await expect.poll(() => asked).toBe(2)
+    waiting.close()
+    await expect(waiting.answer).rejects.toThrow('the exchange was closed')
+    await wait(50)
+    expect([asked, server.connections()]).toEqual([2, 1])
+  })
+
   it('is answered although the server does not read the whole of it', async () => {
     const { url } = await serve((_, response) => {
-      response.writeHead(413, { connection: 'close' }).end('too much')
+      response.writeHead(413).end('too much')
     })
     const { status } = await ask(url, { body: [Buffer.alloc(8 * 1024 * 1024)] }).answer
     expect(status).toBe(413)
