@@ -93,7 +93,7 @@ function assembled(constants, modules) {
 const ownConstants = {
   name: 'own-constants',
   setup({ onResolve, onLoad }) {
-    const users = new Set(['main.ts', 'code-cache.ts'].map((name) => join(root, 'src', name)))
+    const users = new Set(['main.ts', 'code-cache.ts', 'chunk-loader.ts'].map((name) => join(root, 'src', name)))
     onResolve({ filter: /\/(?:version|wasm-flag|home)\.ts$/ }, ({ importer, resolveDir, path }) =>
       users.has(importer) ? { path: resolve(resolveDir, path), namespace: 'own' } : undefined,
     )

@@ -5,6 +5,8 @@ import { transform } from 'esbuild'
 
 /** What stands in the built entry file until its build has a name. */
 const unnamed = 'built-by-tsc'
+/** How esbuild lets it load another file. */
+const chunkPath = 'require("./chunks/'
 
 /**
  * What stands for `performance.now` in the command: Node loads eleven modules of its own when `performance` is first used.
@@ -26,17 +28,23 @@ export async function toCommonJs(files, entry) {
   for (const [, text] of texts) hash.update(text)
   const build = hash.digest('hex').slice(0, 16)
   for (const [file, text] of texts) {
-    if (file === entry && !text.includes(unnamed)) throw new Error(`${entry} has no place for the name of the build`)
-    writeFileSync(file, file === entry ? text.replace(unnamed, build) : text)
+    writeFileSync(file, file === entry ? entryText(text, build) : text)
   }
+  writeFileSync(join(dirname(entry), 'import-module.js'), 'exports.load=(address)=>import(address)\n')
   // nearer than the package's own, which says that .js files are modules
   writeFileSync(join(dirname(entry), 'package.json'), '{"type":"commonjs"}\n')
+}
+
+/** The entry file loads the others with its own `loadChunk` (src/main.ts). */
+function entryText(text, build) {
+  for (const place of [unnamed, chunkPath]) if (!text.includes(place)) throw new Error(`the entry file has no ${place}`)
+  return text.replace(unnamed, build).replaceAll(chunkPath, 'loadChunk("./chunks/')
 }
 
 async function converted(text) {
   const { code, warnings } = await transform(
     joinImports(text)
-      // modules of users, which have no name here
+      // modules of users, which have no name here: src/chunk-loader.ts imports them
       .replace(/\bimport\((?!")/g, 'importModule(')
       .replace(/\bfileURLToPath\d*\(import\.meta\.url\)/g, '__filename')
       .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href'),
@@ -51,10 +59,14 @@ async function converted(text) {
     },
   )
   if (warnings.length > 0) throw new Error(warnings.map((warning) => warning.text).join('\n'))
-  const made = withPlainExports(code)
-  // src/code-cache.ts leaves it to Node: a script that was compiled before cannot import
-  const plain = made.includes('importModule(') ? `${made.replaceAll('importModule(', 'import(')}//imports\n` : made
-  return /\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain
+  const plain = withPlainExports(code)
+  return inAscii(/\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain)
+}
+
+/** What esbuild leaves as it is, in regular expressions and comments: src/chunk-loader.ts reads the files as Latin-1. */
+function inAscii(code) {
+  // oxlint-disable-next-line no-control-regex
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 const exporting = /__export\(stdin_exports,\{([^{}]*)\}\);module\.exports=__toCommonJS\(stdin_exports\);/

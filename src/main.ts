@@ -3,21 +3,28 @@ import { writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { buildId } from './build-id.ts'
-import { useCodeCache } from './code-cache.ts'
+import { createChunkLoader } from './chunk-loader.ts'
 import { version } from './version.ts'
 
-const args = process.argv.slice(2)
-const isVersion = args.length === 1 && (args[0] === '--version' || args[0] === '-V')
+/** The built command loads its other files with this: the build puts it in place of `import` (scripts/commonjs.mjs). */
+export const loadChunk = createChunkLoader({
+  env: process.env,
+  home: homedir(),
+  entry: fileURLToPath(import.meta.url),
+  build: buildId,
+})
 
 /** Resolves once the command is done and the exit code is set. */
-export const ended = isVersion && writeVersion() ? Promise.resolve() : run(isVersion ? ['--version'] : args)
+export const ended = run(process.argv.slice(2))
 
-async function run(words: readonly string[]): Promise<void> {
+/** Runs the command with these arguments, in this process. */
+export async function run(args: readonly string[]): Promise<void> {
+  const isVersion = args.length === 1 && (args[0] === '--version' || args[0] === '-V')
+  if (isVersion && writeVersion()) return
   // Nothing keeps a process alive that waits for what never comes: it has not succeeded. Node's own code for that.
   process.exitCode = 13
-  useCodeCache({ env: process.env, home: homedir(), entry: fileURLToPath(import.meta.url), build: buildId })
   const { main } = await import('./process.ts')
-  process.exitCode = await main(words)
+  process.exitCode = await main(isVersion ? ['--version'] : args)
 }
 
 /** False when it cannot be written right away: the command then waits, or reports why. */

@@ -38,6 +38,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   authoring: ['base', 'prompt', 'config', 'pack', 'tool'],
   doctor: ['base', 'event', 'config', 'journal', 'model', 'pack', 'agent', 'tool', 'mcp'],
   'build-id.ts': [],
+  'chunk-loader.ts': ['code-cache.ts'],
   'code-cache.ts': ['base'],
   'version.ts': [],
   'apart-worker.ts': ['base', 'prompt', 'script', 'tool'],

@@ -13,19 +13,20 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempTree } from './helpers/temp.ts'
 
-const source = join(import.meta.dirname, '../src/code-cache.ts')
+const loader = join(import.meta.dirname, '../src/chunk-loader.ts')
 
 /** A command of two files in a folder of its own, and what it prints: the code cache is in its process only. */
 function createCommand(): { readonly folder: string; readonly run: (env?: Record<string, string>) => string } {
   const folder = tempTree({
-    'bin/package.json': '{"type":"commonjs"}',
-    'bin/part.js': 'const twice = (n) => n * 2; module.exports = { answer: () => twice(21) }',
+    'bin/part.js':
+      'const twice = (n) => n * 2; module.exports = { answer: () => twice(21), also: () => [1, 2].map((n) => n + 41)[1] }',
     'main.mjs': [
-      `import { createRequire } from 'node:module'`,
-      `import { useCodeCache } from ${JSON.stringify(source)}`,
+      `import { createChunkLoader } from ${JSON.stringify(loader)}`,
       `const entry = import.meta.dirname + '/bin/entry.js'`,
-      `useCodeCache({ env: process.env, home: process.env.HOME, entry, build: 'b1' })`,
-      `console.log(createRequire(entry)('./part.js').answer())`,
+      `const load = createChunkLoader({ env: process.env, home: process.env.HOME, entry, build: 'b1' })`,
+      `const part = load('./part.js')`,
+      `console.log(part.answer())`,
+      `if (process.env.ALSO === '1') console.log(part.also())`,
     ].join('\n'),
   })
   // options of node would keep the cache from being written
@@ -75,10 +76,23 @@ describe('the cache of compiled code', () => {
     expect(statSync(cache).mode & 0o777).toBe(0o700)
 
     const file = join(cache, filesIn(cache)[0] ?? '')
-    utimesSync(file, 1_000, 1_000)
+    const minutesAgo = Math.round(Date.now() / 1000) - 600
+    utimesSync(file, minutesAgo, minutesAgo)
     expect(run()).toBe('42\n')
     // what was accepted is not written again
-    expect(statSync(file).mtimeMs).toBe(1_000_000)
+    expect(statSync(file).mtimeMs).toBe(minutesAgo * 1000)
+  })
+
+  it('is completed with what other commands have needed, after an hour', () => {
+    const { folder, run } = createCommand()
+    run()
+    const cache = join(folder, '.cache', below)
+    const file = join(cache, filesIn(cache)[0] ?? '')
+    const before = statSync(file).size
+    utimesSync(file, 1_000, 1_000)
+    expect(run({ ALSO: '1' })).toBe('42\n43\n')
+    expect(statSync(file).size).toBeGreaterThan(before)
+    expect(Date.now() - statSync(file).mtimeMs).toBeLessThan(600_000)
   })
 
   it.each([
@@ -124,5 +138,16 @@ describe('the cache of compiled code', () => {
     writeFileSync(file, good.subarray(0, good.length / 2))
     expect(run()).toBe('42\n')
     expect(readFileSync(file).length).toBeGreaterThan(good.length / 2)
+  })
+
+  it('removes nothing of others in the folder that NODE_COMPILE_CACHE names', () => {
+    const { folder, run } = createCommand()
+    const chosen = join(folder, 'node')
+    for (const name of ['v20.0.0-x64-someone', 'baton-b0']) {
+      mkdirSync(join(chosen, name), { recursive: true })
+      utimesSync(join(chosen, name), 1_000, 1_000)
+    }
+    expect(run({ NODE_COMPILE_CACHE: chosen })).toBe('42\n')
+    expect(readdirSync(chosen).toSorted()).toEqual(['baton-b1', 'v20.0.0-x64-someone'])
   })
 })

@@ -12,9 +12,6 @@ export interface MaskOptions {
   readonly values?: Readonly<Record<string, string>>
 }
 
-/** Variables whose values are secrets, by their last word: keys, tokens, passwords; and whatever is called a secret. */
-const secretName =
-  /(?:^|_)(?:api_?key|key|passphrase|credentials?|pass)$|(?:token|secret|password|passwd)$|_pwd$|(?:^|_)secret(?:_|$)|_token_/i
 /** Addresses of files are no secrets, whatever their variable is called. */
 const path = /^(?:~|\.{1,2}|[A-Za-z]:|\/(?:home|root|etc|usr|var|run|opt|tmp|mnt|srv|app|Users|private|secrets))[/\\]/
 /** Shorter values are words like `none` or `test`, which ordinary text is full of. */
@@ -33,7 +30,7 @@ export function secretValues(
   { names = [], keys = [], values = {} }: MaskOptions,
 ): ReadonlyMap<string, string> {
   const valueOf = (name: string): string => (environment[name] ?? '').trim()
-  const guessed = Object.keys(environment).filter((name) => secretName.test(name) && !path.test(valueOf(name)))
+  const guessed = Object.keys(environment).filter((name) => isSecretName(name) && !path.test(valueOf(name)))
   const entries = [...keys, ...guessed].map((name) => [name, valueOf(name)] as const)
   const within = Object.keys(environment).flatMap((name) =>
     secretParts(valueOf(name)).map((part, index) => [`${name}#${index + 1}`, part] as const),
@@ -45,15 +42,41 @@ export function secretValues(
   return new Map([...wanted, ...long])
 }
 
+const secretWords = ['api_key', 'apikey', 'key', 'passphrase', 'credential', 'credentials', 'pass']
+const secretEnds = ['token', 'secret', 'password', 'passwd', '_pwd']
+
+/**
+ * Variables whose values are secrets, by their last word: keys, tokens, passwords; and whatever is called a secret.
+ * Without a regular expression: each run asks this of each variable, and to compile one that ignores case takes longer.
+ */
+function isSecretName(name: string): boolean {
+  const text = name.toLowerCase()
+  return (
+    secretWords.some((word) => text === word || text.endsWith(`_${word}`)) ||
+    secretEnds.some((end) => text.endsWith(end)) ||
+    text.includes('_token_') ||
+    `_${text}_`.includes('_secret_')
+  )
+}
+
 /** The password of a URL, unless it is the name of the user; and what follows words like `password=` and `AccountKey=`. */
 function secretParts(value: string): readonly string[] {
   if (value.length > longestValue) return []
+  const inUrls = value.includes('@') ? passwordsOfUrls(value) : []
+  const named = value.includes('=') ? namedSecrets(value) : []
+  return [...new Set([...inUrls, ...named])]
+}
+
+function passwordsOfUrls(value: string): readonly string[] {
   const urls = [...value.matchAll(/[a-z][\w+.-]*:\/\/([^\s/:@?#]*):([^\s/@]+)@/gi)]
-  const inUrls = urls.flatMap(([, user, password = '']) => (password === user ? [] : [password, decodeUri(password)]))
+  return urls.flatMap(([, user, password = '']) => (password === user ? [] : [password, decodeUri(password)]))
+}
+
+function namedSecrets(value: string): readonly string[] {
   const named = value.matchAll(
     /(?:^|[;&?,\s])(?:password|passwd|pwd|secret|token|api[_-]?key|accountkey|sharedaccesskey|sig)\s*=\s*["']?([^;&,\s"']+)/gi,
   )
-  return [...new Set([...inUrls, ...Array.from(named, ([, found = '']) => found)])]
+  return Array.from(named, ([, found = '']) => found)
 }
 
 /** A variable that is longer holds a document, not an address. */

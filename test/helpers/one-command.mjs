@@ -17,9 +17,10 @@ export async function runCommand(command, { args, cwd, env }) {
   const input = Readable.from([])
   Object.defineProperty(process, 'stdin', { value: input, configurable: true })
   const before = emitters.map(listenersOf)
-  // the entry file is evaluated anew; what it loads stays
-  delete require.cache[require.resolve(command)]
-  await require(command).ended
+  // the first time it runs by itself
+  const isLoaded = require.cache[require.resolve(command)] !== undefined
+  const entry = require(command)
+  await (isLoaded ? entry.run(args) : entry.ended)
   for (const [index, emitter] of emitters.entries()) removeOthers(emitter, before[index])
   input.destroy()
   const code = process.exitCode ?? 0

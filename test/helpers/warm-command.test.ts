@@ -6,12 +6,12 @@ import { type CommandCall, createWarmCommand } from './warm-command.ts'
 const entry = `
 const { basename } = require('node:path')
 const { runs } = require('./runs.cjs')
-exports.ended = main()
-async function main() {
+exports.run = main
+exports.ended = main(process.argv.slice(2))
+async function main([what, ...rest]) {
   runs.push(1)
   process.on('SIGINT', () => {})
   process.stdout.on('error', () => {})
-  const [what, ...rest] = process.argv.slice(2)
   let input = ''
   for await (const piece of process.stdin) input += piece
   if (what === 'exit') process.exit(7)

@@ -8,7 +8,7 @@ import {
   type QuickJSContext,
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
-import { wasmFlag } from '../../base/wasm-flag.ts'
+import { wasmFlags } from '../../base/wasm-flag.ts'
 
 export type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 
@@ -47,7 +47,7 @@ const initialPages = 256
 
 /** @throws Error when the wasm file cannot be read */
 export function loadQuickJS(wasmFile = installedFile()): QuickJS {
-  setFlagsFromString(wasmFlag)
+  setFlagsFromString(wasmFlags)
   const { Module, Memory } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyHost }).WebAssembly
   const wasmModule = new Module(readFileSync(wasmFile))
   return {

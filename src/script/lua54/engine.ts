@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { BatonError, messageOf } from '../../base/error.ts'
-import { wasmFlag } from '../../base/wasm-flag.ts'
+import { wasmFlags } from '../../base/wasm-flag.ts'
 import type { LuaEngine } from '../engine.ts'
 import type { Backend, Runtime } from '../lua/core.ts'
 import { createRuntime, createState } from '../lua/state.ts'
@@ -22,7 +22,7 @@ export interface Lua54Options {
  * @throws BatonError NOT_AVAILABLE where WebAssembly is missing, FILE_UNREADABLE when the wasm file is
  */
 export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> {
-  setFlagsFromString(wasmFlag)
+  setFlagsFromString(wasmFlags)
   const module = await compile(options.wasmFile)
   let runtime = createWasmRuntime(module)
   return {
