@@ -13,12 +13,12 @@ return "ready"
 /**
  * What the command needs to be done with nearly nothing, against a node process that does nothing: processor time, without
  * the environment of the caller, in which a bundle of certificates alone can double the reference. The cache of compiled
- * code is filled by the round of warming up.
+ * code is filled by the round of warming up, for each command its own: what one shares with others is completed later.
  */
 export async function start({ command, folder, small }) {
   writeFileSync(join(folder, 'ready.aip'), agent)
   const time = (args, expected) => async () => {
-    const { cpu, stdout } = await runBare(args, { folder })
+    const { cpu, stdout } = await runBare(args, { folder, env: { BATON_HOME: join(folder, args[1]) } })
     if (!stdout.includes(expected)) throw new Error(`node ${args.join(' ')} printed ${JSON.stringify(stdout)}`)
     return cpu
   }

@@ -61,7 +61,8 @@ const layers = [
 const builtFile = (path) => import(pathToFileURL(join(out, path)).href)
 const { createWasmRuntime } = await builtFile('script/lua54/engine.js')
 const { hostModules } = await builtFile('script/host/index.js')
-const { accounting, bridgeModule } = await builtFile('script/lua54/bridge-code.js')
+const { absentModule } = await builtFile('script/lua54/absent-code.js')
+const { accounting, bridgeModule, calledByBridge } = await builtFile('script/lua54/bridge-code.js')
 const { layout, sha256Module } = await builtFile('base/sha256-code.js')
 const wasm = require.resolve('wasmoon/dist/glue.wasm')
 const backend = createWasmRuntime(new WebAssembly.Module(readFileSync(wasm)))
@@ -75,7 +76,10 @@ const compiledCode = {
     onLoad({ filter: /[\\/]lua54[\\/]compiled-code\.ts$/ }, () => ({
       contents: `export const preludeCode = '${base64(backend.prelude)}'\nexport const moduleCode = ${JSON.stringify(moduleCode)}`,
     }))
-    onLoad({ filter: /[\\/]lua54[\\/]bridge-code\.ts$/ }, () => assembled({ accounting }, { bridgeModule }))
+    onLoad({ filter: /[\\/]lua54[\\/]absent-code\.ts$/ }, () => assembled({}, { absentModule }))
+    onLoad({ filter: /[\\/]lua54[\\/]bridge-code\.ts$/ }, () =>
+      assembled({ accounting, calledByBridge }, { bridgeModule }),
+    )
     onLoad({ filter: /[\\/]base[\\/]sha256-code\.ts$/ }, () => assembled({ layout }, { sha256Module }))
   },
 }

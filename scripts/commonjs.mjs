@@ -5,7 +5,9 @@ import { transform } from 'esbuild'
 
 /** What stands in the built entry file until its build has a name. */
 const unnamed = 'built-by-tsc'
-/** How esbuild lets it load another file. */
+/** How the other files begin, which src/chunk-loader.ts loads. */
+const chunkStart = '((exports,require,module,__filename,importModule)=>{'
+/** How esbuild lets the entry file load another one. */
 const chunkPath = 'require("./chunks/'
 
 /**
@@ -28,7 +30,7 @@ export async function toCommonJs(files, entry) {
   for (const [, text] of texts) hash.update(text)
   const build = hash.digest('hex').slice(0, 16)
   for (const [file, text] of texts) {
-    writeFileSync(file, file === entry ? entryText(text, build) : text)
+    writeFileSync(file, file === entry ? entryText(text, build) : `${chunkStart}${text}\n})`)
   }
   writeFileSync(join(dirname(entry), 'import-module.js'), 'exports.load=(address)=>import(address)\n')
   // nearer than the package's own, which says that .js files are modules

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openCodeCache, type CodeCacheOptions } from './code-cache.ts'
 
-/** What a file of the built command is given; the first four as CommonJS has them. */
+/** A file of the built command is one function; what it is given is named as in CommonJS. */
 type Chunk = (
   exports: unknown,
   require: (name: string) => unknown,
@@ -11,10 +11,8 @@ type Chunk = (
   importModule: (address: string) => Promise<unknown>,
 ) => void
 
-const wrapper = ['(function(exports,require,module,__filename,importModule){', '\n})'] as const
-
 /**
- * Loads the other files of the built command, which scripts/commonjs.mjs makes; the entry file uses it in place of `require`.
+ * Loads the other files of the built command, which scripts/commonjs.mjs makes; the entry file has it in place of `require`.
  * Node's own looks for each file in several places, reads package.json files and keeps no compiled code. Gives what loads a
  * file, by its path relative to the entry file, and returns what it exports. No file needs one that is still being loaded.
  */
@@ -34,8 +32,7 @@ export function createChunkLoader(options: CodeCacheOptions): (path: string) => 
     if (loaded.has(file)) return loaded.get(file)
     compile ??= openCodeCache(options)
     // the build writes ASCII only, and to read that takes half the time of UTF-8
-    const text = wrapper.join(readFileSync(file, 'latin1'))
-    const chunk = compile(file, text).runInThisContext() as Chunk
+    const chunk = compile(file, readFileSync(file, 'latin1')).runInThisContext() as Chunk
     const module = { exports: {} }
     chunk(module.exports, requireIn(dirname(file)), module, file, importModule)
     loaded.set(file, module.exports)

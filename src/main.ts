@@ -14,6 +14,9 @@ export const loadChunk = createChunkLoader({
   build: buildId,
 })
 
+// nothing is left to do: what Node would still free piece by piece, and optimise in threads, goes with the process
+process.once('beforeExit', () => process.exit())
+
 /** Resolves once the command is done and the exit code is set. */
 export const ended = run(process.argv.slice(2))
 

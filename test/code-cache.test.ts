@@ -18,8 +18,10 @@ const loader = join(import.meta.dirname, '../src/chunk-loader.ts')
 /** A command of two files in a folder of its own, and what it prints: the code cache is in its process only. */
 function createCommand(): { readonly folder: string; readonly run: (env?: Record<string, string>) => string } {
   const folder = tempTree({
-    'bin/part.js':
-      'const twice = (n) => n * 2; module.exports = { answer: () => twice(21), also: () => [1, 2].map((n) => n + 41)[1] }',
+    'bin/part.js': `(function(exports,require,module){
+      const twice = (n) => n * 2
+      module.exports = { answer: () => twice(21), also: () => [1, 2].map((n) => n + 41)[1] }
+    })`,
     'main.mjs': [
       `import { createChunkLoader } from ${JSON.stringify(loader)}`,
       `const entry = import.meta.dirname + '/bin/entry.js'`,

@@ -75,5 +75,5 @@ const compress: Code = [
 /** What mixes one block into the state (sha256.ts), as WebAssembly. The build puts its bytes in place of this file. */
 export function sha256Module(): Uint8Array {
   const functions = [{ name: 'compress', signature: 'v', locals: 11, body: compress }]
-  return assemble({ imports: [], passedOn: [], functions })
+  return assemble({ imports: { memory: true }, functions })
 }

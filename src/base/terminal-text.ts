@@ -7,8 +7,11 @@ const colours = String.raw`\u001b\[[\d;:]*m`
 /** The codes that `Paint` writes (render/style.ts). */
 const ownColour = /^\u001b\[(?:0|1|2|22|3[1-6]|39)m$/ // oxlint-disable-line no-control-regex
 
-const unwanted = new RegExp(`${colours}|\r\n|${unsafe}`, 'gu')
-const hidden = new RegExp(`\n|${unsafe}`, 'gu')
+/** Made when it is needed: to read classes of Unicode takes a short run longer than all that it prints. */
+function pattern(...alternatives: readonly string[]): RegExp {
+  return new RegExp(alternatives.join('|'), 'gu')
+}
+
 /** Blanks of no width, which make one name look like another. */
 const unseen = /[\n\t]|[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/gu
 
@@ -17,7 +20,7 @@ const unseen = /[\n\t]|[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/gu
  * what is seen becomes visible (`␛[2J`); line breaks and tabs stay.
  */
 export function harmless(text: string): string {
-  return text.replace(unwanted, (found) => {
+  return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
     return found.startsWith('\u001b[') ? '' : picture(found)
   })
@@ -33,7 +36,7 @@ export function harmlessName(text: string): string {
  * nothing that a command forgot to clean can do harm.
  */
 export function guarded(text: string): string {
-  return text.replace(unwanted, (found) => {
+  return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
     if (found.startsWith('\u001b[')) return ownColour.test(found) ? found : ''
     return picture(found)
@@ -42,7 +45,7 @@ export function guarded(text: string): string {
 
 /** Text of one line with as many units as before, for what is counted by columns. Colours become visible too. */
 export function visibleLine(line: string): string {
-  return line.replace(hidden, (found) => picture(found).repeat(found.length))
+  return line.replace(pattern('\n', unsafe), (found) => picture(found).repeat(found.length))
 }
 
 function picture(found: string): string {
@@ -56,11 +59,9 @@ export function safeJson(value: unknown, indent?: number): string {
   return escapeControls(JSON.stringify(value, null, indent))
 }
 
-const controls = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
-
 /** The same for text that is JSON already. */
 export function escapeControls(json: string): string {
-  return json.replace(controls, (found) =>
+  return json.replace(/[\u007f-\u009f\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, (found) =>
     Array.from({ length: found.length }, (_, at) => escaped(found.charCodeAt(at))).join(''),
   )
 }

@@ -6,6 +6,7 @@ export type Code = readonly (readonly number[])[]
 const i32 = 0x7f
 const i64 = 0x7e
 const f64 = 0x7c
+const functionReference = 0x70
 
 /** Function types are written as C signatures: `i` is an `int` or pointer, `j` a 64-bit integer, `d` a double, `v` nothing. */
 const valueTypes: Readonly<Record<string, readonly number[]>> = { i: [i32], j: [i64], d: [f64], v: [] }
@@ -28,6 +29,8 @@ export const breakIf = [0x0d, 1]
 export const continueLoop = [0x0c, 0]
 export const continueFromWhen = [0x0c, 1]
 export const leave = [0x0f]
+/** Calls a function of the module, by its number. */
+export const callFunction = (index: number): readonly number[] => [0x10, index]
 /** With three values on the stack: the first when the third is not 0, otherwise the second. */
 export const select = [0x1b]
 export const isZero = [0x45]
@@ -51,6 +54,9 @@ export const greater64 = [0x55]
 export const extend64 = [0xac]
 export const wrap32 = [0xa7]
 export const truncate64 = [0xb0]
+export const zeroDouble = [0x44, 0, 0, 0, 0, 0, 0, 0, 0]
+/** Ends the instance. */
+export const unreachable = [0x00]
 
 const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]
 
@@ -67,34 +73,61 @@ interface DefinedFunction {
   readonly body: Code
 }
 
+/**
+ * Functions that are called through a table, not imported: for each type of an imported function V8 compiles a call to
+ * JavaScript, a tenth of a millisecond each.
+ */
+export interface TableCalls {
+  /** Called from there, in the order of their places in the table. */
+  readonly called: readonly ImportedFunction[]
+}
+
+/** Calls the function at this position of `called`, whose place in the table is that many behind the global `first`. */
+export function callInTable(called: TableCalls['called'], position: number): readonly number[] {
+  const type = signaturesOf(called).indexOf(called[position]?.signature ?? '')
+  return [...sequence([0x23, 0], constant(position), add), 0x11, type, 0]
+}
+
 export interface Assembly {
-  /** All from the module `host`, together with its `memory`. */
-  readonly imports: readonly ImportedFunction[]
-  /** Functions are numbered from the imports on. All of them and the imports in `passedOn` are exported. */
+  /** All from the module `host`. */
+  readonly imports: {
+    readonly memory?: true
+    readonly functions?: readonly ImportedFunction[]
+    /** Also imports the table, as `table`, and the global `first`. */
+    readonly table?: TableCalls
+  }
+  /** Functions are numbered from the imported ones on. All of them are exported. */
   readonly functions: readonly DefinedFunction[]
-  readonly passedOn: readonly string[]
 }
 
 /** The bytes of a WebAssembly module. */
-export function assemble({ imports, functions, passedOn }: Assembly): Uint8Array<ArrayBuffer> {
-  const signatures = [...new Set([...imports, ...functions].map(({ signature }) => signature))]
+export function assemble({ imports, functions }: Assembly): Uint8Array<ArrayBuffer> {
+  const { memory, functions: imported = [], table } = imports
+  const signatures = signaturesOf([...(table?.called ?? []), ...imported, ...functions])
   const typeOf = ({ signature }: { readonly signature: string }): number => signatures.indexOf(signature)
-  const exported = [
-    ...passedOn.map((name) => [...text(name), 0, imports.findIndex((known) => known.name === name)]),
-    ...functions.map(({ name }, index) => [...text(name), 0, imports.length + index]),
-  ]
-  const memory = [...text('host'), ...text('memory'), 2, 0, 1]
+  const host = (name: string, kind: readonly number[]): readonly number[] => [...text('host'), ...text(name), ...kind]
   return Uint8Array.from([
     ...header,
     ...section(1, signatures.map(functionType)),
-    ...section(2, [memory, ...imports.map((known) => [...text('host'), ...text(known.name), 0, typeOf(known)])]),
+    ...section(2, [
+      ...(memory === undefined ? [] : [host('memory', [2, 0, 1])]),
+      ...(table === undefined ? [] : [host('table', [1, functionReference, 0, 0]), host('first', [3, i32, 0])]),
+      ...imported.map((known) => host(known.name, [0, typeOf(known)])),
+    ]),
     ...section(
       3,
       functions.map((defined) => [typeOf(defined)]),
     ),
-    ...section(7, exported),
+    ...section(
+      7,
+      functions.map(({ name }, index) => [...text(name), 0, imported.length + index]),
+    ),
     ...section(10, functions.map(functionBody)),
   ])
+}
+
+function signaturesOf(functions: readonly { readonly signature: string }[]): readonly string[] {
+  return [...new Set(functions.map(({ signature }) => signature))]
 }
 
 /** The first letter of a signature is the result. */

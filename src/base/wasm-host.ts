@@ -1,10 +1,8 @@
 /** What is used of WebAssembly; Node's type definitions do not describe it. */
 export interface WebAssemblyHost {
-  readonly Module: {
-    new (bytes: Uint8Array): CompiledModule
-    imports(module: CompiledModule): readonly { readonly module: string; readonly name: string }[]
-  }
+  readonly Module: new (bytes: Uint8Array) => CompiledModule
   readonly Instance: new (module: CompiledModule, imports: object) => { readonly exports: unknown }
+  readonly Global: new (type: { readonly value: 'i32' }, value: number) => object
   readonly Memory: new (size: { readonly initial: number }) => WasmMemory
 }
 

@@ -9,7 +9,9 @@ import type { Environment } from './secrets.ts'
  * 24 random bits tell runs of one millisecond apart.
  */
 export function newRunId(now: Date): string {
-  const [day, time] = now.toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
+  const iso = now.toISOString()
+  const day = iso.slice(0, 10).replaceAll('-', '')
+  const time = iso.slice(11, 19).replaceAll(':', '')
   const milliseconds = now.getUTCMilliseconds().toString(16).padStart(3, '0')
   return `${day}-${time}-${milliseconds}${randomDigits()}`
 }

@@ -47,16 +47,26 @@ export function placeText({ file, line, column }: Pick<SourcePlace, 'file' | 'li
   return [isAbsolute(file) ? displayPath(cwd, file) : file, line, column].filter((part) => part !== undefined).join(':')
 }
 
-/**
- * Control characters, marks that change the direction of text, and invisible joiners and selectors: terminals do not
- * agree how wide joined characters are.
- */
-const unseen =
-  /[\p{Cc}\p{Bidi_Control}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\p{Variation_Selector}\u{e0000}-\u{e007f}]/gu
-
 /** One line that cannot move the cursor, change colours or the direction of text; at most `width` columns. */
 export function oneLine(text: string, width = Infinity): string {
+  if (isShown(text)) return cutEnd(text, width)
   // oxlint-disable-next-line no-control-regex
   const line = text.replaceAll(/\u001b\[[\d;:]*m/g, '').replaceAll(/\s+/g, ' ')
-  return cutEnd(line.replaceAll(unseen, ''), width)
+  return cutEnd(withoutUnseen(line), width)
+}
+
+/** Most labels: nothing is to be taken out, and no class of Unicode has to be compiled for it. */
+function isShown(text: string): boolean {
+  return /^[!-~]*(?: [!-~]+)*$/.test(text)
+}
+
+/**
+ * Without control characters, marks that change the direction of text, and invisible joiners and selectors: terminals do not
+ * agree how wide joined characters are.
+ */
+function withoutUnseen(line: string): string {
+  return line.replaceAll(
+    /[\p{Cc}\p{Bidi_Control}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\p{Variation_Selector}\u{e0000}-\u{e007f}]/gu,
+    '',
+  )
 }

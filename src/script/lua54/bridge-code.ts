@@ -6,6 +6,8 @@ import {
   add,
   and,
   breakIf,
+  callFunction,
+  callInTable,
   constant,
   continueFromWhen,
   continueLoop,
@@ -41,11 +43,15 @@ import { luaType } from '../lua/api.ts'
  */
 export const accounting = { used: 0, limit: 4, refused: 8, exceeded: 12, size: 16 } as const
 
-const imports = [
+/** Functions of ours (BridgeCalls in bridge.ts). */
+const imported = [
   { name: 'call', signature: 'ii' },
   { name: 'resumed', signature: 'iiii' },
   { name: 'hook', signature: 'vii' },
   { name: 'write', signature: 'iiiii' },
+] as const satisfies readonly ImportedFunction[]
+
+const inTable = [
   { name: 'realloc', signature: 'iii' },
   { name: 'free', signature: 'vi' },
   { name: 'lua_rawseti', signature: 'viij' },
@@ -63,12 +69,15 @@ const imports = [
   { name: 'lua_pushboolean', signature: 'vii' },
 ] as const satisfies readonly ImportedFunction[]
 
-function call(name: (typeof imports)[number]['name']): readonly number[] {
-  return [0x10, imports.findIndex((known) => known.name === name)]
+/** Functions of Lua that the bridge calls, in the order of their places in the table. */
+export const calledByBridge = inTable.map(({ name }) => name)
+
+function call(name: (typeof calledByBridge)[number]): readonly number[] {
+  return callInTable(inTable, calledByBridge.indexOf(name))
 }
 
-/** `refuse` is the first function after the imports. */
-const callRefuse = [0x10, imports.length]
+/** `refuse` is the first function after the imported ones. */
+const callRefuse = callFunction(imported.length)
 
 const [userdata, block, oldSize, newSize, growth] = [0, 1, 2, 3, 4]
 const refusedSize = 1
@@ -153,9 +162,14 @@ const getElement: Code = [get(0), get(1), get(2), extend64, call('lua_rawgeti')]
 const pushInteger: Code = [get(0), get(1), truncate64, call('lua_pushinteger')]
 const rawLength: Code = [get(0), get(1), call('lua_rawlen'), wrap32]
 
+/** A C function that calls the imported one, whose place in the table it takes. */
+function passOn({ name, signature }: ImportedFunction, index: number): Assembly['functions'][number] {
+  const parameters = Array.from({ length: signature.length - 1 }, (_, parameter) => get(parameter))
+  return { name, signature, locals: 0, body: [...parameters, callFunction(index)] }
+}
+
 const bridgeCode: Assembly = {
-  imports,
-  passedOn: ['call', 'resumed', 'hook', 'write'],
+  imports: { memory: true, functions: imported, table: { called: inTable } },
   functions: [
     { name: 'refuse', signature: 'iii', locals: 0, body: refuse },
     { name: 'allocate', signature: 'iiiii', locals: 1, body: allocate },
@@ -164,6 +178,7 @@ const bridgeCode: Assembly = {
     { name: 'getElement', signature: 'iiii', locals: 0, body: getElement },
     { name: 'pushInteger', signature: 'vid', locals: 0, body: pushInteger },
     { name: 'rawLength', signature: 'iii', locals: 0, body: rawLength },
+    ...imported.map(passOn),
   ],
 }
 

@@ -1,5 +1,5 @@
 import type { Thread } from '../lua/api.ts'
-import { bridgeModule } from './bridge-code.ts'
+import { bridgeModule, calledByBridge } from './bridge-code.ts'
 import { type LuaExports, type Pointer, webAssembly } from './webassembly.ts'
 
 /** JavaScript functions that Lua calls through a C function pointer. */
@@ -34,7 +34,11 @@ export interface Bridge {
  * collects keys for `pairs`, and narrows 64-bit arguments.
  */
 export function createBridge(lua: LuaExports, calls: BridgeCalls): Bridge {
-  const { Module, Instance } = webAssembly()
-  const instance = new Instance(new Module(bridgeModule()), { host: { ...lua, ...calls } })
-  return instance.exports as Bridge
+  const { Module, Instance, Global } = webAssembly()
+  const table = lua.__indirect_function_table
+  const first = table.grow(calledByBridge.length)
+  const exported = lua as unknown as Readonly<Record<string, unknown>>
+  for (const [index, name] of calledByBridge.entries()) table.set(first + index, exported[name])
+  const host = { memory: lua.memory, table, first: new Global({ value: 'i32' }, first), ...calls }
+  return new Instance(new Module(bridgeModule()), { host }).exports as Bridge
 }

@@ -1,6 +1,7 @@
 import { registry } from '../lua/api.ts'
 import type { Health } from '../lua/core.ts'
 import type { LuaCallbacks } from '../lua/state.ts'
+import { absentModule } from './absent-code.ts'
 import { type Bridge, type BridgeCalls, createBridge } from './bridge.ts'
 import type { CompiledModule, WasmMemory } from '../../base/wasm-host.ts'
 import { type LuaExports, type Pointer, webAssembly } from './webassembly.ts'
@@ -52,11 +53,10 @@ const scratchBytes = 16_384
 /**
  * Makes a Lua instance from the compiled wasm file of the package `wasmoon`. The library was built with emscripten; the few
  * functions it needs from outside are given here, so the package's own JavaScript is not used.
- * Operating system functions are absent: the libraries that would call them are never opened.
  */
 export function instantiate(module: CompiledModule, callbacks: LuaCallbacks): LuaWasm {
   const health = { isBroken: false, canBreak: true }
-  const lua = instantiateLua(module, health)
+  const lua = instantiateLua(module)
   const dumped: number[] = []
   const calls: BridgeCalls = {
     call: (thread) => callbacks.call(thread, lua.lua_tonumberx(thread, firstUpvalue, 0)),
@@ -104,16 +104,9 @@ export function instantiate(module: CompiledModule, callbacks: LuaCallbacks): Lu
   return { lua, bridge, pointers, bytes, read32, write32, constant, scratch, cell, dumped, health }
 }
 
-function instantiateLua(module: CompiledModule, health: LuaWasm['health']): LuaExports {
-  const needed: Record<string, Record<string, unknown>> = {}
+function instantiateLua(module: CompiledModule): LuaExports {
   const { Module, Instance } = webAssembly()
-  for (const { module: from, name } of Module.imports(module)) {
-    const group = (needed[from] ??= {})
-    group[name] = () => {
-      health.isBroken = true
-      throw new Error(`Lua called ${name}, which this engine does not have`)
-    }
-  }
+  const absent = new Instance(new Module(absentModule()), {}).exports as object
   const functions: ((first: number, second: number) => void)[] = []
   const provided = {
     // C++ style call that may be left by longjmp. Lua uses it for every protected call.
@@ -132,20 +125,9 @@ function instantiateLua(module: CompiledModule, health: LuaWasm['health']): LuaE
       throw longJump
     },
     emscripten_resize_heap: (wanted: number): number => growMemory(lua.memory, wanted >>> 0),
-    // Only the seeds of hashing and of math.random ask; a constant keeps runs alike.
-    emscripten_date_now: (): number => 0,
   }
-  // The C library asks for the environment when it starts: it is empty.
-  const environment = {
-    environ_sizes_get: (count: Pointer, size: Pointer): number => {
-      new Int32Array(lua.memory.buffer).fill(0, count >>> 2, (count >>> 2) + 1).fill(0, size >>> 2, (size >>> 2) + 1)
-      return 0
-    },
-    environ_get: (): number => 0,
-  }
-  Object.assign((needed['env'] ??= {}), provided)
-  Object.assign((needed['wasi_snapshot_preview1'] ??= {}), environment)
-  const lua = new Instance(module, needed).exports as LuaExports
+  const imports = { env: { ...absent, ...provided }, wasi_snapshot_preview1: absent }
+  const lua = new Instance(module, imports).exports as LuaExports
   lua.emscripten_stack_init()
   lua.__wasm_call_ctors()
   return lua
