@@ -88,6 +88,8 @@ function withPlainExports(code) {
     .replace(exporting, '')
     .replace(/0&&\(module\.exports=\{[^{}]*\}\);?\s*$/, '')
     .replace(/__toESM\((require\("\.\/[^"]+\.js"\))\)/g, '$1')
+    // `import()` of a module of Node, of which names are used only: without a copy of all of them each time
+    .replace(/(?<=\.then\(\(\)=>)__toESM\((require\("node:[^"]+"\))\)/g, '$1')
   return `${body.trimEnd()}\nmodule.exports={${properties.join(',')}};\n`
 }
 

@@ -53,10 +53,19 @@ export function plainText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The same value with other texts. */
+/** The same value with other texts; what no text of changes is not copied. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: unknown) => mapTexts(item, change))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]))
+  const items = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(items)
+  const changed = new Map<string, unknown>()
+  for (const key of keys) {
+    const item = mapTexts(items[key], change)
+    if (item !== items[key]) changed.set(key, item)
+  }
+  // most texts are looked through for secrets and have none
+  if (changed.size === 0) return value
+  const itemAt = (key: string): unknown => (changed.has(key) ? changed.get(key) : items[key])
+  return Array.isArray(value) ? keys.map(itemAt) : Object.fromEntries(keys.map((key) => [key, itemAt(key)]))
 }

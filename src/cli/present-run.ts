@@ -10,7 +10,7 @@ import {
 } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
-import type { Listener } from '../event/bus.ts'
+import { type Listener, withoutPieces } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
@@ -55,12 +55,13 @@ export async function presentRun<Report extends RunReport>(
   const screen = createScreen({ ...flags, ...defined({ answers }) }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
-    const report = await run((event, result) => {
+    const listener: Listener = (event, result) => {
       hasChanged ||=
         (event.type === 'file.changed' && event.isolated !== true) ||
         (event.type === 'run.started' && event.resumed === true)
       screen.event(event, result)
-    }, screen.hold)
+    }
+    const report = await run(screen.takesPieces ? listener : withoutPieces(listener), screen.hold)
     screen.close()
     result.finish(report.exitCode)
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
@@ -212,10 +213,12 @@ export function createScreen(
 }
 
 function joined(renderers: readonly Renderer[], hold: Screen['hold'] = () => () => undefined): Screen {
+  const ofPieces = renderers.filter(({ takesPieces }) => takesPieces === true)
   return {
     hold,
+    takesPieces: ofPieces.length > 0,
     event(event, result) {
-      for (const renderer of renderers) renderer.event(event, result)
+      for (const renderer of event.type === 'item.delta' ? ofPieces : renderers) renderer.event(event, result)
     },
     close() {
       for (const renderer of renderers) renderer.close?.()

@@ -12,7 +12,17 @@ export interface BusOptions {
 }
 
 /** Secrets are hidden in the event. `result`: the text of an `answer` or `output` as it is, for who asked for it. */
-export type Listener = (event: RunEvent, result?: string) => void
+export interface Listener {
+  (event: RunEvent, result?: string): void
+  /** It is not given pieces of answers (`item.delta`): where nobody takes them, none are made. */
+  readonly passesOverPieces?: true
+}
+
+/** The same listener without pieces of answers, which are most of all events. */
+export function withoutPieces(listener: Listener): Listener {
+  const wrapped: Listener = (event, result) => listener(event, result)
+  return Object.assign(wrapped, { passesOverPieces: true as const })
+}
 
 export interface Bus {
   readonly send: (at: Place, event: EventBody) => void
@@ -25,6 +35,7 @@ export interface Bus {
 /** Ordered fan-out of the events of one run. A listener that throws is dropped: it cannot stop the run. */
 export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
   const listeners = new Set<Listener>()
+  let takersOfPieces = 0
   const agentOf = createPlaceTexts()
   const timeOf = createTimeTexts()
   const piecesOf = begun === undefined ? (event: EventBody) => [event] : createPieces(begun)
@@ -37,22 +48,29 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
     seq += 1
     const result = resultIn(given)
     for (const listener of listeners) {
+      if (event.type === 'item.delta' && listener.passesOverPieces === true) continue
       try {
         listener(event, result)
       } catch {
-        listeners.delete(listener)
+        remove(listener)
       }
     }
   }
 
+  function remove(listener: Listener): void {
+    if (listeners.delete(listener) && listener.passesOverPieces !== true) takersOfPieces -= 1
+  }
+
   return {
     send(at, event) {
+      if (event.type === 'item.delta' && takersOfPieces === 0) return
       for (const piece of piecesOf(event)) send(at, piece)
     },
     hasSent: () => seq > 0,
     subscribe(listener) {
+      if (!listeners.has(listener) && listener.passesOverPieces !== true) takersOfPieces += 1
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      return () => remove(listener)
     },
   }
 }

@@ -27,7 +27,7 @@ const structural: ReadonlySet<string> = new Set([
   'by',
 ])
 
-/** Field names with the JSON text of their values. */
+/** Field names, which are ours and plain, with the JSON text of their values. */
 export type Fields = readonly (readonly [name: string, json: string])[]
 
 export interface FieldOptions {
@@ -37,17 +37,22 @@ export interface FieldOptions {
 }
 
 /** The fields of an entry in their order, masked; those that are undefined are left out. */
-export function encodeFields(entry: Entry, { mask, writeBlob }: FieldOptions): Fields {
-  const present = Object.entries(entry).filter(([, value]) => value !== undefined)
-  return present.map(([name, value]) => {
-    if (structural.has(name)) return [name, JSON.stringify(value)]
-    const encoded = encodeValue(value, mask)
-    // the place stays, however long: indexes are built from it
-    const mayBeBlob = writeBlob !== undefined && name !== 'p'
-    if (mayBeBlob && isLongJson(encoded, maxInlineBytes)) return [name, JSON.stringify(writeBlob(encoded))]
-    const json = JSON.stringify(encoded)
-    return [name, mayBeBlob && isLarge(json) ? JSON.stringify(writeBlob(encoded)) : json]
-  })
+export function encodeFields(entry: Entry, options: FieldOptions): Fields {
+  const fields: [string, string][] = []
+  for (const [name, value] of Object.entries(entry)) {
+    if (value !== undefined) fields.push([name, fieldJson(name, value, options)])
+  }
+  return fields
+}
+
+function fieldJson(name: string, value: unknown, { mask, writeBlob }: FieldOptions): string {
+  if (structural.has(name)) return JSON.stringify(value)
+  const encoded = encodeValue(value, mask)
+  // the place stays, however long: indexes are built from it
+  if (writeBlob === undefined || name === 'p') return JSON.stringify(encoded)
+  if (isLongJson(encoded, maxInlineBytes)) return JSON.stringify(writeBlob(encoded))
+  const json = JSON.stringify(encoded)
+  return isLarge(json) ? JSON.stringify(writeBlob(encoded)) : json
 }
 
 function isLarge(json: string): boolean {
@@ -57,6 +62,7 @@ function isLarge(json: string): boolean {
 
 /** The JSON text of a whole record. */
 export function recordJson({ e, n, t }: RecordHead, fields: Fields): string {
-  const rest = fields.map(([name, json]) => `,${JSON.stringify(name)}:${json}`).join('')
-  return `{"e":${e},"n":${n},"t":${t}${rest}}`
+  let text = `{"e":${e},"n":${n},"t":${t}`
+  for (const [name, json] of fields) text += `,"${name}":${json}`
+  return `${text}}`
 }

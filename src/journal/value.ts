@@ -13,7 +13,8 @@ const specialNumbers: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * A value as JSON that `decodeValue` turns back into an equal one. Every string and key goes through `mask`.
+ * A value as JSON that `decodeValue` turns back into an equal one; what is such JSON already is not copied. Every string and
+ * key goes through `mask`.
  * Beyond JSON: bigint is `{"$big": "123"}`, NaN, infinities and -0 are `{"$num": "NaN"}`, bytes are `{"$bytes": base64}`
  * (`{"$latin1": text}` when they hold something masked), an undefined element of a list is `{"$nil": true}`, an object
  * with such a key is `{"$plain": {...}}`. A property that is undefined is left out: the one thing that does not come back.
@@ -33,12 +34,19 @@ function encode(value: unknown, mask: TextMap, path: (string | number)[]): Json 
   if (typeof value === 'bigint') return { $big: value.toString() }
   if (value instanceof Uint8Array) return encodeBytes(value, mask)
   if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => (item === undefined ? nil : encodeBelow(index, item)))
+    const items = Array.from(value, (item, index) => (item === undefined ? nil : encodeBelow(index, item)))
+    return items.every((item, index) => item === value[index]) ? (value as Json) : items
   }
   if (isPlain(value)) {
-    const present = Object.entries(value).filter(([, item]) => item !== undefined)
-    const encoded = Object.fromEntries(present.map(([key, item]) => [mask(key), encodeBelow(key, item)]))
-    return Object.keys(encoded).some((key) => tags.has(key)) ? { $plain: encoded } : encoded
+    const keys = Object.keys(value)
+    const items = keys.map((key) => (value[key] === undefined ? undefined : encodeBelow(key, value[key])))
+    const isSame = keys.every((key, index) => items[index] !== undefined && items[index] === value[key])
+    if (isSame && keys.every((key) => mask(key) === key && !tags.has(key))) return value as Json
+    const present = keys.flatMap((key, index) =>
+      items[index] === undefined ? [] : [[mask(key), items[index]] as const],
+    )
+    const encoded = Object.fromEntries(present)
+    return present.some(([key]) => tags.has(key)) ? { $plain: encoded } : encoded
   }
   throw new TypeError(`value${path.map(stepText).join('')} is ${describe(value)}; a recorded value must be JSON`)
 

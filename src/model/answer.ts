@@ -26,7 +26,8 @@ interface Answering {
   readonly timeouts: ModelTimeouts
 }
 
-interface AnswerReader {
+/** An answer that is on its way. */
+export interface AnswerReader {
   /** The events of the next read, at least one; undefined at the end of the answer. */
   next(): Promise<readonly ModelEvent[] | undefined>
 }
@@ -72,7 +73,7 @@ function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering)
   }
 }
 
-// no generator: in one that hands on every read, the handing on costs more than the reading
+// one function does all that a read takes: handing on from one to the other costs as much as the reading
 function readStream({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
   const idle = createIdleLimit(timeouts.streamIdleMs)
   const tail = createTail(Math.min(tailMs, timeouts.streamIdleMs))
@@ -83,10 +84,7 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
   let received = false
   let phase: 'reading' | 'ended' | 'closed' = 'reading'
 
-  async function nextBatch(): Promise<readonly ModelEvent[]> {
-    const bytes = await (found.finish === undefined
-      ? call.read(body, idle.next())
-      : call.read(body, tail()).catch(() => undefined))
+  function eventsOf(bytes: Uint8Array | undefined): readonly ModelEvent[] {
     received ||= bytes !== undefined && bytes.length > 0
     const batch = answer.read(bytes === undefined ? decoder.end() : decoder.push(bytes))
     idle.came(bytes?.length ?? 0, { hasContent: batch.events.some(isContent), pending: decoder.pending() })
@@ -104,7 +102,10 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
     async next() {
       while (phase === 'reading') {
         if (fault !== undefined) call.fail(fault)
-        const events = await nextBatch()
+        const bytes = await (found.finish === undefined
+          ? call.read(body, idle.next())
+          : call.read(body, tail()).catch(() => undefined))
+        const events = eventsOf(bytes)
         if (events.length > 0) return events
       }
       if (fault !== undefined) call.fail(fault)
@@ -207,7 +208,8 @@ export interface BatchReader {
  * fast model costs a fraction.
  */
 export function readBatches(format: WireFormat): BatchReader {
-  let events: ModelEvent[] = []
+  // never replaced: see the list in exchange.ts
+  const events: ModelEvent[] = []
   const thinking = separateThinking(add)
   const parser = format.parser(thinking.add)
 
@@ -227,9 +229,8 @@ export function readBatches(format: WireFormat): BatchReader {
   }
 
   function batch(work: () => ModelFault | undefined): Batch {
-    events = []
     const fault = work()
-    return { events, fault }
+    return { events: events.splice(0), fault }
   }
 
   return {

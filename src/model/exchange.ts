@@ -1,4 +1,11 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import type {
+  Agent,
+  AgentOptions,
+  ClientRequest,
+  IncomingHttpHeaders,
+  IncomingMessage,
+  RequestOptions,
+} from 'node:http'
 import type { Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { BodyReader } from './call.ts'
@@ -29,28 +36,48 @@ export interface HttpAnswer {
  * @throws the error of Node, with its `code`, when no answer begins
  */
 export async function exchange(question: HttpQuestion): Promise<HttpAnswer> {
-  const { request } = await (question.url.startsWith('https:') ? import('node:https') : import('node:http'))
-  const first = ask(question, request)
+  const client = await (question.url.startsWith('https:') ? import('node:https') : import('node:http'))
+  const first = ask(question, client)
   try {
     return await first.answer
   } catch (error) {
     if (!first.request.reusedSocket || !isReset(error)) throw error
-    return await ask(question, request).answer
+    return await ask(question, client).answer
   }
 }
 
-type OpenRequest = (url: string, options: RequestOptions) => ClientRequest
+/** `node:http` or `node:https`. */
+interface Client {
+  readonly request: (url: string, options: RequestOptions) => ClientRequest
+  readonly Agent: new (options: AgentOptions) => Agent
+}
+
+/** As Node's own, whose pool of a host keeps no more than 256 connections. They outlive runs, so the pools do too. */
+const pool: AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, maxFreeSockets: 4_096 }
+const agents = new Map<Client['Agent'], Agent>()
+
+function agentOf({ Agent }: Client): Agent {
+  const known = agents.get(Agent) ?? new Agent(pool)
+  agents.set(Agent, known)
+  return known
+}
 
 interface Asked {
   readonly request: ClientRequest
   readonly answer: Promise<HttpAnswer>
 }
 
-function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, open: OpenRequest): Asked {
+function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, client: Client): Asked {
   const length = body.reduce((bytes, part) => bytes + part.length, 0)
-  const request = open(url, { method: 'POST', headers: { ...headers, 'content-length': length } })
-  // with an error of its own, which is no reset: what is closed here is not sent again
-  onOpened(() => request.destroy(new Error('the exchange was closed')))
+  const request = client.request(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': length },
+    agent: agentOf(client),
+  })
+  onOpened(() => {
+    // with an error of its own, which is no reset: what is closed here is not sent again
+    if (!request.destroyed) request.destroy(new Error('the exchange was closed'))
+  })
   request.once('socket', (socket) => {
     if (socket.connecting) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected)
     else onConnected()
@@ -102,7 +129,9 @@ const mostKept = 256 * 1024
 
 /** Everything that has arrived by the time of a read is given together: neighbouring pieces cost one read. */
 function readerOf(source: Readable): BodyReader {
-  let pieces: Uint8Array[] = []
+  // Emptied, never replaced. Where many lists of one place in the code have lived long, as while the first pieces are waited
+  // for, V8 makes the next ones among old objects, and what a list there has held is kept until all old objects are looked at.
+  const pieces: Uint8Array[] = []
   let kept = 0
   let end: { readonly error?: Error } | undefined
   let wake: (() => void) | undefined
@@ -126,28 +155,30 @@ function readerOf(source: Readable): BodyReader {
   source.once('end', () => finish({}))
   source.on('error', (error) => finish({ error }))
 
+  function next(): Uint8Array | undefined {
+    if (pieces.length > 0) return take()
+    if (end?.error !== undefined) throw end.error
+    return undefined
+  }
+
   function take(): Uint8Array {
-    const [first, ...others] = pieces
-    const bytes = first !== undefined && others.length === 0 ? first : Buffer.concat(pieces)
-    pieces = []
+    const [first] = pieces
+    const bytes = first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
+    pieces.length = 0
     kept = 0
     if (source.isPaused()) source.resume()
     return bytes
   }
 
   return {
-    async read() {
-      while (pieces.length === 0) {
-        if (end?.error !== undefined) throw end.error
-        if (end !== undefined) return undefined
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-      return take()
+    // no async function: each that hands on what another one has read costs as much as reading it
+    read() {
+      const hasCome = pieces.length > 0 || end !== undefined
+      const come = hasCome ? Promise.resolve() : new Promise<void>((resolve) => (wake = resolve))
+      return come.then(next)
     },
     cancel() {
-      pieces = []
+      pieces.length = 0
       finish({})
     },
   }

@@ -27,7 +27,8 @@ export function createSseDecoder(): SseDecoder {
   const decoder = new StringDecoder('utf8')
   const isRepeated = createRepeatFinder()
   const pending = createPendingCount()
-  let events: SseEvent[] = []
+  // never replaced: see the list in exchange.ts
+  const events: SseEvent[] = []
   let complete = true
   let endsInReturn = false
   let isBegun = false
@@ -42,9 +43,7 @@ export function createSseDecoder(): SseDecoder {
       parser.feed(text)
       endsInReturn = text.endsWith('\r')
     }
-    const taken = events
-    events = []
-    return taken
+    return events.splice(0)
   }
 
   return {

@@ -2,7 +2,7 @@ import { OpenAI } from 'openai'
 import type { JsonObject } from '../base/json.ts'
 import { isLongJson, jsonChunks } from '../base/json-pieces.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
-import { readAnswer, readErrorText } from './answer.ts'
+import { type AnswerReader, readAnswer, readErrorText } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
 import { type Call, connectTimeout, headersTimeout, type ModelTimeouts, openCall } from './call.ts'
 import { type Endpoint, modelError } from './errors.ts'
@@ -47,29 +47,54 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
   const send = createSender(format, options)
 
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    signal.throwIfAborted()
+  async function open(request: ModelRequest, call: Call): Promise<AnswerReader> {
     const url = client.buildURL(format.path(request), undefined)
     const body = bodyBytes(format.body(request, quirks))
-    const call = openCall(signal, timeouts)
-    let answering = false
-    try {
-      const limit = { ms: timeouts.connectMs, fault: connectTimeout }
-      const response = await call.within(limit, () => send(url, body, call))
-      answering = true
-      const answer = readAnswer(response, { format, call, timeouts })
-      for (let events = await answer.next(); events !== undefined; events = await answer.next()) {
-        for (const event of events) {
-          signal.throwIfAborted()
-          yield event
-        }
-      }
-    } catch (error) {
-      signal.throwIfAborted()
-      throw modelError(call.fault() ?? faultOfThrown(error, { answering }), { model: request.model, endpoint })
-    } finally {
-      call.close()
+    const limit = { ms: timeouts.connectMs, fault: connectTimeout }
+    return readAnswer(await call.within(limit, () => send(url, body, call)), { format, call, timeouts })
+  }
+
+  /** The events of one call, from the first time that they are asked for. */
+  function read(request: ModelRequest, signal: AbortSignal): AsyncIterator<ModelEvent> {
+    let call: Call | undefined
+    let answer: AnswerReader | undefined
+    let events: readonly ModelEvent[] | undefined = []
+    let position = 0
+
+    function end(): IteratorResult<ModelEvent> {
+      events = undefined
+      call?.close()
+      return { done: true, value: undefined }
     }
+
+    // no generator: to hand on events costs one as much as to read them
+    return {
+      async next() {
+        try {
+          signal.throwIfAborted()
+          call ??= openCall(signal, timeouts)
+          answer ??= await open(request, call)
+          while (events?.length === position) {
+            events = await answer.next()
+            position = 0
+            signal.throwIfAborted()
+          }
+          const event = events?.[position]
+          position += 1
+          return event === undefined ? end() : { done: false, value: event }
+        } catch (error) {
+          end()
+          signal.throwIfAborted()
+          const answering = answer !== undefined
+          throw modelError(call?.fault() ?? faultOfThrown(error, { answering }), { model: request.model, endpoint })
+        }
+      },
+      return: async () => end(),
+    }
+  }
+
+  function stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
+    return { [Symbol.asyncIterator]: () => read(request, signal) }
   }
 
   return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }

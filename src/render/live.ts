@@ -85,6 +85,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
 
   return {
     event: progress.add,
+    takesPieces: true,
     above: (writeAbove) => (text) => {
       if (holds > 0) return void waiting.push(() => writeAbove(text))
       block.clear()
@@ -160,7 +161,10 @@ const pulseMs = 30_000
  * One plain line every half minute where no live view can be drawn: it shows the progress of a long run, and tells CI that
  * watches for output that the run is alive. The timer does not keep the process alive.
  */
-export function createPulseRenderer(write: Write, { now }: Pick<LiveOptions, 'now'>): Required<Renderer> {
+export function createPulseRenderer(
+  write: Write,
+  { now }: Pick<LiveOptions, 'now'>,
+): Renderer & Required<Pick<Renderer, 'close'>> {
   const begin = now()
   const clock = (): number => now() - begin
   const progress = createProgress(clock)

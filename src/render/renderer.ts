@@ -6,6 +6,8 @@ import type { Paint } from './style.ts'
 export interface Renderer {
   /** `result`: see `Listener`. */
   event(event: RunEvent, result?: string): void
+  /** It draws answers while they come, so it is given `item.delta`; others are not. */
+  readonly takesPieces?: boolean
   close?(): void
 }
 
@@ -56,16 +58,13 @@ export function createAnswerRenderer(
 
 /** JSON lines: every event on one line, LF only, the terminal event last. Safe for terminals wherever they go. */
 export function createJsonRenderer(write: Write): Renderer {
-  return { event: (event) => write(`${safeJson(event)}\n`) }
+  return { event: (event) => write(`${safeJson(event)}\n`), takesPieces: true }
 }
 
 /** Makes the texts of all events harmless, for a terminal. Pipes and files get every byte as it is. */
 export function withHarmlessText(renderer: Renderer): Renderer {
   return {
-    event(event, result) {
-      // pieces of answers are many, and drawn only by the live view, which cleans what it shows
-      if (event.type !== 'item.delta') renderer.event(harmlessIn(event) as RunEvent, result && harmless(result))
-    },
+    event: (event, result) => renderer.event(harmlessIn(event) as RunEvent, result && harmless(result)),
     close: () => renderer.close?.(),
   }
 }

@@ -33,6 +33,7 @@ export function createStreamedAnswer(write: Write): Renderer {
   }
 
   return {
+    takesPieces: true,
     event(event: RunEvent, result?: string) {
       switch (event.type) {
         case 'tasks.planned':

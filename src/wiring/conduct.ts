@@ -3,7 +3,7 @@ import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
-import { type Bus, createBus, type Listener } from '../event/bus.ts'
+import { type Bus, createBus, type Listener, withoutPieces } from '../event/bus.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
@@ -149,11 +149,11 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   })
   bus.subscribe(listener)
   const tally = createTally(plan.invocation.conversation === true ? { target: 'conversation' } : {})
-  bus.subscribe(tally.add)
+  bus.subscribe(withoutPieces(tally.add))
   const leftOut = createLeftOut()
-  bus.subscribe(leftOut.add)
+  bus.subscribe(withoutPieces(leftOut.add))
   const denials = createDenials()
-  bus.subscribe(denials.add)
+  bus.subscribe(withoutPieces(denials.add))
   const builtInDir = join(packageRoot(), 'agents')
   const meter = createMeter()
   const finished: TaskOutcome[] = []

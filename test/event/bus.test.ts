@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { createBus } from '../../src/event/bus.ts'
+import { createBus, withoutPieces } from '../../src/event/bus.ts'
 import { callPlace, item, placeText } from '../../src/event/place.ts'
 import { errorInfo } from '../../src/event/error-info.ts'
 import type { RunEvent } from '../../src/event/event.ts'
@@ -51,6 +51,25 @@ describe('the bus', () => {
     stop()
     bus.send([], { type: 'warning', message: 'c' })
     expect({ bad, good }).toEqual({ bad: 1, good: 2 })
+  })
+})
+
+describe('pieces of answers', () => {
+  const piece = { type: 'item.delta', item_id: 'a', text: 'x' } as const
+
+  it('are given to those that take them, and not counted where nobody does', () => {
+    const bus = createBus({ runId: 'r1', now: () => new Date(0) })
+    const others: string[] = []
+    bus.subscribe(withoutPieces(({ seq, type }) => others.push(`${seq} ${type}`)))
+    bus.send([], piece)
+    bus.send([], { type: 'warning', message: 'a' })
+    const all: string[] = []
+    const stop = bus.subscribe(({ seq, type }) => all.push(`${seq} ${type}`))
+    bus.send([], piece)
+    stop()
+    bus.send([], piece)
+    bus.send([], { type: 'warning', message: 'b' })
+    expect({ all, others }).toEqual({ all: ['1 item.delta'], others: ['0 warning', '2 warning'] })
   })
 })
 

@@ -65,6 +65,14 @@ describe('a request', () => {
     expect(server.connections()).toBe(2)
   })
 
+  it('finds the connections of hundreds of earlier ones again', async () => {
+    const { url, connections } = await serve((_, response) => setTimeout(() => response.end('x'), 100))
+    for (let round = 0; round < 2; round += 1) {
+      await Promise.all(Array.from({ length: 300 }, async () => textOf(await ask(url).answer)))
+    }
+    expect(connections()).toBe(300)
+  })
+
   it('is not sent again when a new connection is closed, nor when a second one is', async () => {
     let asked = 0
     const { url } = await serve((request, response) => {
