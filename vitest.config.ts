@@ -33,7 +33,8 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return project.name === 'e2e' ? longest.length : longest.length + 1
 }
 
-// Test files share the threads they run in: no module may keep state. What is spawned is a process of its own.
+// Test files share the processes they run in: no module may keep state. Not threads: to start a program costs by the size of the
+// process that starts it, and thousands are started.
 export default defineConfig({
   test: {
     // one more than there are cores: many tests wait for processes, servers and limits of time
@@ -45,7 +46,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**', 'test/content/**', 'test/attack/**'],
-          pool: 'threads',
+          pool: 'forks',
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
           testTimeout: 60_000,
@@ -55,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts', 'test/attack/**/*.test.ts'],
-          pool: 'threads',
+          pool: 'forks',
           isolate: false,
           globalSetup: ['test/helpers/clean-temp.ts'],
           testTimeout: 60_000,

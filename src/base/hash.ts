@@ -1,5 +1,4 @@
 import type { Hash } from 'node:crypto'
-import { blake3 as blake3Digest } from '@noble/hashes/blake3.js'
 import { canonicalJson, type Json } from './json.ts'
 import { isLongJson, jsonChunks } from './json-pieces.ts'
 import { createSha256, type Sha256 } from './sha256.ts'
@@ -72,20 +71,4 @@ export function canonicalHash(value: Json): string {
   const hash = createHash('sha256')
   jsonChunks(value, 'canonical', (chunk) => void hash.update(chunk))
   return hash.digest('hex')
-}
-
-/** The 32 bytes of a BLAKE3 digest, which Node's own crypto lacks. */
-export function blake3(content: Uint8Array): Uint8Array {
-  return blake3Digest(content)
-}
-
-const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-
-/** Bytes in base 58 with Bitcoin's alphabet: each leading zero byte is a `1`. For short values such as digests. */
-export function base58(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex')
-  const [zeros = ''] = /^(?:00)*/.exec(hex) ?? []
-  let digits = ''
-  for (let rest = BigInt(`0x0${hex}`); rest > 0n; rest /= 58n) digits = alphabet.charAt(Number(rest % 58n)) + digits
-  return '1'.repeat(zeros.length / 2) + digits
 }

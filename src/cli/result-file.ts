@@ -4,6 +4,7 @@ import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, replaceFile } from '../base/files.ts'
 import { refuseLeavingLink } from '../base/leaving.ts'
 import { irregular } from '../base/regular-file.ts'
+import { isOfSystem } from '../base/system-folders.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { type GlobalFlags, usageError } from './command.ts'
@@ -71,7 +72,7 @@ function targetOf(
   { cwd, home, source }: { readonly cwd: string; readonly home: string; readonly source: string },
 ): string {
   const named = resolve(cwd, output)
-  if (output === '-' || /^\/(?:dev|proc)(?:\/|$)/.test(named)) {
+  if (output === '-' || isOfSystem(named)) {
     throw usageError(`--output ${output} is not a file`, 'Leave it out for stdout.')
   }
   if (output.trim() === '') throw usageError('--output is empty', 'Name a file.')

@@ -470,7 +470,7 @@ attack('the home folder is no workspace to write to', { core: homes, every: 2 },
 
 it('nothing is written to the root folder; a folder in the home folder is one to work in', async () => {
   const world = createWorld({ work: { 'project/w.aip': write, 'w.aip': write } })
-  const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../../../..' })
+  const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../'.repeat(9) })
   expect(root.code).not.toBe(0)
   expect(root.stderr).toContain('which is no workspace to write to')
   expect(existsSync('/made.txt')).toBe(false)

@@ -80,6 +80,8 @@ describe('--output', () => {
     ['/dev/null', '--output /dev/null is not a file'],
     ['/dev/stdout', '--output /dev/stdout is not a file'],
     ['/proc/self/fd/1', '--output /proc/self/fd/1 is not a file'],
+    ['/sys/x', '--output /sys/x is not a file'],
+    ['/dev/shm/no/out.md', '--output /dev/shm/no/out.md: there is no folder '],
     ['-', '--output - is not a file'],
     [' ', '--output is empty'],
     ['./sub/../ask.md', '--output ./sub/../ask.md is the file that is run'],

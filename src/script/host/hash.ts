@@ -1,4 +1,6 @@
-import { base58, blake3, createHash } from '../../base/hash.ts'
+import { base58 } from '../../base/base58.ts'
+import { blake3 } from '../../base/blake3.ts'
+import { createHash } from '../../base/hash.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaTypeName } from './arguments.ts'

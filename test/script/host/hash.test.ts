@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { base58 } from '../../../src/base/hash.ts'
+import { base58 } from '../../../src/base/base58.ts'
 import type { LuaValue } from '../../../src/script/engine.ts'
 import { fileModule } from '../../../src/script/host/file.ts'
 import { hashModule } from '../../../src/script/host/hash.ts'
