@@ -5,7 +5,7 @@ import { editDistance } from '../base/suggest.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
 import type { PromptResult, ScriptAgent, TextAgent } from '../event/agent.ts'
 
-/** What a sub-agent returned, checked. Fields that were not returned are absent (R238 to R246). */
+/** The checked return value of a sub-agent. Fields that were not returned are absent (R238 to R246). */
 export interface ChainAnswer {
   readonly params?: JsonObject
   readonly patch?: JsonObject
@@ -18,8 +18,9 @@ export interface ChainAnswer {
 }
 
 /**
- * Reads the value of a sub-agent. nil and `{}` change nothing; `success = false` or any `error_msg` is a failure.
- * @throws BatonError AGENT_FAILED with exactly `Sub-agent [name] failed: …` (R260), or naming what is not valid
+ * Reads the return value of a sub-agent. nil and `{}` change nothing; `success = false` or any `error_msg` is a
+ * failure.
+ * @throws BatonError AGENT_FAILED with exactly `Sub-agent [name] failed: …` (R260), or naming the invalid field
  */
 export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
   if (value === undefined || value === null) return { redo: false }
@@ -31,17 +32,17 @@ export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
   refuseFailure(name, value)
   refuseContradictions(name, value)
   for (const [key, hint] of Object.entries(unsupported)) {
-    if (key in value) throw invalid(name, `returned "${key}", which Baton does not have`, hint)
+    if (key in value) throw invalid(name, `returned "${key}", which Baton does not support`, hint)
   }
   if ('file_changes' in value) {
-    const hint = 'Change files with aip.file there; file_changes shows what was done.'
+    const hint = 'In post_task, change files with aip.file; file_changes only reports what was done.'
     throw invalid(name, 'returned "file_changes", but the changes of an answer are applied before post_task', hint)
   }
   refuseMistyped(name, value)
   return readFields(name, value)
 }
 
-/** A table may hold more than is read, but a key that is one edit away from one that is read is a mistake. */
+/** Unknown keys are allowed, but a key that is one edit away from a known one is a mistake. */
 function refuseMistyped(name: string, value: JsonObject): void {
   for (const key of Object.keys(value).filter((given) => !known.includes(given))) {
     const meant = known.find((other) => other.length >= 6 && editDistance(key, other, 1) === 1)
@@ -134,7 +135,7 @@ function readFields(name: string, value: JsonObject): ChainAnswer {
   return { redo, ...defined({ params, patch, prompts, append, next, content, result }) }
 }
 
-/** An empty Lua table cannot say whether it is a list. */
+/** An empty Lua table may be a list or a table. */
 function tableIn(found: Json): JsonObject | undefined {
   if (isJsonObject(found)) return found
   return Array.isArray(found) && found.length === 0 ? {} : undefined
@@ -156,14 +157,14 @@ function describe(value: Json): string {
   return typeof value === 'boolean' ? `the boolean ${value}` : `a ${typeof value}`
 }
 
-/** What an agent that answers text gave; plain JSON, because it is recorded. */
+/** The answer of an agent that answers with text; plain JSON, because it is recorded. */
 export interface TextAnswer {
   readonly text: string
-  /** Only where the agent describes its answer by `[output]`. */
+  /** Only if the agent describes its answer with `[output]`. */
   readonly value?: Json
 }
 
-/** Null when the agent itself decided that there is nothing to do. */
+/** Null if the agent itself decided that there is nothing to do. */
 export function textAnswerOf(result: PromptResult): TextAnswer | null {
   if (result.end === 'skipped') return null
   const { text, value } = result
@@ -171,9 +172,9 @@ export function textAnswerOf(result: PromptResult): TextAnswer | null {
 }
 
 /**
- * What an entry makes of a text by its `as`: `append` is the default, and in `post_task` and `post` it is always
- * `agent_result`. A skipped agent and, where it would become instruction, an empty text change nothing.
- * @throws BatonError AGENT_FAILED when `params` are wanted and the text is no table
+ * Applies the `as` of an entry to a text answer. The default is `append`; in `post_task` and `post` it is always
+ * `agent_result`. A skipped agent changes nothing, nor does an empty text that would become part of the instruction.
+ * @throws BatonError AGENT_FAILED if `as` is `params` and the text is not a table
  */
 export async function readTextAnswer(
   { name, as = 'append' }: AgentConfig,
@@ -196,21 +197,25 @@ export async function readTextAnswer(
 }
 
 /**
- * Refuses `as` for an agent that answers no text.
+ * Rejects `as` for an agent that does not answer with text.
  * @throws BatonError CONFIG_INVALID naming the entry
  */
 export function checkAs({ name, as, index }: AgentConfig, { kind }: ScriptAgent | TextAgent): void {
   if (as === undefined || kind === 'prompt' || kind === 'command') return
-  throw new BatonError('CONFIG_INVALID', `sub_agents[${index}]: as = "${as}", but "${name}" does not answer text`, {
-    hint: 'Remove as: a script says by the fields it returns what changes. as is for prompt files and command lines.',
-  })
+  throw new BatonError(
+    'CONFIG_INVALID',
+    `sub_agents[${index}]: as = "${as}", but "${name}" does not answer with text`,
+    {
+      hint: 'Remove as: it is for prompt files and command lines. The fields that a script returns decide what changes.',
+    },
+  )
 }
 
 async function readParams(name: string, { text, value }: TextAnswer): Promise<JsonObject> {
   const read = value === undefined ? await readAnswerTable(text) : asTable(value)
   if (read.kind === 'table') return read.table
-  throw new BatonError('AGENT_FAILED', `Sub-agent [${name}] answered no params: the answer ${read.problem}`, {
-    hint: 'Let its instruction ask for one JSON or TOML table and nothing else.',
+  throw new BatonError('AGENT_FAILED', `Sub-agent [${name}] returned no params: the answer ${read.problem}`, {
+    hint: 'Tell it in its instruction to answer with one JSON or TOML table and nothing else.',
   })
 }
 

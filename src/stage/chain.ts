@@ -13,44 +13,44 @@ import { type ChainAnswer, checkAs, readAnswer, readTextAnswer, type TextAnswer,
 import { applyAnswer } from './merge.ts'
 import { chainInput, type ChainState, eventOf, type StepRecord } from './state.ts'
 
-/** Steps one chain call may take: `sub_agents_next` could otherwise go on for ever. */
+/** The limit of steps in one chain call: `sub_agents_next` could otherwise extend it forever. */
 const maxSteps = 100
 
 export interface ChainCall {
   readonly stage: Stage
-  /** All entries of the file; the chain takes those of its stage. */
+  /** All entries of the file; the chain runs those of its stage. */
   readonly agents: readonly AgentConfig[]
   readonly state: ChainState
   readonly promptDir: string
   readonly redoCount: number
   readonly extra: JsonObject
-  /** The model's answer so far, in `post_task`. */
+  /** The model's answer so far; only in `post_task`. */
   readonly content?: string | undefined
 }
 
-/** An agent of a chain with the way its answers are merged when its entry does not say; left out: `replace`. */
+/** An agent of a chain; `merge` applies if its entry sets none (default: `replace`). */
 export type ChainAgent = (ScriptAgent | TextAgent) & { readonly builtIn: boolean; readonly merge?: Merge }
 
-/** Functions of the run that the chain needs, handed down. */
+/** Functions of the run that the chain needs. */
 export interface ChainServices {
   readonly findAgent: (config: AgentConfig) => ChainAgent | Promise<ChainAgent>
-  /** Throws when params no longer make valid settings. */
+  /** Throws if the params are no longer valid settings. */
   readonly checkParams: (params: JsonObject) => unknown
-  /** Where the entry is written; undefined for one that an agent has returned. Left out: nowhere. */
+  /** Where the entry is written; undefined for an entry that an agent returned. If omitted, errors name no place. */
   readonly placeOf?: (config: AgentConfig) => Promise<SourcePlace | undefined>
 }
 
 export interface ChainOutcome {
   readonly state: ChainState
   readonly content: string | undefined
-  /** The last `agent_result` of the chain call. */
+  /** The last `agent_result` of this chain call. */
   readonly agentResult: Json | undefined
   readonly redo: boolean
 }
 
 /**
- * Runs the sub-agents of one stage in list order, each seeing what the earlier ones changed (R251 to R253).
- * @throws BatonError AGENT_FAILED when one fails; what it returned is ignored and no later one starts
+ * Runs the sub-agents of one stage in list order. Each sees the changes of the earlier ones (R251 to R253).
+ * @throws BatonError AGENT_FAILED when one fails; its return value is ignored and no later one starts
  */
 export async function runChain(call: ChainCall, services: ChainServices, context: RunContext): Promise<ChainOutcome> {
   const { stage } = call
@@ -85,7 +85,7 @@ async function runSteps(call: ChainCall, start: ChainOutcome, surroundings: Surr
     if (!config.enabled) continue
     try {
       if (step >= maxSteps) {
-        const hint = 'An agent keeps adding agents through sub_agents_next.'
+        const hint = 'An agent keeps adding agents with sub_agents_next.'
         throw new BatonError('LIMIT', `the ${call.stage} chain took more than ${maxSteps} steps`, { hint })
       }
       const agent = await surroundings.services.findAgent(config)
@@ -119,7 +119,7 @@ function applyStep(
   if (ignored.length > 0) {
     emit(context, {
       type: 'warning',
-      message: `Sub-agent [${config.name}] returned ${ignored.join(', ')}, which changes nothing in ${stage}`,
+      message: `Sub-agent [${config.name}] returned ${ignored.join(', ')}, which has no effect in ${stage}`,
     })
   }
   const changesRequest = stage === 'pre' || stage === 'pre_task'
@@ -134,7 +134,7 @@ function applyStep(
   }
 }
 
-/** A model names the params it wants to set and cannot be expected to repeat all others. */
+/** A model names only the params it wants to set and cannot be expected to repeat all others. */
 function defaultMerge({ kind, merge }: ChainAgent): Merge {
   return kind === 'prompt' || kind === 'command' ? 'shallow' : (merge ?? 'replace')
 }
@@ -155,7 +155,7 @@ function checkReturned(params: JsonObject, config: AgentConfig, services: ChainS
     services.checkParams(params)
   } catch (error) {
     if (!isBatonError(error)) throw error
-    const message = `Sub-agent [${config.name}] returned coder_params that are not valid: ${error.message}`
+    const message = `Sub-agent [${config.name}] returned invalid coder_params: ${error.message}`
     throw rewordError(error, { code: 'AGENT_FAILED', message })
   }
 }
@@ -170,12 +170,12 @@ function recordOf(stage: Stage, config: AgentConfig, { answer, returned }: StepA
   }
 }
 
-/** Entries a sub-agent returned: without a stage of their own they belong to this one. */
+/** The entries a sub-agent returned. Entries without a stage belong to the current one. */
 function nextEntries(entries: readonly Json[], stage: Stage, config: AgentConfig): readonly AgentConfig[] {
   const { agents, findings } = normalizeSubAgents(entries)
   const [issue] = findings
   if (issue !== undefined) {
-    const message = `Sub-agent [${config.name}] returned sub_agents_next that is not valid: ${issue.message}`
+    const message = `Sub-agent [${config.name}] returned an invalid sub_agents_next: ${issue.message}`
     throw new BatonError('AGENT_FAILED', message, { hint: issue.hint })
   }
   return agents
@@ -192,20 +192,20 @@ interface Step {
   readonly step: number
 }
 
-/** What a sub-agent returned, as it is and as it is read. */
+/** The return value of a sub-agent, parsed and raw. */
 interface StepAnswer {
   readonly answer: ChainAnswer
   readonly returned: Json
 }
 
 /**
- * Runs one sub-agent of a chain and reads what it returned. The step is recorded whole.
+ * Runs one sub-agent of a chain and reads its return value. The whole step is recorded.
  * @throws BatonError AGENT_FAILED naming the sub-agent, at the place in its file
  */
 async function runStep(call: ChainCall, step: Step, context: RunContext): Promise<StepAnswer> {
   const { config, agent } = step
   const { stage, state, promptDir, redoCount } = call
-  // a chain that gave up a right gave it up for the agents after it, too
+  // a right that the chain gave up stays given up for all later agents
   const { write_mode: write } = state.params
   const limits = { write: write !== false, asks: write === 'ask', ...limitOfTools(state.params) }
   const at = narrow(below(context, { kind: 'step', index: step.step, name: config.name }), limits)
@@ -225,7 +225,7 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
   try {
     return await readStep(value, step, stage)
   } catch (error) {
-    // what it returned would fail again: a process that resumes the run forgets it
+    // this return value would fail again, so a resumed run must not replay it
     effects.undo(at.scope.at)
     throw placed(error, agent.file)
   }
@@ -267,7 +267,7 @@ function withContent(extra: JsonObject, content: string): JsonObject {
   return { ...extra, ai_response: { ...(response as JsonObject | undefined), content } }
 }
 
-/** An agent that fails is the failure of its sub-agent; the place in its file and the cause's exit code stay. */
+/** A failing agent makes its sub-agent fail; the place in its file and the exit code of the cause are kept. */
 function failed(error: unknown, { name }: AgentConfig, file: string): unknown {
   if (!isBatonError(error) || stopsRun(error)) return error
   const message = `Sub-agent [${name}] failed: ${error.message}`

@@ -11,9 +11,9 @@ export interface MergeOptions {
 }
 
 /**
- * The state after an answer. `coder_params` joins request keys and params by `merge` (with `replace`, keys that were not
- * returned are lost: R239, R241); a patch always merges deeply and deletes by null; `sub_agents` is dropped (R254).
- * Frame keys stay as they are, except downwards.
+ * The state after an answer. `coder_params` is merged into request keys and params as `merge` says (with `replace`,
+ * keys that were not returned are lost: R239, R241); a patch always merges deeply, and null deletes a key; `sub_agents`
+ * is dropped (R254). Frame keys are fixed, except that rights can be reduced.
  * @throws BatonError AGENT_FAILED `Sub-agent [name] may not change "key"`
  */
 export function applyAnswer(state: ChainState, answer: ChainAnswer, options: MergeOptions): ChainState {
@@ -79,7 +79,7 @@ function patched(before: JsonObject, patch: JsonObject): JsonObject {
   return merged
 }
 
-/** Null means "not set", and an empty Lua table under a key that holds lists is an empty list. */
+/** Null means "not set"; an empty Lua table under a key that holds a list is an empty list. */
 function normalized(params: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(params)
@@ -111,7 +111,7 @@ function isEmpty(value: Json): boolean {
   return isEmptyTable(value) || (Array.isArray(value) && value.length === 0)
 }
 
-/** A chain may give up rights and money, never take them. */
+/** A chain may reduce its rights and its budget, never extend them. */
 function goesDown(key: string, old: Json | undefined, value: Json): boolean {
   switch (key) {
     case 'write_mode':

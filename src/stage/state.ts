@@ -2,20 +2,20 @@ import { join } from 'node:path'
 import { cloneJson, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
 
-/** What is handed from agent to agent like a baton (R248). */
+/** The state that is passed from agent to agent like a baton (R248). */
 export interface ChainState {
-  /** `coder_params`: the front matter as it stands now, without `sub_agents`. */
+  /** `coder_params`: the current front matter, without `sub_agents`. */
   readonly params: JsonObject
   /** `coder_prompts`: the segments of the instruction. */
   readonly prompts: readonly string[]
 }
 
-/** The instruction a model gets: segments joined by a blank line (R255). */
+/** The instruction for the model: the segments joined by a blank line (R255). */
 export function instructionOf({ prompts }: ChainState): string {
   return prompts.join('\n\n')
 }
 
-/** What one finished step of this chain call looks like to later agents. */
+/** A finished step of this chain call as later agents see it. */
 export interface StepRecord {
   readonly event: string
   readonly stage: Stage
@@ -32,11 +32,11 @@ interface InputParts {
   readonly next: readonly AgentConfig[]
   readonly promptDir: string
   readonly redoCount: number
-  /** What this stage adds: input, task, ai_response, coder_responses … */
+  /** Fields that only this stage has: input, task, ai_response, coder_responses … */
   readonly extra: JsonObject
 }
 
-/** The one input of a sub-agent, in both published vocabularies (R231 to R237, R250). A deep copy. */
+/** The input of a sub-agent, with the field names of both published vocabularies (R231 to R237, R250). A deep copy. */
 export function chainInput({ stage, config, state, promptDir, extra, ...parts }: InputParts): JsonObject {
   const { sub_agents: _, ...params } = state.params
   return cloneJson<JsonObject>({
@@ -57,7 +57,7 @@ export function chainInput({ stage, config, state, promptDir, extra, ...parts }:
   })
 }
 
-/** pro@coder's name for the moment: `start` and `end` for the outer stages. */
+/** pro@coder's name for the stage: `start` and `end` for the outer stages. */
 export function eventOf(stage: Stage): string {
   switch (stage) {
     case 'pre':
@@ -80,7 +80,7 @@ function workbench(promptDir: string): JsonObject {
   }
 }
 
-/** What agents get of the `[input]` variables of the file that names them: `vars`, where it has any. */
+/** The `[input]` variables of the calling file, as agents get them: `vars`, if there are any. */
 export function variableInput({ vars }: { readonly vars?: JsonObject | undefined }): JsonObject {
   return vars === undefined ? {} : { vars }
 }

@@ -51,7 +51,7 @@ describe('the agents a prompt file names', () => {
       'sub_agents = [\n  "b.lua",\n  { name = "b.lua", as = "append" },\n]',
       { 'b.lua': '' },
       'CONFIG_INVALID',
-      'sub_agents[1]: as = "append", but "b.lua" does not answer text',
+      'sub_agents[1]: as = "append", but "b.lua" does not answer with text',
       'ask.md',
       4,
     ],

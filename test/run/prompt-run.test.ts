@@ -196,7 +196,7 @@ describe('what a chain changes', () => {
   it('may not lead globs out of base_dir', async () => {
     const files = { 'pre.lua': 'return { coder_params_patch = { context_globs = { "../*.txt" } } }', 'src/a.txt': 'A' }
     await expect(runFile('+++\nbase_dir = "src"\nsub_agents = ["pre.lua"]\n+++\nHi\n', { files })).rejects.toThrow(
-      /^Sub-agent \[pre\.lua\] returned coder_params that are not valid: .*\.\.\/\*\.txt/,
+      /^Sub-agent \[pre\.lua\] returned invalid coder_params: .*\.\.\/\*\.txt/,
     )
   })
 })

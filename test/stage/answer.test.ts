@@ -74,7 +74,7 @@ describe('contradictions and what Baton does not have', () => {
       expect.unreachable()
     } catch (error) {
       expect(error).toMatchObject({
-        message: `Sub-agent [a] returned "${key}", which Baton does not have`,
+        message: `Sub-agent [a] returned "${key}", which Baton does not support`,
         hint: expect.stringMatching(/stage/),
       })
     }

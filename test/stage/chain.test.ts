@@ -178,9 +178,7 @@ describe('failure (TV30, R253)', () => {
 
   it('names the agent whose params make no valid settings', async () => {
     const { outcome } = chain(['a'], { a: () => ({ coder_params: { temperature: 'hot' } }) })
-    await expect(outcome).rejects.toThrow(
-      'Sub-agent [a] returned coder_params that are not valid: "temperature" must be a number',
-    )
+    await expect(outcome).rejects.toThrow('Sub-agent [a] returned invalid coder_params: "temperature" must be a number')
   })
 
   it('reports the failed stage', async () => {
@@ -208,7 +206,7 @@ describe('sub_agents_next', () => {
 
   it('is an error when an entry is not valid', async () => {
     const { outcome } = chain(['a'], { a: () => ({ sub_agents_next: [3] }) })
-    await expect(outcome).rejects.toThrow(/Sub-agent \[a\] returned sub_agents_next that is not valid: sub_agents\[0\]/)
+    await expect(outcome).rejects.toThrow(/Sub-agent \[a\] returned an invalid sub_agents_next: sub_agents\[0\]/)
   })
 
   it('stops after 100 steps', async () => {
@@ -243,7 +241,7 @@ describe('stages after the answer', () => {
     )
     expect(await outcome).toMatchObject({ state: { params: {} }, agentResult: 1 })
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
-      { message: 'Sub-agent [a] returned coder_params, which changes nothing in post' },
+      { message: 'Sub-agent [a] returned coder_params, which has no effect in post' },
     ])
   })
 

@@ -29,7 +29,7 @@ describe('as', () => {
   it('params names the agent whose text is no table', async () => {
     await expect(read({ text: 'No.' }, 'params')).rejects.toMatchObject({
       code: 'AGENT_FAILED',
-      message: expect.stringMatching(/^Sub-agent \[x\.md\] answered no params: the answer is not valid TOML/),
+      message: expect.stringMatching(/^Sub-agent \[x\.md\] returned no params: the answer is not valid TOML/),
     })
   })
 
@@ -69,7 +69,7 @@ describe('an agent that answers no text', () => {
     expect(() => checkAs(config('append'), { kind, name: 'x', file: '/x', text: '' })).toThrow(
       expect.objectContaining({
         code: 'CONFIG_INVALID',
-        message: 'sub_agents[2]: as = "append", but "x.md" does not answer text',
+        message: 'sub_agents[2]: as = "append", but "x.md" does not answer with text',
       }),
     )
   })
