@@ -28,7 +28,7 @@ export interface CoordinatorOptions {
   readonly clock: Clock
 }
 
-/** Leads the agents of one conversation. See docs/design/collab.md. */
+/** Coordinates the agents of one conversation. See docs/design/collab.md. */
 export function createCoordinator({ settings, clock }: CoordinatorOptions): Team {
   const { maxAgents, maxDepth, onStall, stallAfterMs } = settings
   const members = new Map<string, Member>()
@@ -39,7 +39,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   const listeners = new Set<(event: TeamEvent) => void>()
   const behind = new Set<Member>()
   const suspended = new Set<Member>()
-  /** Agents that were closed by a record before they were there. */
+  /** Agents that a record closed before they were spawned. */
   const closedEarly = new Map<string, string>()
   const closing = new Map<Member, Promise<void>>()
   const abandon = new AbortController()
@@ -83,7 +83,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     report,
   })
 
-  /** For news of those that work now: one may have begun again since the wait began. */
+  /** For a wait for news: the agents that are active now, since one may have resumed after the wait started. */
   function newsWait(id: string): readonly WaitFor[] {
     const ids = [...agentsOf(id)].flatMap((member) => (member.isActive() ? [member.order.id] : []))
     return ids.length === 0 ? [] : [{ ids, returnWhen: 'any' }]
@@ -103,7 +103,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     return mailbox
   }
 
-  /** For a member, the leader, or one that comes only later. */
+  /** Delivers to a member, to the leader, or to an agent that is spawned later. */
   function deliver(to: string, letter: Letter): void {
     const member = members.get(to)
     if (member !== undefined) member.receive(letter)
@@ -125,12 +125,12 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     for (const wait of waits.all()) wait.fail(broken.error)
   }
 
-  /** `by`: the member that is told of it already. */
+  /** `by`: the member that learns of the stall anyway, from the result of its wait. */
   function report({ kind, agents, message }: Stall, by?: string): void {
     tell({ kind: 'stalled', stall: kind, agents, message })
     if (onStall === 'fail') {
-      const hint = 'on_stall = "tell" in [collab] tells the leader, and goes on'
-      breakWith(new BatonError('AGENT_FAILED', `the team stands still: ${message}`, { endsRun: true, hint }))
+      const hint = 'Set on_stall = "tell" in [collab] to notify the leader and continue.'
+      breakWith(new BatonError('AGENT_FAILED', `the team is stalled: ${message}`, { endsRun: true, hint }))
     } else if (by !== leaderId) {
       stalls += 1
       deliver(leaderId, { id: `stall/${clock.now()}/${stalls}`, text: `The team stands still: ${message}` })
@@ -186,7 +186,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       },
       waiting() {
         const member = members.get(id)
-        // a message that interrupts is for the piece that follows
+        // an interrupting message is for the next piece
         if (member?.isStopping() === true) return []
         return mailbox.letters().map((letter) => {
           const text =
@@ -219,9 +219,9 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     const before = member.status()
     const end = shutDown(member)
     if (by === member.order.parent) mailboxOf(by).know([member.endId()])
-    // its own call ends with it
+    // the caller's own work ends with this close
     if (worksFor(by, id)) return before
-    // two may close each other
+    // two members may close each other
     const stop = members.get(by)?.stopSignal()
     await (stop === undefined ? end : unlessAborted(end, stop))
     return isFirst ? before : 'shutdown'
@@ -248,7 +248,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   }
 
   async function end(failure: unknown): Promise<readonly TeamMember[]> {
-    /** Until this is so for no member. */
+    /** Waits until the condition holds for no member. */
     async function untilNone(isSo: (member: Member) => boolean): Promise<void> {
       while ([...members.values()].some(isSo)) {
         // eslint-disable-next-line no-await-in-loop
@@ -265,7 +265,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       for (const member of members.values()) member.abandon(reason)
       return []
     }
-    // in a replay the leader is at its end before they have done again what they did
+    // in a replay the leader ends before the members have finished replaying
     await untilNone((member) => member.isPassing())
     const left = list().filter(({ id }) => members.get(id)?.isClosed() === false)
     await Promise.all(left.map(({ id }) => close(id, leaderId)))

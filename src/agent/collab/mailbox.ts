@@ -1,28 +1,28 @@
 import type { Mail } from '../../event/collab.ts'
 
-/** Something that is told to a model: a message, or a notice, for which no work begins. */
+/** Something to deliver to a model: a message, or a notice, which starts no work. */
 export type Letter =
   | { readonly id: string; readonly mail: Mail }
   | { readonly id: string; readonly mail?: undefined; readonly text: string }
 
-/** What waits for one conversation. Each id is told once, also where it was known before it came. */
+/** What waits for one conversation. Each id is delivered once, even if it was known before the letter arrived. */
 export interface Mailbox {
-  /** `waits`: it is told later. `told`: it had been told already, by a record. `known`: it is here a second time. */
+  /** `waits`: to be delivered later. `told`: already delivered, according to a record. `known`: a duplicate. */
   readonly add: (letter: Letter) => 'waits' | 'told' | 'known'
-  /** Those that were not told, oldest first. */
+  /** The letters not delivered yet, oldest first. */
   readonly letters: () => readonly Letter[]
-  /** The messages of them, those that interrupt first. */
+  /** The messages among them, interrupting ones first. */
   readonly mail: () => readonly Mail[]
   readonly hasMail: () => boolean
   readonly isEmpty: () => boolean
-  /** Told are these, and those that come only later with these ids. Gives the letters that waited. */
+  /** Marks ids as delivered, including ids of letters that arrive later. Returns the letters that were waiting. */
   readonly know: (ids: readonly string[]) => readonly Letter[]
   readonly isKnown: (id: string) => boolean
 }
 
 export function createMailbox(): Mailbox {
   const waiting = new Map<string, Letter>()
-  /** False: the letter itself did not come yet. */
+  /** False: the letter itself has not arrived yet. */
   const known = new Map<string, boolean>()
   let mails = 0
   return {

@@ -5,61 +5,64 @@ import type { Letter, Mailbox } from './mailbox.ts'
 import type { Slots } from './slots.ts'
 import { statusName } from './status.ts'
 
-/** An agent of a team, from its spawn to its close: one piece of work after the other. */
+/** An agent of a team from spawn to close. It does one piece of work at a time. */
 export interface Member {
   readonly order: SpawnOrder
   readonly mailbox: Mailbox
   readonly status: () => AgentStatus
-  /** Its last end as a notice names it. */
+  /** The id of its latest end, as used by notices. */
   readonly endId: () => string
   readonly isQueued: () => boolean
-  /** It works, or is about to. One that waits for a person does not. */
+  /** It is working or about to. An agent that waits for the user is not active. */
   readonly isActive: () => boolean
-  /** What it does so far is recorded already. */
+  /** It is still replaying recorded work. */
   readonly isPassing: () => boolean
   readonly isClosed: () => boolean
-  /** Its piece is being stopped: nothing is told to it any more. */
+  /** Its piece is being stopped, so nothing is delivered to it any more. */
   readonly isStopping: () => boolean
-  /** Of its piece: aborted when that is stopped. */
+  /** Aborted when its current piece is stopped. */
   readonly stopSignal: () => AbortSignal | undefined
-  /** What it waits for a person with. */
+  /** The suspension with which it waits for the user. */
   readonly suspension: () => { readonly error: unknown } | undefined
   readonly isCaughtUp: () => boolean
-  /** It does something that is not recorded. */
+  /** Called when it does something that is not recorded. */
   readonly catchUp: () => void
   readonly caughtUp: Promise<void>
   readonly begin: () => void
   readonly receive: (letter: Letter) => void
-  /** It waits for others: somebody else may work meanwhile. Each pause ends with one `resume`, or `fail` when its work fails by it. */
+  /**
+   * It waits for others, so its slot is free meanwhile. Each pause ends with one `resume`, or with `fail` if the wait
+   * makes its work fail.
+   */
   readonly pause: () => void
   readonly resume: (signal: AbortSignal) => Promise<void>
   readonly fail: () => void
-  /** Ends it for good, and waits for that. */
+  /** Closes it for good and waits until it has ended. */
   readonly shutDown: () => Promise<void>
-  /** Nothing comes any more; what it is does not change. */
+  /** No more messages will arrive; its status is left unchanged. */
   readonly abandon: (reason: unknown) => void
 }
 
-/** What a member tells its team. */
+/** The callbacks with which a member informs its team. */
 interface MemberHost {
   readonly slots: Slots
   readonly onStatus: (member: Member) => void
   readonly onTold: (mail: Mail) => void
-  /** A piece has ended, and nothing waits for the agent. */
+  /** A piece has ended and no message is waiting for the agent. */
   readonly onEnd: (member: Member) => void
-  /** It works no more: it has ended, waits for a person, or its life is over. */
+  /** It has stopped working: its piece ended, it waits for the user, or it is closed. */
   readonly onRest: (member: Member) => void
   readonly onCaughtUp: (member: Member) => void
   /** A piece does something that is not recorded. */
   readonly onLive: (member: Member) => void
-  /** It ended with what ends the run. */
+  /** It failed with an error that ends the run. */
   readonly onBroken: (error: unknown) => void
 }
 
 export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHost): Member {
   const { id, parent, work } = order
   let status: AgentStatus = 'pending_init'
-  /** Of the piece under way. */
+  /** Of the current piece. */
   let stop: AbortController | undefined
   let isLive = false
   let isBegun = false
@@ -117,7 +120,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     catchUp()
     isLive = true
     host.onLive(member)
-    // it was sent while the record was passed, and is in no record: it interrupts what goes on now
+    // the message was sent during the replay and no record has it, so it interrupts the current work
     if (interruptedBy !== undefined && !mailbox.isKnown(interruptedBy.id)) interrupt(piece)
     await takeSlot(piece, piece.signal)
     isBegun = true
@@ -156,7 +159,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     }
   }
 
-  /** Until it is stopped; a run that is suspended ends before. */
+  /** Waits until the piece is stopped; a suspended run ends before that. */
   async function waitForPerson(error: unknown, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     suspension = { error }
@@ -179,7 +182,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     return isClosed ? undefined : mailbox.mail()
   }
 
-  /** Only now, when it is known that no recorded piece follows, it is an end that others see. */
+  /** Called only once it is known that no recorded piece follows; until then others must not see the end. */
   function publish(end: PieceEnd): void {
     if (status === 'pending_init') become('running')
     if (end.kind === 'stopped') return become('interrupted')
@@ -267,7 +270,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
   return member
 }
 
-/** Something that many may wait for. */
+/** A gate that any number of callers can wait for. */
 function gate(): {
   readonly open: () => void
   readonly fail: (reason: unknown) => void

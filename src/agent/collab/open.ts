@@ -8,8 +8,9 @@ import { nameOf } from './texts.ts'
 import { watchProgress } from './progress.ts'
 
 /**
- * A team for the conversation that is opened with what comes back: its model leads it by the tools that it is then given. The team ends when that
- * conversation does (`close` of its tools). `context` is where the tools of the conversation are given.
+ * Opens a team for a conversation, which must be opened with the returned context: its model then gets the tools to
+ * lead the team. The team ends with the conversation (`close` of its tools). `context` is where the conversation gets
+ * its tools.
  */
 export function openCollab(settings: CollabSettings, context: RunContext, clock: Clock = systemClock): RunContext {
   const team = createCoordinator({ settings, clock })
@@ -43,13 +44,13 @@ function tell(event: TeamEvent, context: RunContext): void {
   }
 }
 
-/** Tells who looks on that a team gets no further by itself. */
+/** Reports that a team cannot make progress without help. */
 export function announceStall({ kind, agents, message }: Stall, context: RunContext): void {
   emit(context, { type: 'collab.stalled', kind, agents: [...agents], message })
-  emit(context, { type: 'warning', message: `the team stands still: ${message}` })
+  emit(context, { type: 'warning', message: `the team is stalled: ${message}` })
 }
 
-/** The conversation of the leader has ended, by a failure or not: so has its team. */
+/** Ends the team when its leader's conversation has ended, with or without a failure. */
 export async function endTeam({ team }: Collab, context: RunContext, failure: unknown): Promise<void> {
   const left = await team.end(failure)
   if (left.length === 0) return
@@ -61,6 +62,6 @@ export async function endTeam({ team }: Collab, context: RunContext, failure: un
   emit(context, {
     type: 'warning',
     message: `agents were never closed: ${names.join(', ')}`,
-    hint: 'Let the leader close each agent when it needs it no more (close_agent).',
+    hint: 'The leader should close each agent that it no longer needs (close_agent).',
   })
 }

@@ -10,15 +10,15 @@ import type { AgentDefinition, ScriptAgent } from '../../event/agent.ts'
 import type { CollabSettings } from '../../event/collab.ts'
 import type { RunContext } from '../../event/context.ts'
 
-/** What is wrong with the option `collab` of a script agent, which is the table of prompt files. */
+/** Checks the option `collab` of a script agent. The table has the keys of `[collab]` in prompt files. */
 export function collabFindings(table: JsonObject): readonly Finding[] {
   const findings = checkReserved('collab', table)
   return findings.length > 0 ? findings : checkWaits(ownCollab(table))
 }
 
 /**
- * What the option `collab` of a script agent says of the team that its model leads.
- * @throws BatonError CONFIG_INVALID for what is wrong with it, AGENT_NOT_FOUND for the agent of a role
+ * Reads the team settings in the option `collab` of a script agent.
+ * @throws BatonError CONFIG_INVALID for an invalid table, AGENT_NOT_FOUND for the agent of a role
  */
 export async function teamOfOptions(
   table: JsonObject,
@@ -56,10 +56,10 @@ function roleOf(name: string, { role, named, agent }: Role): AgentDefinition {
   if (found === undefined) {
     throw new BatonError(
       'AGENT_NOT_FOUND',
-      `the role "${name}" of "${agent.name}" is ${meant}, and no agent has that name`,
+      `the role "${name}" of "${agent.name}" names the agent ${meant}, which does not exist`,
       {
         place: { file: agent.file },
-        hint: 'Name an agent of [agents], or of a folder agents/.',
+        hint: 'Name an agent of [agents] or of an agents/ folder.',
       },
     )
   }

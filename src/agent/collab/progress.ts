@@ -4,7 +4,10 @@ import { type RunContext, withServices } from '../../event/context.ts'
 import { canonicalText } from '../message-log.ts'
 import { originOf, type Place } from '../../event/place.ts'
 
-/** The same context, whose team is told how far the member gets that works in it, and while a person is asked. */
+/**
+ * The same context, except that the member's progress, its calls and the time it spends asking the user are reported to
+ * the team.
+ */
 export function watchProgress(
   { team, id }: { readonly team: Pick<Team, 'asking' | 'called' | 'progressed'>; readonly id: string },
   context: RunContext,
@@ -47,7 +50,7 @@ export function watchProgress(
   })
 }
 
-/** What agents do that the member has given work to is not its own. */
+/** The work of agents that the member started does not count as its own. */
 function isOfAgent(place: Place, own: number): boolean {
   const below = originOf(place).slice(own)
   return below.some(({ kind }, index) => kind === 'agent' && below[index - 1]?.kind === 'tool')

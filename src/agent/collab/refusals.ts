@@ -1,19 +1,19 @@
 import { type AgentStatus, leaderId, type TeamRequest } from '../../event/collab.ts'
 
-/** What a refusal is made of. */
+/** The facts that a refusal depends on. */
 export interface Standing {
   readonly maxDepth: number
-  /** Agents that nobody has closed: counted only for a spawn. */
+  /** The number of agents that are not closed; only computed for a spawn. */
   readonly open: () => number
   readonly statusOf: (id: string) => AgentStatus
-  /** Whether the agent is the other one, or works for it, also through others. */
+  /** Whether the agent is the other one or works for it, directly or through others. */
   readonly worksFor: (id: string, other: string) => boolean
 }
 
-/** Agents of one team that may be open at once: finished ones are kept for messages, and somebody has to close them. */
+/** Limit of open agents in one team: finished agents stay open for further messages until they are closed. */
 const mostOpen = 1_000
 
-/** Why a call is refused, as its model is told it (R105, R108 to R110); undefined: it is not. */
+/** The reason for refusing a call, as the model gets it (R105, R108 to R110); undefined if the call is allowed. */
 export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, worksFor }: Standing): string | undefined {
   switch (request.kind) {
     case 'spawn':

@@ -1,16 +1,16 @@
 import { repeatsTold, type Stall, stallOfRepeats } from './supervisor.ts'
 
-/** Sees that a member calls a tool again and again with the same input and result. */
+/** Detects that a member keeps calling a tool with the same input and result. */
 export interface Repeats {
-  /** `call` is the same text for the same input and result. */
+  /** `call` is equal for calls with equal input and result. */
   readonly called: (id: string, tool: string, call: string) => void
 }
 
 interface RepeatsOptions {
   readonly nameOf: (id: string) => string
-  /** A call that is another one, or not yet too often the same. */
+  /** A call that differs from the last one, or has not been repeated too often yet. */
   readonly onProgress: () => void
-  /** Once for each series of equal calls. */
+  /** Called once for each series of equal calls. */
   readonly onStall: (stall: Stall) => void
 }
 
@@ -18,7 +18,7 @@ export function createRepeats({ nameOf, onProgress, onStall }: RepeatsOptions): 
   const lastCalls = new Map<string, { readonly tool: string; readonly call: string; readonly times: number }>()
   return {
     called(id, tool, call) {
-      // asking again and again whether somebody has ended is what it is for
+      // polling for the end of an agent is what wait is for
       if (tool === 'wait') return
       const last = lastCalls.get(id)
       const times = last?.call === call && last.tool === tool ? last.times + 1 : 1

@@ -1,18 +1,21 @@
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import type { AgentStatus, Collab } from '../../event/collab.ts'
 
-/** An agent as `close_agent` has found it, and the id of its last end then, which a record of an older version lacks. */
+/**
+ * The status of an agent when `close_agent` was called, and the id of its latest end; records of older versions lack
+ * the id.
+ */
 export interface ClosedAt {
   readonly status: AgentStatus
   readonly end?: string
 }
 
-/** Much more than work takes whose calls a record answers; a record that somebody has changed makes nobody wait for good. */
+/** Far more than a replay takes; it keeps an edited record from blocking the run forever. */
 const longestReplayMs = 60_000
 
 /**
- * Until an agent that is not closed has the end that a record says it had: the leader goes through its own record without waiting.
- * Pieces may end with the same text, so the end is known by its id.
+ * Waits until an open agent has reached the end that the record says it had: the leader replays its own record without
+ * waiting. Pieces may end with the same text, so the end is identified by its id.
  */
 export async function untilEnded(
   id: string,

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** Sees that nothing happens for too long. */
+/** Detects that nothing happens for too long. */
 export interface RestWatch {
-  /** Somebody has got further. */
+  /** An agent has made progress. */
   readonly progress: () => void
-  /** A person is asked, whose time does not count. Returns the function that ends it. */
+  /** The user is being asked; that time does not count. Returns the function that ends it. */
   readonly asking: () => () => void
   readonly end: () => void
 }
@@ -12,7 +12,7 @@ export interface RestWatch {
 export interface RestOptions {
   readonly clock: Clock
   readonly stallAfterMs: number
-  /** Nobody has got further for this long; called once until somebody does. */
+  /** Nobody has made progress for this long; called once until somebody does. */
   readonly onRest: (restedMs: number) => void
 }
 

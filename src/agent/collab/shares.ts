@@ -18,11 +18,11 @@ export function createTeamBudget(budget: Partial<BudgetLimits> | undefined): Tea
     lend(piece, among, parent = '') {
       if (budget === undefined) return undefined
       if (lent.has(parent)) {
-        // so that those that it starts in turn share it as well
+        // uses the share of its parent, and so do the agents that it starts in turn
         lent.set(piece, {})
         return undefined
       }
-      // those that hold a share are counted, and what they hold is set aside
+      // agents that hold a share are counted, but what they hold is set aside
       const others = Math.max(1, among - lent.size)
       const limits = measures.flatMap((measure) => {
         const limit = budget[measure]

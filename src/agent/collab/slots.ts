@@ -1,6 +1,9 @@
 import { manyListeners } from '../../base/concurrency.ts'
 
-/** How many agents may work at once. Who waits for a slot is served in turn with the other spawners, and in order within one. */
+/**
+ * Limits how many agents work at once. Spawners take turns for free slots; the agents of one spawner are served in
+ * order.
+ */
 export interface Slots {
   /** Waits for a slot. @throws the reason of the signal; no slot is taken then */
   readonly take: (spawner: string, signal: AbortSignal) => Promise<void>
@@ -9,7 +12,7 @@ export interface Slots {
 
 export function createSlots(count: number): Slots {
   let free = count
-  /** The spawner that is served next comes first. */
+  /** The spawner that is served next is first. */
   const queues = new Map<string, Set<() => void>>()
 
   function next(): (() => void) | undefined {

@@ -9,25 +9,25 @@ import { tellKeptTools } from '../tools.ts'
 import { createAgentWork } from './work.ts'
 import type { JsonObject } from '../../base/json.ts'
 
-/** What a model wants an agent for. */
+/** A model's request to spawn an agent. */
 export interface Spawning {
   readonly id: string
   readonly role: string
-  /** In a few words, for people. */
+  /** In a few words, for users. */
   readonly description: string
   readonly message: Mail
-  /** The place of the call that spawns it. */
+  /** The place of the spawning call. */
   readonly place: Place
   readonly inherited: JsonObject
   /** Absolute. */
   readonly baseDir: string
-  /** The tools of the one that spawns it. */
+  /** The tools of the spawner. */
   readonly named: ToolFilter
-  /** That one is in plan mode. */
+  /** The spawner is in plan mode. */
   readonly onlyReads: boolean
 }
 
-/** Adds an agent to the team, with no rights that the context has not. */
+/** Adds an agent to the team. It gets no right that the context does not have. */
 export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { collab, context }: Spawner): void {
   const { id, role, description, message, place, inherited, baseDir, named, onlyReads } = spawning
   const { team, self, signal } = collab

@@ -1,11 +1,11 @@
 import type { AgentStatus } from '../../event/collab.ts'
 
-/** Whether a wait for an agent ends with this status (R101). */
+/** Whether a status ends a wait for its agent (R101). */
 export function isFinal(status: AgentStatus): boolean {
   return status !== 'pending_init' && status !== 'running' && status !== 'interrupted'
 }
 
-/** The status without what comes with it. */
+/** The name of a status, without its payload. */
 export function statusName(status: AgentStatus): string {
   if (typeof status === 'string') return status
   return 'completed' in status ? 'completed' : 'errored'
@@ -19,7 +19,7 @@ const after: { readonly [from: string]: readonly string[] } = {
   errored: ['running', 'shutdown'],
 }
 
-/** Whether an agent may go from one status to the other (R98 to R101). */
+/** Whether a status may follow another (R98 to R101). */
 export function mayBecome(from: AgentStatus, to: AgentStatus): boolean {
   return after[statusName(from)]?.includes(statusName(to)) ?? false
 }

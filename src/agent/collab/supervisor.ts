@@ -1,32 +1,35 @@
 import { durationText } from '../../base/clock.ts'
 import type { StallKind, TeamMember } from '../../event/collab.ts'
 
-/** A standstill of a team: who it is about, and the sentence that names them. */
+/** A stall of a team: the agents involved, and a sentence that names them. */
 export interface Stall {
   readonly kind: StallKind
   readonly agents: readonly string[]
   readonly message: string
 }
 
-/** One wait of a member: for all of the others, or for any of them. */
+/** One wait of a member, for all or any of the others. */
 export interface WaitFor {
   readonly ids: readonly string[]
   readonly returnWhen: 'all' | 'any'
 }
 
-/** A team at one moment. */
+/** A snapshot of a team. */
 export interface TeamView {
   /**
-   * `ended`: a wait for it is over. `person`: it goes on only when a person has answered. `leader`: it ends after all others. `open`: it
-   * works, unless it waits.
+   * `ended`: waits for it are over. `person`: it waits for the user. `leader`: it ends after all others. `open`: it
+   * works unless it waits.
    */
   readonly stateOf: (id: string) => 'ended' | 'open' | 'person' | 'leader'
-  /** A member goes on when all of its waits have ended. */
+  /** A member continues when all of its waits have ended. */
   readonly waitsOf: (id: string) => readonly WaitFor[]
   readonly nameOf: (id: string) => string
 }
 
-/** Whether the waits of a member, the last of which has just begun, can never end; only what can be reached from it is looked at. */
+/**
+ * The stall, if any, that makes the waits of a member never end; its latest wait has just started. Looks only at what is
+ * reachable from it.
+ */
 export function stallOf(waiter: string, view: TeamView): Stall | undefined {
   const able = ableFrom(waiter, view, true)
   if (able.has(waiter)) return undefined
@@ -49,8 +52,8 @@ export function stallOf(waiter: string, view: TeamView): Stall | undefined {
 }
 
 /**
- * Whether a wait can end by what those do that it is for, each of which works or has ended: who begins it can be no part of a standstill then,
- * whatever else it waits for. What is left needs a look at the others (`stallOf`).
+ * A cheap check: whether the agents waited for can end the wait without waiting themselves. If so, the waiter cannot be
+ * part of a stall, whatever else it waits for. All other waits need `stallOf`.
  */
 export function canEndAtOnce({ ids, returnWhen }: WaitFor, view: TeamView): boolean {
   return canGoOn([{ ids, returnWhen }], (id) => {
@@ -59,7 +62,7 @@ export function canEndAtOnce({ ids, returnWhen }: WaitFor, view: TeamView): bool
   })
 }
 
-/** The member for whose person a wait is held up: nothing else that it waits for goes on. Undefined: something does. */
+/** The member whose wait for the user blocks this wait; undefined if anything else it waits for can make progress. */
 export function heldBy(wait: WaitFor, view: TeamView): string | undefined {
   const left = wait.ids.filter((id) => view.stateOf(id) !== 'ended')
   const able = left.some((id) => ableFrom(id, view, false).has(id))
@@ -81,7 +84,7 @@ function findPerson(ids: readonly string[], view: TeamView, seen = new Set<strin
   return undefined
 }
 
-/** Of the members that can be reached: those that come to an end, or do something before, by what others do. */
+/** Those reachable members that can continue or end through what others do. */
 function ableFrom(start: string, view: TeamView, personsGoOn: boolean): ReadonlySet<string> {
   const able = new Set<string>()
   const blocked = blockedFrom(start, view)
@@ -100,7 +103,7 @@ function ableFrom(start: string, view: TeamView, personsGoOn: boolean): Readonly
   return able
 }
 
-/** Those that wait, and can be reached: whom others wait for comes before them, so that one pass is enough where nobody is in a cycle. */
+/** The reachable members that wait, dependencies first, so that one pass is enough if there is no cycle. */
 function blockedFrom(start: string, view: TeamView): readonly string[] {
   const seen = new Set<string>([start])
   const order: string[] = []
@@ -127,7 +130,7 @@ function canGoOn(waits: readonly WaitFor[], isAble: (id: string) => boolean): bo
   return waits.every(({ ids, returnWhen }) => (returnWhen === 'all' ? ids.every(isAble) : ids.some(isAble)))
 }
 
-/** One that a wait is blocked by, of the waits of a member that cannot go on. */
+/** A member that blocks the waits of a stuck member. */
 function blockedIn(waits: readonly WaitFor[], view: TeamView, able: ReadonlySet<string>): string | undefined {
   const isBlocked = (id: string): boolean => {
     const state = view.stateOf(id)
@@ -145,7 +148,7 @@ function sentence(path: readonly string[], { nameOf }: TeamView): string {
     .join(', ')
 }
 
-/** How often a tool may be called with the same input and the same result before it is told. */
+/** How many equal calls of a tool in a row are reported. */
 export const repeatsTold = 3
 
 export function stallOfRepeats(id: string, tool: string, name: string): Stall {
@@ -155,14 +158,14 @@ export function stallOfRepeats(id: string, tool: string, name: string): Stall {
 
 export interface TeamAtRest {
   readonly members: readonly TeamMember[]
-  /** Members that work, or are about to. */
+  /** Members that work or are about to. */
   readonly active: ReadonlySet<string>
-  /** For how long no agent has got further. */
+  /** How long no agent has made progress. */
   readonly restedMs: number
   readonly nameOf: (id: string) => string
 }
 
-/** Agents have work to do, and none has got further; undefined: they have none. */
+/** A stall if agents have work to do and none makes progress; undefined if none has work. */
 export function stallOfRest({ members, active, restedMs, nameOf }: TeamAtRest): Stall | undefined {
   const busy = members.filter(({ id }) => active.has(id))
   if (busy.length === 0) return undefined

@@ -1,16 +1,16 @@
 import { cutText } from '../../base/cut-text.ts'
 import { type AgentStatus, leaderId, type Mail } from '../../event/collab.ts'
 
-/** Characters of an answer that a notice brings. */
+/** Characters of an answer in a notice. */
 const mostInNotice = 30_000
 
-/** How a member is called in what models and people are told. */
+/** The name of a member in texts for models and users. */
 export function nameOf(id: string, role: string | undefined): string {
   if (id === leaderId) return 'the leader'
   return role === undefined ? id : `${role} ${id}`
 }
 
-/** A message as its receiver is told it: as it is when it comes from who gave it its work, else with its sender. */
+/** A message as its receiver gets it: the plain text if it comes from the receiver's spawner, else with its sender. */
 export function mailText(
   { from, text }: Mail,
   receiver: { readonly parent: string } | undefined,
@@ -19,7 +19,7 @@ export function mailText(
   return from === receiver?.parent ? text : `Message from ${sender}:\n\n${text}`
 }
 
-/** What the spawner of an agent is told when a piece of its work has ended. */
+/** The notice for the spawner of an agent when a piece of its work has ended. */
 export function noticeText(name: string, status: AgentStatus): string {
   const text = `${name} ${endText(status)}`
   return text.length <= mostInNotice ? text : `${cutText(text, mostInNotice)}\n[cut: wait gives all that it has said]`

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import type { CollabSettings } from '../../event/collab.ts'
 
-/** What the tools of a team are to a model. */
+/** The descriptions of the team tools, which models read. */
 export const descriptions = {
   spawn(roles: ReadonlyMap<string, AgentDefinition>): string {
     const known = [...roles.values()].map(({ name, description }) => `- ${name}: ${description ?? ''}`.trimEnd())
@@ -30,8 +30,8 @@ function object(properties: JsonObject, required: readonly string[]): JsonObject
 }
 
 /**
- * What the tools take and give. What a text or number must be besides is said in words, and not by the schema: who gets it wrong is told
- * what the tool says (R108, R109).
+ * The schemas of the tools. Further rules for texts and numbers are in the descriptions and not in the schemas, so that
+ * a violation gets the tool's own message (R108, R109).
  */
 export const schemas = {
   spawn: {

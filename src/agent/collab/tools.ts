@@ -18,15 +18,16 @@ import { descriptions, schemas } from './tool-texts.ts'
 
 export interface TeamSurroundings {
   readonly collab: Collab
-  /** Which tools the caller is given. */
+  /** Which tools the caller gets. */
   readonly named: ToolFilter
   readonly box: Toolbox
 }
 
 /**
- * The tools `spawn_agent`, `send_input`, `wait` and `close_agent` of a member of a team (R95, R107 to R110). Their calls are not recorded whole:
- * what decides is observed, and a resumed run spawns, sends and closes once more, which does nothing where it is done already.
- * Where the member may spawn nobody no model is told of them, and each says why.
+ * The tools `spawn_agent`, `send_input`, `wait` and `close_agent` of a member of a team (R95, R107 to R110). Their
+ * calls are not recorded as a whole; only their decisions are observed. A resumed run spawns, sends and closes again,
+ * which is a no-op if it is done already. For a member that may not spawn agents the tools are hidden from the model,
+ * and every call is refused.
  */
 export function teamTools(names: readonly string[], surroundings: TeamSurroundings): readonly Tool[] {
   const { self, settings } = surroundings.collab
@@ -37,7 +38,7 @@ export function teamTools(names: readonly string[], surroundings: TeamSurroundin
     .map((kind) => ({ ...bindTool(kind, surroundings.box), ...(isHidden ? { isHidden } : {}) }))
 }
 
-/** What every call has besides its own input. */
+/** What every call has besides its input. */
 interface Calling {
   readonly collab: Collab
   readonly call: ToolCall
@@ -131,7 +132,7 @@ function firstWords(message: string): string {
   return line.length <= 80 ? line : `${line.slice(0, 77)}…`
 }
 
-/** Of a message that a call sends: the same in a resumed run. */
+/** The id of a message, which is the same in a resumed run. */
 function messageId(place: Place): string {
   return `m${sha256(placeText(place)).slice(0, 12)}`
 }
@@ -227,7 +228,7 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
   })
 }
 
-/** How long a call waits: as it says, within the limits of `[collab]`; undefined for what is no time. */
+/** The wait time of a call, clamped to the limits of `[collab]`; undefined if it is not positive. */
 function clampedMs(
   { timeout_seconds: seconds, timeout_ms: given }: Pick<WaitInput, 'timeout_seconds' | 'timeout_ms'>,
   { defaultWaitMs, minWaitMs, maxWaitMs }: Collab['settings'],
@@ -273,7 +274,7 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
         tell({ type: 'collab.close_end', ...ids, thread_id: id, status: team.statusOf(id) })
         return { text: closed.refused, isError: true }
       }
-      // where a record answers it may work again, and comes to the end that it had
+      // a resumed agent may be replaying; it reaches the end that was recorded
       await untilEnded(id, closed, { team, signal: call.context.services.signal })
       await team.close(id, self.id)
       tell({ type: 'collab.close_end', ...ids, thread_id: id, status: closed.status })

@@ -10,9 +10,9 @@ import type { OpenWait, WaitOutcome, Waits } from './waits.ts'
 export interface Waiting {
   /** The tool `wait`. */
   readonly wait: (waiter: string, ids: readonly string[], terms: WaitTerms, signal: AbortSignal) => Promise<WaitEnd>
-  /** Until something is in the mailbox; false: none of one's agents works. */
+  /** Waits until the mailbox is not empty; false if none of the waiter's agents is working. */
   readonly next: (waiter: string, signal: AbortSignal) => Promise<boolean>
-  /** Ends a wait that goes on when only the answer of a person can. */
+  /** Fails a wait that only an answer of the user can end. */
   readonly hold: (wait: OpenWait) => void
 }
 
@@ -23,11 +23,11 @@ export interface WaitingOptions {
   readonly memberOf: (id: string) => Member | undefined
   readonly agentsOf: (id: string) => ReadonlySet<Member>
   readonly mailboxOf: (id: string) => Mailbox
-  /** Members that pass their records. */
+  /** Members that are replaying their records. */
   readonly behind: ReadonlySet<Member>
   readonly hasSuspended: () => boolean
   readonly refuseBroken: () => void
-  /** `by`: the member that is told of it already. */
+  /** `by`: the member that learns of the stall anyway, from the result of its wait. */
   readonly report: (stall: Stall, by?: string) => void
 }
 
@@ -36,11 +36,11 @@ type Passed = Exclude<WaitOutcome, { readonly kind: 'failed' }>
 export function createWaiting(options: WaitingOptions): Waiting {
   const { clock, waits, view, memberOf, agentsOf, mailboxOf, behind, hasSuspended, refuseBroken, report } = options
 
-  /** Looks at a wait that has just begun. */
+  /** Checks a wait that has just started. */
   function judge(wait: OpenWait): void {
     if (canEndAtOnce(wait, view)) return
     for (let stall = stallOf(wait.waiter, view); stall !== undefined; stall = stallOf(wait.waiter, view)) {
-      // a member that only waits for news of its agents is told them: who waits by a call gives way
+      // a member that only waits for news gets it anyway, so the member that waits by a call gives way
       const { agents } = stall
       const victim = wait.isCall ? wait : waits.all().findLast((one) => one.isCall && agents.includes(one.waiter))
       report(stall, victim?.waiter)
@@ -51,7 +51,7 @@ export function createWaiting(options: WaitingOptions): Waiting {
     hold(wait)
   }
 
-  /** One that nothing but the answer of a person can end ends with that. */
+  /** Fails a wait with the suspension of a member if only the user's answer can end it. */
   function hold(wait: OpenWait): void {
     if (!hasSuspended() || !wait.isCall) return
     const member = memberOf(heldBy(wait, view) ?? '')?.suspension()
@@ -76,7 +76,7 @@ export function createWaiting(options: WaitingOptions): Waiting {
     return { status: Object.fromEntries(outcome.status), timed_out: outcome.kind === 'time', seen }
   }
 
-  /** What ends a wait; meanwhile somebody else may work. Without `ms` its time is not limited. */
+  /** Waits for the outcome; the waiter's slot is free meanwhile. Without `ms` there is no timeout. */
   async function passing(open: OpenWait, ms: number | undefined, signal: AbortSignal): Promise<Passed> {
     const member = memberOf(open.waiter)
     member?.pause()
@@ -108,7 +108,7 @@ export function createWaiting(options: WaitingOptions): Waiting {
     return outcome
   }
 
-  /** Notices that say what the result of a wait says. */
+  /** The ids of notices that the result of a wait makes redundant. */
   function seenBy(waiter: string, statuses: ReadonlyMap<string, AgentStatus>): readonly string[] {
     return [...statuses].flatMap(([id, status]) => {
       const member = memberOf(id)

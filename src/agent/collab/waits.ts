@@ -2,41 +2,41 @@ import type { AgentStatus } from '../../event/collab.ts'
 import { isFinal } from './status.ts'
 import type { WaitFor } from './supervisor.ts'
 
-/** What ended a wait. */
+/** How a wait ended. */
 export type WaitOutcome =
-  /** The statuses of that moment, by id. */
+  /** The statuses at that moment, by id. */
   | { readonly kind: 'ended' | 'time'; readonly status: ReadonlyMap<string, AgentStatus> }
   | { readonly kind: 'stalled'; readonly message: string }
   | { readonly kind: 'failed'; readonly error: unknown }
 
 export interface OpenWait extends WaitFor {
   readonly waiter: string
-  /** False: the model of a member has no more to do, and it waits for what its agents send. */
+  /** False: the model of a member has nothing more to do and waits for messages of its agents. */
   readonly isCall: boolean
   readonly outcome: Promise<WaitOutcome>
   readonly isSettled: () => boolean
-  /** Only the first time counts. */
+  /** Only the first outcome counts. */
   readonly end: (kind: 'ended' | 'time') => void
   readonly stall: (message: string) => void
   readonly fail: (error: unknown) => void
-  /** It is over, however it ended. */
+  /** Removes the wait, however it ended. */
   readonly close: () => void
 }
 
-/** The waits of a team that have begun and not ended; each looks at its own agents only. */
+/** The open waits of a team. Each watches only its own agents. */
 export interface Waits {
   readonly open: (waiter: string, wait: WaitFor, isCall: boolean) => OpenWait
   readonly of: (waiter: string) => readonly OpenWait[]
-  /** Something has come that a member waits for which is no call. */
+  /** A letter arrived: ends the member's waits for news. */
   readonly news: (waiter: string) => void
   readonly all: () => readonly OpenWait[]
-  /** The agent has another status: ends the waits that this decides, and gives the others that look at it. */
+  /** The status of an agent changed: ends the waits that this decides and returns all waits for the agent. */
   readonly changed: (id: string) => readonly OpenWait[]
 }
 
 export function createWaits(statusOf: (id: string) => AgentStatus): Waits {
   const byWaiter = new Map<string, Set<OpenWait>>()
-  /** Beside them: a leader may have many calls open when a notice comes. */
+  /** A separate map: a leader may have many calls open when a notice arrives. */
   const forNews = new Map<string, Set<OpenWait>>()
   const byAgent = new Map<string, Set<Watch>>()
 

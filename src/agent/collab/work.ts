@@ -11,7 +11,7 @@ import { limitedText } from '../subagents/texts.ts'
 import { watchProgress } from './progress.ts'
 import { mailText, nameOf } from './texts.ts'
 
-/** An agent as it is spawned. */
+/** A spawned agent. */
 export interface AgentOrder {
   /** A UUID (R97). */
   readonly id: string
@@ -19,7 +19,7 @@ export interface AgentOrder {
   readonly role: string
   readonly depth: number
   readonly offered: AgentDefinition
-  /** In a few words, for people. */
+  /** In a few words, for users. */
   readonly description: string
   readonly inherited: JsonObject
   /** Absolute. */
@@ -27,9 +27,9 @@ export interface AgentOrder {
 }
 
 /**
- * The durable life of an agent at the place of the context: a series of pieces, one for each input, each of which is a boundary at
- * `input/<number>` below. What begins a piece is recorded before it, so that a resumed run begins it with the same messages. Each piece begins with
- * all that was said before. See docs/design/collab.md.
+ * The durable life of an agent at the place of the context: a series of pieces, one for each input, each a boundary at
+ * `input/<number>` below. The messages that start a piece are recorded before it, so that a resumed run starts it with
+ * the same ones. Each piece starts with the conversation so far. See docs/design/collab.md.
  */
 export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunContext): AgentWork {
   const { team, settings, budget } = collab
@@ -43,7 +43,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
   /** The whole conversation so far. */
   let before: readonly Message[] = []
   let session: ChildEnd['session']
-  /** What was sent to a piece that has ended before its conversation began. */
+  /** Prompts of pieces that ended before their conversation started. */
   let unsaid: readonly string[] = []
   let current: { readonly order: Order; readonly context: RunContext } | undefined
   let working = notWorking
@@ -80,13 +80,13 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
     return team.members().find((member) => member.id === of)?.role
   }
 
-  /** Agents that share what is left of a budget. */
+  /** How many agents share what is left of a budget. */
   function sharers(): number {
     const open = team.members().filter(({ status }) => typeof status === 'string' && status !== 'shutdown').length
     return Math.max(1, Math.min(open, settings.maxAgents))
   }
 
-  /** What an end is for the next piece, and for the team. */
+  /** Takes over the end of a piece for the next piece, and returns it for the team. */
   function ended({ order }: { readonly order: Order }, end: ChildEnd): PieceEnd {
     budget.settle(id, end.spent)
     inbox.know(end.told ?? [])
@@ -115,11 +115,11 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
         hasArrived = true
         return forJson(await arrive())
       }
-      // in a replay nobody knows whether there is a record: that messages come says so
+      // in a replay it is unknown whether another piece follows; an arriving message shows that one does
       if (isReplay && (await arrival()) === null) return undefined
       const asked = { name: 'mail', args: null }
       const told = await effects.observeAsync(callPlace([...at, part('input')], pieces), asked, arrival)
-      // who has closed it does so again, and is told how it had ended
+      // the resumed run closes the agent again; its status must be published for that
       if (told === null && !hasArrived) await arrive()
       return told ?? undefined
     },
@@ -147,7 +147,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
   }
 }
 
-/** Null: it was closed. */
+/** Null: the agent was closed. */
 function forJson(mail: readonly Mail[] | undefined): readonly Mail[] | null {
   return mail === undefined ? null : [...mail]
 }

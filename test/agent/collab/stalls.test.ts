@@ -72,9 +72,9 @@ describe('standstills of a team', () => {
     world.spawn(1, waiter(world, one, two))
     world.spawn(2, waiter(world, two, one))
     await expect(world.wait([one])).rejects.toThrow(
-      `the team stands still: wait cycle: worker ${two} waits for worker ${one}, worker ${one} waits for worker ${two}`,
+      `the team is stalled: wait cycle: worker ${two} waits for worker ${one}, worker ${one} waits for worker ${two}`,
     )
-    expect(() => world.team.inboxOf(leaderId).isOpen()).toThrow('the team stands still')
+    expect(() => world.team.inboxOf(leaderId).isOpen()).toThrow('the team is stalled')
   })
 
   it('names who does nothing when no agent gets further, once until one does', async () => {
