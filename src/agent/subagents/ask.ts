@@ -11,11 +11,11 @@ export interface Asking {
   readonly context: RunContext
   readonly inbox: Inbox
   readonly onOpen: (session: Conversation) => void
-  /** Told which conversation of a program it was, however it ends. */
+  /** Called with the program's conversation, however the agent ends. */
   readonly onSession: (session: CommandSession) => void
 }
 
-/** Asks the agent once, and waits for its answer. */
+/** Asks the agent once and returns its answer. */
 export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
   const { offered, prompt, model, session, maxTurns } = order
   const { onSession } = asking
@@ -24,7 +24,7 @@ export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
   const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
   if (answer !== undefined) return answer
   const inputs = [callPromptInput(withReminder(prompt, offered))]
-  // what it does not say itself; how its caller answers is not for it, and tools are held by its rights
+  // options that its definition does not set; the mode of its caller is not for it, and its rights limit its tools
   const { mode: _, ...around } = asking.context.scope.options
   const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
   const result = await context.services.agents.run(
@@ -72,13 +72,13 @@ async function converse(
 
 export type Conversation = Pick<AgentSession, 'prompts' | 'messages'>
 
-/** Without what nobody has asked, there is nothing to resume. */
+/** Empty if nothing was asked yet: then there is nothing to resume. */
 export function messagesOf(session: Conversation | undefined): Pick<ChildEnd, 'messages'> {
   const messages = session?.messages() ?? []
   return messages.length === 0 ? {} : { messages: kept(messages) }
 }
 
-/** As JSON, and so that a host takes them again. */
+/** As JSON, and in a form that a host accepts again. */
 function kept(messages: readonly Message[]): readonly Message[] {
   return withoutOpenCalls(JSON.parse(JSON.stringify(messages)) as readonly Message[])
 }
@@ -87,7 +87,7 @@ function withReminder(prompt: string, { reminder }: Pick<AgentDefinition, 'remin
   return reminder === undefined ? prompt : `${prompt}\n\n${reminder}`
 }
 
-/** What it has said in its last prompt, also between calls of tools. */
+/** The text of its last prompt, including text between tool calls. */
 export function saidIn(session: Conversation | undefined): string {
   const { output = [] } = session?.prompts().at(-1) ?? {}
   return output.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n')

@@ -9,7 +9,7 @@ import { answerText, failureText, spentText } from './texts.ts'
 const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'As task has named it: a1b2c3d4e.' }
 const mostSeconds = 600
 
-/** The tool `task_output`: what it sees is observed. */
+/** The tool `task_output`. What it sees is recorded as an observation. */
 export function outputKind(children: Children): ToolKind {
   return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
     name: 'task_output',
@@ -48,7 +48,7 @@ export function outputKind(children: Children): ToolKind {
           return stateOf(child)
         },
       )
-      // the end is told by this
+      // the result of this call reports the end to the model
       if (ended) children.inbox.know([id])
       return { text }
     },
@@ -103,7 +103,7 @@ export function stopKind(children: Children): ToolKind {
   })
 }
 
-/** What a model is told that names an agent which is none of this conversation. */
+/** The text for a model that names an agent which this conversation did not start. */
 export function unknownAgent(id: string, children: Children): string {
   const known = children.all().map(({ order }) => order.id)
   return `there is no agent ${id} in this conversation: ${known.length === 0 ? 'none was started' : `there are ${known.join(', ')}`}`

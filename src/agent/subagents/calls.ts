@@ -6,23 +6,23 @@ import { callPlace, originOf, type Place } from '../../event/place.ts'
 import type { ToolCall, ToolOutput } from '../../tool/toolbox/kind.ts'
 import type { Child, Children } from './children.ts'
 
-/** The place of a call, where it was made: what an agent does there is not part of the conversation that calls it. */
+/** The place where a call was originally made: the work of an agent there is not part of the calling conversation. */
 export function placeOfWork({ at }: Pick<ToolCall, 'at'>): Place {
   return originOf(at.slice(0, -1))
 }
 
-/** What an agent has from the conversation that starts it, where nobody says otherwise. */
+/** The options that an agent inherits from the conversation that starts it unless its definition sets them. */
 export function inheritedBy({ context: { scope, services } }: Pick<ToolCall, 'context'>): JsonObject {
   const { write, asks = false } = scope.rights
   return defined({ model: services.conversation?.model, write_mode: write && asks ? 'ask' : write }) as JsonObject
 }
 
-/** The same context with no tools but those that all filters let through. */
+/** The same context, limited to the tools that pass all filters. */
 export function heldTo(filters: readonly ToolFilter[], context: RunContext): RunContext {
   return filters.reduce((one, tools) => narrow(one, { tools }), context)
 }
 
-/** Calls of this tool that stand behind this one in the same answer; of a program, nobody knows them. */
+/** How many later calls of this tool the same answer has; 0 for a call of a program, where that is unknown. */
 export function callsBehind(tool: string, { at, context: { services } }: Pick<ToolCall, 'at' | 'context'>): number {
   const answer = services.conversation?.messages().at(-1)
   const own = at.findLast(({ kind }) => kind === 'tool')
@@ -34,14 +34,14 @@ export function callsBehind(tool: string, { at, context: { services } }: Pick<To
 
 interface Stopping {
   readonly tool: string
-  /** As the model named it. */
+  /** The id as the model gave it. */
   readonly id: string
   readonly inbox: Children['inbox']
-  /** Stops it, and says what the model is told. */
+  /** Stops the agent and returns the text for the model. */
   readonly stop: () => Promise<string>
 }
 
-/** Stops an agent by a call, which is recorded; whatever the record says, it works no more, and its end is told. */
+/** Stops an agent by a recorded call. The agent is stopped in a replay, too, and its end counts as delivered. */
 export async function stopByCall(
   child: Child,
   { tool, id, inbox, stop }: Stopping,
@@ -54,7 +54,7 @@ export async function stopByCall(
     async () => ({ text: await stop() }),
     permit,
   )
-  // where a record answers it may work again
+  // in a replay the recorded result is returned while the agent may be working again
   await child.stop()
   inbox.know([child.order.id])
   return output

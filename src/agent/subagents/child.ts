@@ -14,20 +14,20 @@ import type { ChildEnd, EndOfWork, Order, Working } from './order.ts'
 import { countRequests, Stopped } from './request-count.ts'
 
 interface Life {
-  /** At the place of the agent, with its rights; its signal ends the work without an end of the agent. */
+  /** At the place of the agent, with its rights. An abort of its signal stops the work without recording an end. */
   readonly context: RunContext
   /** Ends the agent. */
   readonly stop: AbortSignal
   readonly onBegin: (working: Working) => void
-  /** Waits until it may work, before it does anything new; rejects when it is stopped. Left out: it may at once. */
+  /** Waits until it may do work that is not recorded; rejects when it is stopped. Default: no waiting. */
   readonly live?: () => Promise<void>
-  /** Told when it only does again what is recorded. */
+  /** Called when it only replays recorded work. */
   readonly onReplay?: () => void
 }
 
 /**
- * Lets an agent work until it has ended, as one boundary (R35). That it fails, or is stopped, is an end.
- * @throws a suspension, what ends the run, and the reason of the signal
+ * Runs an agent until it has ended, as one boundary (R35). A failure or a stop is an end, too.
+ * @throws a suspension, an error that ends the run, or the reason of the signal
  */
 export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
   const { context } = life
@@ -38,7 +38,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
   let isEntered = false
   let isReplay = false
   let replayed: ChildEnd | undefined
-  /** How it ended in an older process. */
+  /** How it ended in an earlier process. */
   let ended: ChildEnd | undefined
   let removeTree = (): void => {}
   emit(context, {
@@ -78,7 +78,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
         },
       },
     )
-    // until the end is recorded a resumed run needs it
+    // a resumed run needs the work tree until the end is recorded
     removeTree()
     if (!isEntered) await meter.measure(at, async () => meter.recall(at, end.spent), order.measuring)
     emit(context, endEvent(order, end))
@@ -91,8 +91,8 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
 }
 
 /**
- * What an agent did that has ended, for the agents that it started and the messages that it sent. However far the record goes, the end
- * stays what it was.
+ * Replays an agent that has ended, to restore the agents that it started and the messages that it sent. The recorded
+ * end is kept, however far the replay gets.
  */
 async function doAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
   if (didNothing(ended)) return ended
@@ -105,7 +105,7 @@ async function doAgain(order: Order, given: Work, ended: ChildEnd): Promise<Chil
   return ended
 }
 
-/** The replay of an agent that was stopped while it waited for a person: it comes to where it waits. */
+/** Replays an agent that was stopped while it waited for the user: the replay ends where the agent waited. */
 async function waitAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
   try {
     await work(order, given)
@@ -115,7 +115,7 @@ async function waitAgain(order: Order, given: Work, ended: ChildEnd): Promise<Ch
   return ended
 }
 
-/** Nothing of it is in the record. */
+/** The record has nothing to replay. */
 function didNothing({ status, turns, hasTree, wasWaiting }: ChildEnd): boolean {
   return status === 'stopped' && turns === 0 && hasTree !== true && wasWaiting !== true
 }
@@ -124,10 +124,10 @@ function closedBy({ reason }: AbortSignal): Pick<ChildEnd, 'isClosed'> {
   return reason instanceof Error && reason.message === closedReason ? { isClosed: true } : {}
 }
 
-/** The message of the reason with which a team stops an agent that it closes. */
+/** The message of the abort reason with which a team closes an agent. */
 const closedReason = 'closed'
 
-/** Records, and tells, that an agent was stopped that waits for a person: it is not asked about any more. */
+/** Records and reports that an agent that waits for the user was stopped: the user is no longer asked. */
 export async function stopWaiting(order: Order, context: RunContext, working: Working): Promise<ChildEnd> {
   const { scope, services } = context
   const end: ChildEnd = { ...working.stoppedSoFar(), wasWaiting: true }
@@ -141,12 +141,12 @@ export async function stopWaiting(order: Order, context: RunContext, working: Wo
   return end
 }
 
-/** What decides what an agent does. */
+/** The values that determine what an agent does. */
 function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { readonly [name: string]: unknown } {
   return { agent: agent.text, prompt, ...defined({ model, resumes }) }
 }
 
-/** For lists of the parts of a run; the place has the name. */
+/** For lists of the parts of a run; the name is part of the place. */
 function labelOf({ description, id }: Order): string {
   return `${description} (${id})`
 }
@@ -159,13 +159,13 @@ function endEvent({ id, offered: { name } }: Order, { status, text, error, limit
 }
 
 interface Work extends Life {
-  /** Given what removes the work tree that it has for itself. */
+  /** Called with the function that removes the agent's own work tree. */
   readonly onTree: (remove: () => void) => void
   readonly replayed: ChildEnd | undefined
 }
 
 async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: asked }: Work): Promise<ChildEnd> {
-  // when it was stopped is known by how far it had come: its caller may be at another point by now
+  // a replay stops after as many requests as before: its caller may have reached a different point by now
   const stop = replayed === undefined ? asked : new AbortController().signal
   const stopsAfter = replayed?.status === 'stopped' && replayed.wasWaiting !== true ? replayed.turns : undefined
   const { signal, meter } = context.services
@@ -180,7 +180,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
     return withServices(around, {
       signal: AbortSignal.any([signal, stop]),
       effects: requests.counted(effects),
-      // what an agent file says of itself is said already, with its id
+      // events about itself are already sent here, with its id
       events: (place, event) => {
         if (!event.type.startsWith('agent.') || placeText(place) !== own) events(place, event)
       },
@@ -214,7 +214,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
     const isStopped =
       stop.aborted || error instanceof Stopped || (stopsAfter !== undefined && requests.begun() >= stopsAfter)
     if (stopsRun(error) && !(isStopped && isSuspension(error))) throw error
-    // it has not failed: with a higher limit it gets further
+    // not a failure of the agent: it can continue with a higher limit
     if (!isStopped && isBatonError(error) && limitOfRun(error) !== undefined) {
       throw rewordError(error, { endsRun: true })
     }
@@ -234,7 +234,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
 
   async function answerInPlace(spentSoFar: () => Spent): Promise<EndOfWork> {
     onBegin({ saidSoFar, spentSoFar, stoppedSoFar: () => counted(stopped(), spentSoFar()) })
-    // a dry run changes nothing
+    // a dry run changes nothing, so it needs no work tree
     if (ordered.offered.isolation === 'none' || context.scope.dry !== undefined) return answer(ordered, context)
     const { inOwnTree } = await import('./own-tree.ts')
     return inOwnTree(ordered, context, { work: answer, failed, onOpen: onTree })

@@ -6,33 +6,34 @@ import { liveChild, stopWaiting } from './child.ts'
 import { type ChildEnd, notWorking, type Order, type Working } from './order.ts'
 import { noticeText } from './texts.ts'
 
-/** An agent that a conversation has given work to. */
+/** An agent that works for a conversation. */
 export interface Child extends Pick<Working, 'saidSoFar' | 'spentSoFar'> {
   readonly order: Order
-  /** Rejects with a suspension, what ends the run, and the reason of the signal. */
+  /** Rejects with a suspension, an error that ends the run, or the reason of the signal. */
   readonly ended: Promise<ChildEnd>
   readonly state: () => ChildState
-  /** Ends it, for good, and waits for that. One that has ended stays as it is. */
+  /** Ends it for good and waits for that. A no-op for an agent that has ended. */
   readonly stop: () => Promise<void>
 }
 
 type ChildState =
   | { readonly kind: 'running' }
   | { readonly kind: 'ended'; readonly end: ChildEnd }
-  /** It waits for a person, or did not come to an end. */
+  /** It waits for the user, or rejected without an end. */
   | { readonly kind: 'broken'; readonly error: unknown }
 
 /** The agents that work for one conversation (R31, R41). */
 export interface Children {
-  /** What those in the background send: one message each, when it has ended. */
+  /** Messages of the background agents: one each, when it has ended. */
   readonly inbox: Inbox
-  /** Lets an agent begin at the place of the context. */
+  /** Starts an agent at the place of the context. */
   readonly start: (order: Order, context: RunContext) => Child
   readonly find: (id: string) => Child | undefined
   readonly all: () => readonly Child[]
   /**
-   * The conversation has ended. Those that still work in the background are stopped for good, unless it ended by a failure, which a
-   * resumed run repairs: then they end with it, or, where it waits for a person, work until they have ended or wait as well.
+   * Called when the conversation has ended. If it succeeded, background agents are stopped for good. If it failed, they
+   * stop without an end, so that a resumed run continues them. If it is suspended, they work until they have ended or
+   * are suspended, too.
    */
   readonly close: (failure: unknown) => Promise<void>
 }
@@ -48,7 +49,7 @@ export function createChildren(context: RunContext): Children {
   const background = (): readonly Child[] => [...children.values()].filter(({ order }) => order.isBackground)
   const runningIn = (some: readonly Child[]): readonly Child[] => some.filter(({ state }) => state().kind === 'running')
 
-  /** What the background failed with; suspensions only when nothing else goes on. */
+  /** The error of a background agent, of the wanted kind. */
   function broken(isMeant: (error: unknown) => boolean): { readonly error: unknown } | undefined {
     for (const { state } of background()) {
       const now = state()
@@ -136,7 +137,7 @@ export function createChildren(context: RunContext): Children {
       const names = left.map(({ order: { id, description } }) => `${id} (${description})`).join(', ')
       emit(context, {
         type: 'warning',
-        message: `stopped in the background, because the conversation has ended: ${names}`,
+        message: `stopped background agents, because the conversation has ended: ${names}`,
       })
     },
   }

@@ -3,10 +3,10 @@ import type { AgentDefinition } from '../../event/agent.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
 import { factsOf, teamTools, toolNames } from '../../tool/toolbox/names.ts'
 
-/** Tools that no sub-agent has: agents below it, and what is between its caller and a person. */
+/** Tools that no sub-agent gets: to start agents, and to talk to the user in the name of its caller. */
 const ofCallersOnly: readonly string[] = ['task', 'enter_plan', 'exit_plan']
 
-/** Tools that need nobody while they work, so that an agent may use them of which nobody is aware. */
+/** Tools that never need the user, so that background agents may use them. */
 const needNobody: readonly string[] = [
   'bash',
   'edit',
@@ -23,7 +23,7 @@ const ofServers = 'mcp__*'
 
 interface Given {
   readonly isBackground: boolean
-  /** What the caller lets it have at most; left out: what the others let through. */
+  /** The tools that the caller allows at most. Default: no limit of its own. */
   readonly allowedTools?: readonly string[] | undefined
   /** The caller is in plan mode. */
   readonly onlyReads?: boolean
@@ -32,8 +32,8 @@ interface Given {
 }
 
 /**
- * The filters that the tools of a sub-agent go through (R34): those of no sub-agent, what its definition denies, what that allows. Then
- * what works in the background, and what its caller says of this once. All of them hold, so what one denies is denied.
+ * The filters for the tools of a sub-agent (R34): tools that no sub-agent gets, those its definition denies, those its
+ * definition allows, then limits for background agents and for this one call. A tool must pass all of them.
  */
 export function toolLayers(
   { tools = ['*'], disallowedTools, allMcp }: Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>,
@@ -52,7 +52,7 @@ export function toolLayers(
 
 const readers: readonly string[] = toolNames.filter((name) => factsOf(name).reads === true)
 
-/** The tools that a sub-agent has of those of its caller, in their order. */
+/** The caller's tools that pass the filters, in the caller's order. */
 export function toolsThrough(names: readonly string[], layers: readonly ToolFilter[]): readonly string[] {
   return names.filter((name) => passesFilters(name, layers))
 }

@@ -1,14 +1,14 @@
 import { type Message, toolCallsOf } from '../../event/message.ts'
 
 /**
- * The messages of a conversation as another one can begin with them (R32): without its system prompt, and without answers whose calls of
- * tools have no result, such as the one that starts the other. Hosts refuse those.
+ * The messages of a conversation as the start of another one (R32): without the system prompt, and without answers that
+ * have tool calls without results, such as the call that starts the agent. Hosts reject those.
  */
 export function forkedMessages(messages: readonly Message[]): readonly Message[] {
   return withoutOpenCalls(messages.filter(({ role }) => role !== 'system'))
 }
 
-/** Leaves out answers of which a call has no result behind it, with the results of their other calls. */
+/** Omits each answer that has a call without a later result, along with the results of its other calls. */
 export function withoutOpenCalls(messages: readonly Message[]): readonly Message[] {
   const kept: Message[] = []
   for (let index = 0; index < messages.length;) {
@@ -19,7 +19,7 @@ export function withoutOpenCalls(messages: readonly Message[]): readonly Message
       kept.push(message)
       continue
     }
-    // ids may come again in later turns
+    // later turns may reuse ids
     let end = index
     while (messages[end]?.role === 'tool') end += 1
     const results = messages.slice(index, end)

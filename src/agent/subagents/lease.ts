@@ -2,14 +2,17 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 
-/** Who is lent a part of a budget. */
+/** The borrower of a part of a budget. */
 interface Borrower {
   readonly offered: Pick<AgentDefinition, 'name' | 'settings'>
   readonly among: number
   readonly limits?: () => Partial<BudgetLimits> | undefined
 }
 
-/** What it may use up of the budget of its caller: that is its own failure, and the others have theirs left. */
+/**
+ * The part of its caller's budget that an agent may use up. Exceeding it is a failure of this agent only; the others
+ * keep their parts.
+ */
 export function leaseOf({ offered: { name, settings }, among, limits: share }: Borrower): LeaseTerms {
   const given = share?.() ?? {}
   const { budget } = settings
@@ -18,7 +21,7 @@ export function leaseOf({ offered: { name, settings }, among, limits: share }: B
   return { whom: `agent "${name}"`, among, ...(Object.keys(limits).length === 0 ? {} : { limits }) }
 }
 
-/** Of what both limit. */
+/** The lower limit where both set one. */
 function leastOf(one: Partial<BudgetLimits>, other: Partial<BudgetLimits>): Partial<BudgetLimits> {
   const both = (['calls', 'tokens', 'usd'] as const).flatMap((measure) => {
     const [left, right] = [one[measure], other[measure]]

@@ -4,8 +4,8 @@ import type { Permission } from '../../event/permission.ts'
 import { Stopped } from './request-count.ts'
 
 /**
- * For work that has ended in an older process: its record answers, and at whatever the record does not answer the work stops. So nothing is
- * asked, paid or changed, and no person is asked.
+ * For work that ended in an earlier process: recorded effects are answered, and the first one that is not recorded
+ * stops the work. So nothing is requested, paid for or changed, and the user is not asked.
  */
 export function onlyRecorded(context: RunContext): RunContext {
   const { effects, permission } = context.services
@@ -38,16 +38,16 @@ function recorded(effects: Effects): Effects {
 }
 
 function stop(): never {
-  throw new Stopped('its record goes no further')
+  throw new Stopped('the record ends here')
 }
 
-/** Recorded answers of a person hold without it. */
+/** Answers of the user that are recorded still apply. */
 function askingNobody(permission: Permission): Permission {
   return {
     ...permission,
     check(action, content) {
       const verdict = permission.check(action, content)
-      return verdict.kind === 'ask' ? { kind: 'deny', code: 'UNTRUSTED', reason: 'nobody is asked any more' } : verdict
+      return verdict.kind === 'ask' ? { kind: 'deny', code: 'UNTRUSTED', reason: 'a replay asks nobody' } : verdict
     },
   }
 }

@@ -7,81 +7,81 @@ import type { Inbox } from '../../event/inbox.ts'
 import type { Message } from '../../event/message.ts'
 import { type Measuring, nothingSpent, type Spent } from '../../event/meter.ts'
 
-/** What an agent is to do for a model. */
+/** The work that a model gives to an agent. */
 export interface Order {
   readonly id: string
   readonly offered: AgentDefinition
-  /** In a few words, for people. */
+  /** In a few words, for users. */
   readonly description: string
   readonly prompt: string
   readonly isBackground: boolean
-  /** Asked in place of its own. */
+  /** Used instead of its own model. */
   readonly model?: string
   readonly maxTurns?: number
-  /** What it begins with: of its caller, or of the agent that it is the continuation of. */
+  /** The messages that its conversation starts with: those of its caller or of the agent that it continues. */
   readonly before?: readonly Message[]
-  /** The conversation of its program, where it is the continuation of one that had such. */
+  /** The conversation of its program, if it continues an agent that had one. */
   readonly session?: CommandSession
-  /** The agent that it is the continuation of: `before` is all that one was told, or `session` names it. */
+  /** The agent that it continues: `before` is the conversation of that one, or `session` names it. */
   readonly resumes?: string
-  /** What it has from its caller where its definition says nothing. */
+  /** Options from its caller, used if its definition does not set them. */
   readonly inherited: JsonObject
   /** Absolute. */
   readonly baseDir: string
-  /** How many share what is left of the budget when it begins: itself, those that its caller starts with it, and its caller. */
+  /** How many share the rest of the budget at its start: itself, the agents started with it, and its caller. */
   readonly among: number
-  /** Its part of what all of its team together may still cost, asked when it begins; left out: only what its definition says holds. */
+  /** Its part of the budget of its whole team, requested when it starts. Default: only the limits of its definition. */
   readonly limits?: () => Partial<BudgetLimits> | undefined
-  /** Whether what it has spent has the agents in it that it has started; left out: it has. */
+  /** Whether its spending includes that of the agents it started. Default: it does. */
   readonly measuring?: Measuring
-  /** It may start agents, which a resumed run has again only when it does again what it has done. */
+  /** It may start agents; a resumed run restores those only by replaying this agent. */
   readonly startsAgents?: boolean
-  /** What comes to it while it works in this context; left out: nothing does. */
+  /** Messages for it while it works in this context. Default: none. */
   readonly inbox?: (context: RunContext) => Inbox
 }
 
-/** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never asked again. */
+/** How an agent ended. Plain JSON: it is recorded, and an agent that has ended is never run again. */
 export type ChildEnd = {
   readonly status: 'done' | 'failed' | 'stopped'
-  /** Its answer; of one that did not come to one, what it has said. */
+  /** Its answer; if it has none, its text so far. */
   readonly text: string
   readonly error?: ErrorInfo
-  /** Why its model stopped, where that is not because it was done. */
+  /** Why its model stopped, if it was not done. */
   readonly limit?: ModelEnd
-  /** The whole conversation, so that it can be resumed; left out where it was none. */
+  /** The whole conversation, so that it can be resumed; absent if there was none. */
   readonly messages?: readonly Message[]
-  /** The same of a program, which keeps its conversation itself. */
+  /** The same for a program, which keeps its conversation itself. */
   readonly session?: CommandSession
-  /** Requests that it began. */
+  /** Requests that it started. */
   readonly turns: number
   readonly spent: Spent
   readonly changes: readonly FileChange[]
   readonly planned: readonly { readonly path: string; readonly diff: string }[]
-  /** Ids of the messages that it was told of; left out where none came. */
+  /** Ids of the messages that were delivered to it; absent if there were none. */
   readonly told?: readonly string[]
-  /** Of one with a work tree of its own: what its caller's workspace has got from there, and what it has not, as a diff. */
+  /** With a work tree of its own: the paths that were applied to its caller's workspace, or a diff of what was not. */
   readonly applied?: readonly string[]
   readonly leftOut?: string
-  /** A work tree was made for it. */
+  /** It had its own work tree. */
   readonly hasTree?: true
-  /** What it was stopped with ends it for good: nothing that waits for it begins more work. */
+  /** It was closed for good: nothing that waits for it starts more work. */
   readonly isClosed?: true
-  /** It waited for a person when it was stopped. */
+  /** It waited for the user when it was stopped. */
   readonly wasWaiting?: true
 }
 
-/** How an agent ended, without what is counted. */
+/** How an agent ended, without counts. */
 export type EndOfWork = Omit<ChildEnd, 'turns' | 'spent'>
 
-/** An agent that works: what it has come to so far. */
+/** The progress of a working agent. */
 export interface Working {
   readonly saidSoFar: () => string
   readonly spentSoFar: () => Spent
-  /** Its end, if it is stopped now. */
+  /** The end that it would have if it were stopped now. */
   readonly stoppedSoFar: () => ChildEnd
 }
 
-/** One that has not begun to work. */
+/** The state of an agent that has not started to work. */
 export const notWorking: Working = {
   saidSoFar: () => '',
   spentSoFar: () => nothingSpent,

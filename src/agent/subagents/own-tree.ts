@@ -9,20 +9,22 @@ import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { EndOfWork, Order } from './order.ts'
 
 interface OwnTree {
-  /** Does the work in the work tree: what it throws is no end of the agent, and the work tree stays for a resumed run. */
+  /**
+   * Does the work in the work tree. If it throws, the agent has not ended, and the work tree is kept for a resumed run.
+   */
   readonly work: (order: Order, inside: RunContext) => Promise<EndOfWork>
-  /** The end of an agent that failed so. @throws what is no end of it */
+  /** The end of an agent that failed with the error. @throws the error if it is not an end */
   readonly failed: (error: unknown) => EndOfWork
-  /** Given what removes the work tree, to be called when the end is recorded. */
+  /** Called with the function that removes the work tree, for use when the end is recorded. */
   readonly onOpen: (remove: () => void) => void
 }
 
-/** Of a place there is one. */
+/** One work tree per place. */
 const name = 'agent'
 
 /**
- * Lets an agent work in a git work tree of its own (R16). The workspace of its caller gets all that it has changed when it is done, or
- * nothing: then its end says what that is.
+ * Runs an agent in its own git work tree (R16). When it is done, all of its changes are applied to its caller's
+ * workspace, or none: then its end has them as a diff.
  */
 export async function inOwnTree(
   order: Order,
@@ -43,7 +45,7 @@ export async function inOwnTree(
     baseDir: pathHere(folders, order.baseDir),
     prompt: order.resumes === undefined ? order.prompt : `${order.prompt}\n\n${newTreeText}`,
   }
-  // programs look for their conversations by the folder that they work in
+  // programs find their conversations by their working folder, which is gone
   const { session: _, ...end } = await work(placed, tree.context)
   if (end.status !== 'done') return leftOut(end, tree, context)
   try {
@@ -61,13 +63,13 @@ export async function inOwnTree(
 const newTreeText =
   'Your folder is a new copy of the workspace as it is now: what you changed before is in it only if it was applied to the workspace.'
 
-/** Characters of a diff that a caller is shown. */
+/** Characters of a diff shown to a caller. */
 const mostShown = 20_000
 
-/** Says what the workspace does not get, to people and to the caller. */
+/** Reports the changes that are not applied, to the user and to the caller. */
 async function leftOut(end: EndOfWork, tree: Worktree, context: RunContext): Promise<EndOfWork> {
   const { scope, services } = context
-  // a replay tells its caller the same
+  // observed, so that a replay shows its caller the same
   const at = [...scope.at, part('worktree'), item(name), part('read')]
   const seen = await services.effects.observeAsync(at, { name: 'worktree.read', args: [] }, async () => {
     const { files, diff } = (await tree.look()) ?? { files: [], diff: '' }
@@ -80,7 +82,7 @@ async function leftOut(end: EndOfWork, tree: Worktree, context: RunContext): Pro
   return { ...none, leftOut: cutText(seen.diff, mostShown) }
 }
 
-/** As tools tell their changes: paths are from the base folder of the caller. */
+/** In the form in which tools report changes: paths are relative to the caller's base folder. */
 function changeOf(change: TreeChange, { baseDir }: Order, { scope }: RunContext): FileChange {
   const named = (path: string): string => relative(baseDir, join(scope.folders.workspace, path))
   const common = { file_path: named(change.path), success: true }

@@ -2,20 +2,23 @@ import type { Effects } from '../../event/effects.ts'
 
 export class Stopped extends Error {}
 
-/** How far an agent has come: by the number of its requests a replay knows where it was stopped. */
+/** Counts the requests of an agent: a replay uses the number to stop it where it was stopped. */
 export interface RequestCount {
-  /** Requests that were begun: they are in the record. */
+  /** Requests that were started; they are in the record. */
   readonly begun: () => number
-  /** The agent goes on to its next turn. A request and those that repeat it, to another model or once more, count once from then on. */
+  /** The agent starts its next turn. From then on a request and its retries, also with fallback models, count once. */
   readonly turn: () => void
-  /** Counts the requests that are made by these effects. */
+  /** Counts the requests that are made through these effects. */
   readonly counted: (effects: Effects) => Effects
 }
 
-/** @param stopsAfter so many requests it was stopped in a run that is replayed: it makes none more, and throws `Stopped` instead */
+/**
+ * @param stopsAfter the number of requests after which it was stopped in the run that is replayed: instead of a further
+ * request it throws `Stopped`
+ */
 export function countRequests(stopsAfter: number | undefined): RequestCount {
   let begun = 0
-  /** The request that is made next is one more. */
+  /** The next request counts. */
   let isNext = true
   let hasTurns = false
 
@@ -49,7 +52,7 @@ export function countRequests(stopsAfter: number | undefined): RequestCount {
           },
           permit,
         )
-        // a record has answered
+        // the record answered it
         once()
         return value
       },

@@ -3,19 +3,19 @@ import type { AgentDefinition, ModelEnd } from '../../event/agent.ts'
 import type { Spent } from '../../event/meter.ts'
 import type { ChildEnd, Order } from './order.ts'
 
-/** Characters of an answer that a notice brings. */
+/** Characters of an answer in a notice. */
 const mostInNotice = 30_000
 
-/** Characters of one description, and of the list of agents, which is sent with every request. */
+/** Characters of one description, and of the list of agents, which is part of every request. */
 const mostInDescription = 1000
 const mostInList = 20_000
 
-/** Of very many agents, those that whoever runs this has chosen are listed first. */
+/** If there are too many agents, those that the user chose take precedence. */
 const listed: readonly AgentDefinition['from'][] = ['prompt', 'flag', 'user', 'built-in', 'workspace', 'pack']
 
 type Offered = Pick<AgentDefinition, 'name' | 'description' | 'from'>
 
-/** What the tool `task` is to a model. */
+/** The description of the tool `task`. */
 export function taskText(offered: readonly Offered[]): string {
   return `Give a piece of work to an agent, which does it by itself with tools of its own, and get its answer. It knows nothing of this conversation unless its description says so: the prompt has to say what is to be found out or done, and what the answer should hold. Start several agents in one turn for work that does not depend on each other. With run_in_background you go on while it works: you are told when it has ended, so do not wait for it by asking again and again. The user does not see the answers of agents: say yourself what matters of them.
 
@@ -23,7 +23,7 @@ Agents:
 ${agentList(offered)}`
 }
 
-/** One line for each, and how many have no room. */
+/** One line per agent, and the number of those omitted. */
 function agentList(offered: readonly Offered[]): string {
   const { lines, kept } = withinList(
     offered,
@@ -35,7 +35,7 @@ function agentList(offered: readonly Offered[]): string {
   return [...lines, ...more].join('\n')
 }
 
-/** The names, as far as there is room. */
+/** The names, as many as fit. */
 export function agentNames(offered: readonly Offered[]): string {
   const { lines, kept } = withinList(offered, ({ name }) => name)
   const rest = offered.length - kept.size
@@ -56,14 +56,14 @@ function withinList(offered: readonly Offered[], lineOf: (one: Offered) => strin
   return { kept, lines: offered.flatMap((one) => kept.get(one) ?? []) }
 }
 
-/** What the caller is told of an agent that it waited for. */
+/** The result for a caller that waited for an agent. */
 export function answerText({ id }: Pick<Order, 'id'>, end: ChildEnd): string {
   const { messages, session } = end
   const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" asks it again`
   return `${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
 }
 
-/** Why an agent has no answer. */
+/** The result for a caller if the agent has no answer. */
 export function failureText({ id, description }: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
   const left =
     end.leftOut === undefined
@@ -74,13 +74,13 @@ export function failureText({ id, description }: Pick<Order, 'id' | 'description
   return `agent ${id} (${description}) failed: ${errorText(end)}${said}`
 }
 
-/** What is wrong with how it was to work can be mended by who reads it. */
+/** For a USAGE error the hint is included, because the reader can fix the call. */
 function errorText({ error }: ChildEnd): string {
   if (error === undefined) return 'nobody knows why'
   return error.code === 'USAGE' && error.hint !== undefined ? `${error.message}. ${error.hint}` : error.message
 }
 
-/** What the caller is told when an agent in the background has ended. */
+/** The message for the caller when a background agent has ended. */
 export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
   const { id, description } = order
   const text =
@@ -97,7 +97,7 @@ export function spentText({ usage, costUsd }: Spent): string {
   return `${calls}, ${usage.input + usage.output} tokens, ${price}`
 }
 
-/** Paths that are named. */
+/** Paths that are listed. */
 const mostNamed = 50
 
 function doneText({ text, limit, applied = [] }: ChildEnd): string {
@@ -107,7 +107,7 @@ function doneText({ text, limit, applied = [] }: ChildEnd): string {
   return `${said}\n[changed in the workspace: ${applied.slice(0, mostNamed).join(', ')}${more}]`.trimStart()
 }
 
-/** What an agent has answered, and by which limit it stopped. */
+/** The answer of an agent, and the limit that stopped it. */
 export function limitedText({ text, limit }: Pick<ChildEnd, 'text' | 'limit'>): string {
   return withLimit(text, limit)
 }

@@ -27,27 +27,28 @@ interface TaskInput {
   readonly allowed_tools?: readonly string[]
 }
 
-/** Agents of one conversation that work in the background at once, and all that it may start. */
+/** Limits of one conversation: agents in the background at the same time, and all agents. */
 const mostInBackground = 8
 const mostStarted = 100
 
 export interface TaskSurroundings {
-  /** Which tools the caller is given. */
+  /** Which tools the caller gets. */
   readonly named: ToolFilter
   readonly box: Toolbox
-  /** That of the conversation. */
+  /** Of the conversation. */
   readonly context: RunContext
 }
 
-/** What a conversation has by the tools of this folder. */
+/** What the tools of this folder add to a conversation. */
 export interface TaskTools {
   readonly tools: readonly Tool[]
   readonly inbox: NonNullable<ModelAgent['inbox']>
 }
 
 /**
- * The tools `task`, `task_output` and `task_stop` of a conversation (R7, R8, R36). Their calls are not recorded whole: what decides is
- * observed, the end of each agent is a boundary, and so a resumed run lets agents work on that had not ended.
+ * The tools `task`, `task_output` and `task_stop` of a conversation (R7, R8, R36). Their calls are not recorded as a
+ * whole: decisions are observations and the end of each agent is a boundary, so a resumed run continues agents that had
+ * not ended.
  */
 export function taskTools(
   names: readonly string[],
@@ -60,7 +61,7 @@ export function taskTools(
   return { tools, inbox: children.inbox }
 }
 
-/** The agents that a model may give work to: rules do not deny it, and it is said what they are for. */
+/** The agents that a model may use: they have a description, and no rule denies them. */
 export async function usableAgents({ scope, services }: RunContext): Promise<readonly AgentDefinition[]> {
   const { rights, folders } = scope
   const definitions = (await services.definitions?.()) ?? new Map()
@@ -110,7 +111,7 @@ function taskKind(known: Known): ToolKind {
   })
 }
 
-/** What is decided about a call, once: how many agents work is another number when the run is resumed. */
+/** The decision about a call. It is recorded, because the number of working agents differs in a resumed run. */
 type Decision = { readonly start: { readonly plan: boolean } } | { readonly refused: string }
 
 interface Known {

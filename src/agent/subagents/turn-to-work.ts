@@ -3,17 +3,17 @@ import type { Effects, LeaseTerms } from '../../event/effects.ts'
 import type { Permission } from '../../event/permission.ts'
 import { part } from '../../event/place.ts'
 
-/** What an agent waits for before it does anything that is not recorded. */
+/** What an agent needs before it does anything that is not recorded. */
 export interface TurnToWork {
-  /** Rejects when the agent is stopped meanwhile. */
+  /** Rejects if the agent is stopped meanwhile. */
   readonly live: () => Promise<void>
-  /** What it is lent from then on. */
+  /** Its part of the budget from then on. */
   readonly lease: () => LeaseTerms
 }
 
 /**
- * Does work whose first effect that no record answers waits until it may be done. What is recorded is passed without: messages that
- * were told are known by then.
+ * Runs work that waits before its first effect that no record answers. Recorded effects are replayed without waiting,
+ * so by then the recorded deliveries of messages are known.
  */
 export async function inTurn<T>(
   { live, lease }: TurnToWork,

@@ -258,7 +258,7 @@ describe('agents in the background', () => {
     const life = await only(second)
     expect(life.sent.find((one) => one.type === 'warning')).toMatchObject({
       message: expect.stringMatching(
-        /^stopped in the background, because the conversation has ended: a\w+ \(find cat\)$/,
+        /^stopped background agents, because the conversation has ended: a\w+ \(find cat\)$/,
       ),
     })
     expect(life.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)).toMatchObject({
