@@ -292,7 +292,7 @@ it('names items that wait for each other and calls that are made again and again
     return asked.turn === 1 ? callsTools(spawnCode) : { text: 'I cannot help it.' }
   })
   const result = await run(['run', 'team.md', '--json'])
-  const round = 'items wait for each other, so that nobody can begin them: #1 waits for #2, #2 waits for #1'
+  const round = 'items wait for each other, so nobody can start them: #1 waits for #2, #2 waits for #1'
   const repeats = 'Code-1 has called task_list 3 times in a row with the same input and the same result'
   expect(jsonLines(result.stdout).filter(({ type }) => type === 'collab.stalled')).toMatchObject([
     { kind: 'cycle', message: round },

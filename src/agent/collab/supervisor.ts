@@ -171,10 +171,8 @@ export function stallOfRest({ members, active, restedMs, nameOf }: TeamAtRest): 
   if (busy.length === 0) return undefined
   const each = busy.map(({ id, waitsFor, isQueued }) => {
     if (waitsFor.length > 0) return `${nameOf(id)} waits for ${waitsFor.map(nameOf).join(' and ')}`
-    return isQueued
-      ? `${nameOf(id)} waits until it may work`
-      : `${nameOf(id)} works, and nothing has come of it since then`
+    return isQueued ? `${nameOf(id)} waits for a free slot` : `${nameOf(id)} has produced nothing since then`
   })
-  const message = `no agent has got further for ${durationText(restedMs)}: ${each.join(', ')}`
+  const message = `no agent has made progress for ${durationText(restedMs)}: ${each.join(', ')}`
   return { kind: 'no_progress', agents: busy.map(({ id }) => id), message }
 }

@@ -1,4 +1,4 @@
-/** The note with which a conversation of a team begins (R127, R129, R136, TV33). */
+/** The note at the start of each conversation of a team (R127, R129, R136, TV33). */
 export function delegateNote({ team, list }: { readonly team: string; readonly list: string }): string {
   return `<system-reminder>
 Delegate mode is active for team "${team}".
@@ -14,19 +14,19 @@ Do NOT exit delegate mode until all tasks are complete.
 </system-reminder>`
 }
 
-/** What the leader is told once it has left (R126, R130, R131, TV34). */
+/** The note for the leader after it has left (R126, R130, R131, TV34). */
 export const delegateExitNote = `<system-reminder>
 Delegate mode has ended. All team tasks should be complete.
 Summarize the work done and any remaining items.
 </system-reminder>`
 
-/** How many messages somebody has not read: those of others, or notes of their own (R132, R133). */
+/** Counts of unread messages: from others, or notes to oneself (R132, R133). */
 export interface Chat {
   readonly handle: 'teammate' | 'self'
   readonly unread: number
 }
 
-/** Tells of messages that nobody has read; empty without chats (R134, R135, TV35). */
+/** The note about unread messages; empty without chats (R134, R135, TV35). */
 export function collabNote(chats: readonly Chat[]): string {
   if (chats.length === 0) return ''
   const lines = chats.map(({ handle, unread }) => `- ${handle}: ${unread} unread message(s)`)

@@ -1,6 +1,9 @@
 import type { WorkItems } from './items.ts'
 
-/** Ids of items that wait for each other, each for the next and the last for the first: nobody can ever begin them. Undefined: there are none. */
+/**
+ * The ids of a cycle of items, each blocked by the next and the last by the first, so that none can ever start.
+ * Undefined if there is no cycle.
+ */
 export function blockedRound(items: WorkItems): readonly string[] | undefined {
   const waiting = new Map(items.flatMap(({ id, status, blocked_by: on }) => (status === 'completed' ? [] : [[id, on]])))
   for (let before = -1; before !== waiting.size;) {

@@ -23,35 +23,37 @@ export interface DelegationOptions {
   readonly workers: ReadonlyMap<string, AgentDefinition>
   readonly maxWorkers: number
   readonly waits: Waits
-  /** What the notes say (R127). */
+  /** The values in the notes (R127). */
   readonly note: { readonly team: string; readonly list: string }
-  /** Members are told of messages that they have not read (R140). */
+  /** Whether members are told of unread messages (R140). */
   readonly notifies: boolean
-  /** How long a worker may do nothing before its items are there for others again, in milliseconds. */
+  /** After this time without activity of a worker its items are released, in milliseconds. */
   readonly leaseMs: number
-  /** After so many milliseconds in which no worker has got further the leader is told. */
+  /** After this time without progress of any worker the leader is notified, in milliseconds. */
   readonly stallAfterMs: number
   /** Absolute. */
   readonly baseDir: string
-  /** Of the task: that of the leader's conversation. */
+  /** The context of the task, which is that of the leader's conversation. */
   readonly context: RunContext
 }
 
 export interface Delegation {
   /** Of the leader. */
   readonly seat: { readonly tools: readonly Tool[]; readonly inbox: Inbox }
-  /** The same context, whose work is that of the leader. */
+  /** The same context, watched as the leader's work. */
   readonly watchLeader: (context: RunContext) => RunContext
-  /** The list has changed. */
+  /** Called when the list has changed. */
   readonly onItem: () => void
-  /** Tells the model of the leader, before its next request. */
+  /** Delivers a text to the leader's model before its next request. */
   readonly tellLeader: (text: string) => void
-  /** Whether the leader has left, in this process. */
+  /** Set if the leader has left, in this process. */
   readonly left: () => Progress | undefined
   readonly close: () => void
 }
 
-/** A team: its leader, which starts workers and waits for them, and its workers, which lose what they have claimed when they end. */
+/**
+ * A team: a leader, which starts workers and waits for them, and the workers, whose claims are released when they end.
+ */
 export function openDelegation(options: DelegationOptions): Delegation {
   const { store, note, leaseMs, notifies, context } = options
   const box = createToolbox({ baseDir: options.baseDir })
@@ -73,12 +75,12 @@ export function openDelegation(options: DelegationOptions): Delegation {
   }
 
   function tellLeader(text: string): void {
-    // another process has told others
+    // the time keeps the id unique across the processes of a run
     letters.push({ id: `delegate/letter/${context.services.now().getTime()}/${letters.length}`, text })
     notify()
   }
 
-  /** What somebody has claimed and not completed is there for others again. */
+  /** Releases what a member has claimed and not completed. */
   async function takeBack(handle: string): Promise<readonly string[]> {
     active.delete(handle)
     const ids = await store.act({ name: 'give_back', args: { owner: handle } }, (state) => {
@@ -152,7 +154,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     await workers.stopAll()
   }
 
-  /** What the leader is told that has no more to do although items are open, once. */
+  /** A reminder for a leader that is done while items are open; sent once. */
   function reminder(): readonly InboxMessage[] {
     if (!isReminded) return []
     const open = openItems(store.state().items).map(itemLine)
@@ -160,7 +162,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     return [{ id: 'delegate/open', text }]
   }
 
-  /** What may come to the leader that has no more to do. */
+  /** Waits for messages for a leader that has nothing more to do. */
   async function next(until: AbortSignal): Promise<boolean> {
     if (workers.areAtWork()) {
       await unlessAborted(changed, until)

@@ -11,17 +11,17 @@ import { readablePath } from '../../tool/guard.ts'
 import { saveFileOver } from '../../tool/workspace-files.ts'
 import type { ListFile, StateFile } from './store.ts'
 
-/** Where a team keeps its state and its list. */
+/** The files that hold a team's state and its list. */
 export interface TeamFiles {
   readonly state: StateFile
   readonly list: ListFile
-  /** The list as people name it. */
+  /** The path of the list as shown to users. */
   readonly shown: string
 }
 
 /**
- * The files of the team at the place of the context: the state in the folder of the run, the list beside it or in the workspace. Of a run of
- * which nothing is kept they are in memory; in a dry run no list is written to the workspace.
+ * The files of the team at the place of the context: the state in the run's folder, the list next to it or in the
+ * workspace. In memory for a run that keeps no record; a dry run writes no list to the workspace.
  */
 export function teamFiles(list: string, context: RunContext): TeamFiles {
   const { scope, services } = context
@@ -38,7 +38,7 @@ export function teamFiles(list: string, context: RunContext): TeamFiles {
   return { state: own('items.json'), list: replacing(file), shown: displayPath(workspace, join(folder, name)) }
 }
 
-/** The usual team of a run needs no folder of its own. */
+/** The default team of a run needs no folder of its own. */
 function folderOf(at: Place): readonly string[] {
   const text = placeText(at)
   return text === 'task/0' ? [] : [sha256(text).slice(0, 12)]
@@ -56,7 +56,7 @@ function ownFile(
     write(text) {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
       writeFileAtomic(file, mask(text))
-      // what others are told of it must not be gone after a power failure
+      // others act on this state, so it must survive a power failure
       for (const path of [file, dirname(file)]) sync(path)
     },
   }
@@ -73,7 +73,7 @@ function replacing({ read, write }: StateFile): ListFile {
   }
 }
 
-/** Reads and writes as an answer of the model would: within the rights of the run, recorded, and to be undone. */
+/** Reads and writes as a change by the model would: within the rights of the run, recorded, and undoable. */
 function ofWorkspace(list: string, context: RunContext): ListFile {
   const path = resolve(context.scope.folders.workspace, list)
   return {

@@ -2,29 +2,29 @@ import { defined } from '../../base/json.ts'
 
 export type ItemStatus = 'pending' | 'in_progress' | 'completed'
 
-/** A piece of work of a team (R141). Plain JSON. */
+/** A work item of a team (R141). Plain JSON. */
 export type WorkItem = {
-  /** Unique in its list. Ids that the list gives are numbers from 1. */
+  /** Unique in its list. Generated ids are numbers from 1. */
   readonly id: string
   /** One line. */
   readonly subject: string
   readonly status: ItemStatus
-  /** Who works on it, or did; of a pending one, who is to. */
+  /** Who works on it or did; for a pending item, who is to do it. */
   readonly owner?: string
-  /** Ids of items that have to be completed first; those that are, are not among them. */
+  /** Ids of the items that must be completed first, without those that are completed already. */
   readonly blocked_by: readonly string[]
-  /** What there is to say besides. */
+  /** Further details. */
   readonly description?: string
-  /** What its owner has said of it last. */
+  /** Its owner's latest remark. */
   readonly note?: string
 }
 
 export type WorkItems = readonly WorkItem[]
 
-/** What became of a list, and the text that is told to who asked for it. */
+/** A changed list, and the text for the caller of the tool. */
 export interface Done {
   readonly items: WorkItems
-  /** Ids of those that are new, or are not as they were. */
+  /** Ids of new or changed items. */
   readonly changed: readonly string[]
   readonly text: string
   readonly isError?: true
@@ -37,7 +37,7 @@ export interface NewItem {
   readonly owner?: string
 }
 
-/** Adds items. Their `blocked_by` may name others of the same call by the ids they will have; unknown ids are left out. */
+/** Adds items. Their `blocked_by` may use the ids that others of the same call will get; unknown ids are dropped. */
 export function createItems(
   items: WorkItems,
   added: readonly NewItem[],
@@ -68,12 +68,12 @@ export interface ItemChange {
   readonly subject?: string
   readonly description?: string
   readonly status?: ItemStatus | 'deleted'
-  /** An empty text: nobody. */
+  /** Empty: nobody. */
   readonly owner?: string
   readonly blocked_by?: readonly string[]
 }
 
-/** Changes an item as the leader wants it. What is put back to `pending` has no owner, unless one is named. */
+/** Changes an item for the leader. An item that is set back to `pending` loses its owner unless a new one is given. */
 export function updateItem(items: WorkItems, id: string, change: ItemChange): Done {
   const item = find(items, id)
   if (item === undefined) return notFound(items, id)
@@ -98,7 +98,7 @@ export function updateItem(items: WorkItems, id: string, change: ItemChange): Do
   return { items: all, changed: [changed.id], text: `changed:\n${itemLine(find(all, changed.id) ?? changed)}` }
 }
 
-/** Gives an item to somebody, or says why not. Without an id it is the first one that can be worked on. */
+/** Assigns an item to a member, or returns why not. Without an id it is the next available one. */
 export function claimItem(items: WorkItems, owner: string, id?: string): Done {
   const item = id === undefined ? nextFor(items, owner) : find(items, id)
   if (item === undefined) return id === undefined ? nothingToClaim(items) : notFound(items, id)
@@ -114,7 +114,7 @@ export function claimItem(items: WorkItems, owner: string, id?: string): Done {
   return { ...replaced(items, claimed), text: `claimed #${item.id}: ${item.subject}${about}` }
 }
 
-/** Completes an item of somebody, or says why not. Items that waited for it wait no more. */
+/** Completes an item of a member, or returns why not. Items blocked by it are unblocked. */
 export function completeItem(items: WorkItems, owner: string, id: string, note?: string): Done {
   const item = find(items, id)
   if (item === undefined) return notFound(items, id)
@@ -127,7 +127,7 @@ export function completeItem(items: WorkItems, owner: string, id: string, note?:
   return { ...done, text: `completed #${item.id}: ${item.subject}${free}` }
 }
 
-/** Keeps what somebody says of an item that they work on. */
+/** Stores a remark of the member that works on an item. */
 export function noteItem(items: WorkItems, owner: string, id: string, note: string): Done {
   const item = find(items, id)
   if (item === undefined) return notFound(items, id)
@@ -135,7 +135,7 @@ export function noteItem(items: WorkItems, owner: string, id: string, note: stri
   return { ...replaced(items, { ...item, note }), text: `noted for #${item.id}` }
 }
 
-/** What somebody has claimed and not completed is there for others again. */
+/** Releases what a member has claimed and not completed. */
 export function giveBack(items: WorkItems, owner: string): Done {
   const held = items.filter((item) => item.owner === owner && item.status !== 'completed')
   const all = items.map((item) => {
@@ -150,7 +150,7 @@ export function giveBack(items: WorkItems, owner: string): Done {
   }
 }
 
-/** What can be worked on by somebody: what is theirs first, then what is nobody's. */
+/** The next item for a member: first items assigned to it, then unassigned ones. */
 function nextFor(items: WorkItems, owner: string): WorkItem | undefined {
   const open = items.filter((item) => item.status === 'pending' && item.blocked_by.length === 0)
   return open.find((item) => item.owner === owner) ?? open.find((item) => item.owner === undefined)
@@ -162,14 +162,14 @@ function nothingToClaim(items: WorkItems): Done {
   return { ...same(items), text: `nothing can be claimed now. Open items:\n${open.map(itemLine).join('\n')}` }
 }
 
-/** Those that are not completed. */
+/** The items that are not completed. */
 export function openItems(items: WorkItems): WorkItems {
   return items.filter(({ status }) => status !== 'completed')
 }
 
 /**
- * The same items with a `blocked_by` that holds: no id twice, not their own, none that is unknown or completed. Call it whenever items were
- * added, taken away or completed.
+ * The same items with a valid `blocked_by`: no duplicates, not the item itself, no unknown or completed items. Call it
+ * whenever items were added, removed or completed.
  */
 export function tidy(items: WorkItems): WorkItems {
   const open = new Set(openItems(items).map(({ id }) => id))
@@ -181,7 +181,7 @@ export function tidy(items: WorkItems): WorkItems {
   })
 }
 
-/** Ids of items that wait for each other, beginning and ending with this one; undefined: it waits for none that waits for it. */
+/** The ids of a blocking cycle that starts and ends with this item; undefined if it is in no cycle. */
 function circleFrom(items: WorkItems, id: string): readonly string[] | undefined {
   const byId = new Map(items.map((item) => [item.id, item]))
   const seen = new Set<string>()
@@ -200,19 +200,19 @@ function circleFrom(items: WorkItems, id: string): readonly string[] | undefined
 
 const marks: Readonly<Record<ItemStatus, string>> = { pending: '[ ]', in_progress: '[~]', completed: '[x]' }
 
-/** An item as a model is told of it, in one line. */
+/** An item in one line, as models see it. */
 export function itemLine({ id, subject, status, owner, blocked_by: blockers, note }: WorkItem): string {
   const who = owner === undefined ? '' : ` (@${owner})`
   const blocked = blockers.length === 0 ? '' : ` (blocked by ${blockers.map((one) => `#${one}`).join(', ')})`
   return `${marks[status]} #${id} ${subject}${who}${blocked}${note === undefined ? '' : `: ${oneLine(note)}`}`
 }
 
-/** An id as people write it, `#3` or `3`. */
+/** An id without the prefix: `#3` and `3` are the same. */
 function plainId(id: string): string {
   return id.trim().replace(/^#/, '')
 }
 
-/** A name that can be told apart from what stands around it: `@Bob Smith` is `Bob-Smith`. */
+/** A name that can be parsed out of a line: `@Bob Smith` becomes `Bob-Smith`. */
 function plainName(name: string): string {
   return name
     .trim()
@@ -220,7 +220,7 @@ function plainName(name: string): string {
     .replace(/[\s()]+/gu, '-')
 }
 
-/** A text without line breaks and needless spaces. */
+/** Collapses line breaks and repeated spaces. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/gu, ' ').trim()
 }

@@ -4,7 +4,7 @@ import { itemLine, openItems } from './items.ts'
 import type { TeamState } from './state.ts'
 import type { TeamStore } from './store.ts'
 
-/** How far a team has come (R143). */
+/** The progress of a team (R143). */
 export type Progress = { readonly completed_tasks: number; readonly total_tasks: number }
 
 export function progressOf({ items }: TeamState): Progress {
@@ -13,13 +13,13 @@ export function progressOf({ items }: TeamState): Progress {
 
 export interface Leaving {
   readonly store: TeamStore
-  /** Called in each process that knows that the leader has left. */
+  /** Called in each process that learns that the leader has left. */
   readonly onLeft: (progress: Progress) => Promise<void>
 }
 
 type Decision = { readonly left: Progress } | { readonly refused: string }
 
-/** The tool by which the leader ends delegate mode: with open items only by force (R136, TV36). */
+/** The tool that ends delegate mode; with open items only if forced (R136, TV36). */
 export function leaveKind({ store, onLeft }: Leaving): ToolKind {
   return defineTool<{ readonly force?: boolean }>({
     name: 'leave_delegate',
@@ -31,7 +31,7 @@ export function leaveKind({ store, onLeft }: Leaving): ToolKind {
       required: [],
       additionalProperties: false,
     },
-    // what follows from it is to be done in each process of the run
+    // its consequences must happen in each process of the run
     callsOthers: true,
     async run({ force = false }, { context, at }) {
       const place = callPlace(at, 0)

@@ -2,7 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ItemStatus, WorkItem } from './items.ts'
 import type { ListForm, ReadItem } from './list-form.ts'
 
-/** An array of `{id, subject, status, owner, blocked_by}`. Further keys of an item, and entries that are none, stay. */
+/**
+ * An array of `{id, subject, status, owner, blocked_by}`. Unknown keys of items and entries that are not items are
+ * kept.
+ */
 export const jsonForm: ListForm = {
   read(text) {
     const entries = entriesOf(text)

@@ -2,7 +2,7 @@ import { defined } from '../../base/json.ts'
 import { type ItemStatus, oneLine, type WorkItems } from './items.ts'
 import type { ListedItem, ListForm, ReadItem } from './list-form.ts'
 
-/** `- [ ] #1 subject (@owner) (blocked by #2, #3)`, with `[~]` for what is in progress and `[x]` for what is completed. */
+/** `- [ ] #1 subject (@owner) (blocked by #2, #3)`; `[~]` means in progress, `[x]` completed. */
 export const markdownForm: ListForm = {
   read: (text) => itemsOf(text).map(({ item }) => item),
   write(text, items, { unnamed, team }) {
@@ -16,7 +16,7 @@ export const markdownForm: ListForm = {
       const read = byLine.get(index)
       const id = read?.item.id ?? (read === undefined ? undefined : names.shift())
       const item = id === undefined ? undefined : left.get(id)
-      // a line of an item that is no more
+      // the item no longer exists
       if (read !== undefined && id !== undefined && item === undefined) continue
       if (read === undefined || item === undefined) {
         lines.push(line)
@@ -41,7 +41,7 @@ function fresh(items: WorkItems, team: string): string {
 interface ReadLine {
   /** From 0. */
   readonly line: number
-  /** What stands before the box: indent, `-` and spaces. */
+  /** The text before the box: indent, `-` and spaces. */
   readonly bullet: string
   readonly item: ReadItem
 }
@@ -56,10 +56,12 @@ const statuses: Readonly<Record<string, ItemStatus>> = {
 const itemPattern = /^(\s*[-*+] +)\[([ ~xX])\](?: +#([\w-]+)(?= |$))? *(.*)$/
 const ownerPattern = /(?:^| )\(@([^\s()]+)\)$/
 const blockedPattern = /(?:^| )\(blocked by ((?:#[\w-]+(?:, *| +)?)+)\)$/
-/** The end of a subject that would be read as something else. */
+/** The end of a subject that would be parsed as an owner or as blockers. */
 const escapable = /\\*\((?:@[^\s()]+|blocked by [^()]*)\)$/
 
-/** The lines that are items: a box with an id, or without one when it begins the line. Blocks of code have none. */
+/**
+ * The lines that are items: a box with an id, or a box without one at the start of the line. Code blocks are skipped.
+ */
 function itemsOf(text: string): readonly ReadLine[] {
   const seen = new Set<string>()
   const found: ReadLine[] = []

@@ -2,31 +2,31 @@ import { defined } from '../../base/json.ts'
 import { type ItemStatus, oneLine, tidy, type WorkItem, type WorkItems } from './items.ts'
 import type { ListedItem, ReadItem } from './list-form.ts'
 
-/** Somebody else has changed what a person has changed in the list: that of the team is kept. */
+/** A field that both the team and a user changed. The team's value is kept. */
 export interface Conflict {
   readonly id: string
   readonly field: 'subject' | 'status' | 'owner' | 'blocked_by' | 'item'
-  /** What the team has; of a whole item, what became of it. */
+  /** The team's value; for a whole item, its status. */
   readonly ours: string
   readonly theirs: string
 }
 
 export interface Merged {
   readonly items: WorkItems
-  /** Ids of items that are not as the team had them. */
+  /** Ids of the items that the merge changed. */
   readonly changed: readonly string[]
-  /** Ids that new items of the file without one were given, in their order. */
+  /** Ids assigned to new items of the file, in order. */
   readonly unnamed: readonly string[]
-  /** What the file said, with these ids. */
+  /** The content of the file, with these ids. */
   readonly read: readonly ListedItem[]
   readonly conflicts: readonly Conflict[]
   readonly next: number
 }
 
 interface Sides {
-  /** What the file said when the team has written or read it, the newest first. */
+  /** Earlier contents of the file that the team wrote or read, newest first. */
   readonly written: readonly (readonly ListedItem[])[]
-  /** What the file says now. */
+  /** The current content of the file. */
   readonly theirs: readonly ReadItem[]
   readonly ours: WorkItems
   /** The number for the next new item. */
@@ -34,9 +34,9 @@ interface Sides {
 }
 
 /**
- * What a person has changed in the file, put into the items of the team, field by field. What they have changed is found by the text
- * of the team that is closest to theirs: an editor may hold one that is older than the last. A field that both have changed
- * stays as the team has it, and is a conflict; a pending or completed item whose line was taken away is gone.
+ * Merges a user's edits of the list file into the team's items, field by field. The edits are the difference from the
+ * closest text that the team wrote or read, because an editor may hold an outdated one. If both sides changed a field,
+ * the team's value is kept and the field is a conflict. A pending or completed item is deleted if its line was removed.
  */
 export function mergeItems({ written, theirs: found, ours, next: number }: Sides): Merged {
   const own = new Map(ours.map((item) => [item.id, item]))
@@ -70,13 +70,13 @@ export function mergeItems({ written, theirs: found, ours, next: number }: Sides
         changed.push(read.id)
         return [itemOf(read, read.id)]
       }
-      // the team has deleted it
+      // deleted by the team
       if (isSame(read, old)) return []
       conflicts.push({ id: read.id, field: 'item', ours: 'deleted', theirs: oneLine(read.subject) })
       return []
     }
     if (before.has(read.id) || oneLine(read.subject) === other.subject) return []
-    // an id that both have given since: the item of the person gets another one
+    // both sides used this id for a new item: the user's item gets a new one
     const id = freeId(last, (one) => own.has(one) || named.has(one))
     last = Number(id) + 1
     changed.push(id)
@@ -85,9 +85,7 @@ export function mergeItems({ written, theirs: found, ours, next: number }: Sides
   return { items: tidy([...kept, ...added]), changed, unnamed, read: theirs, conflicts, next: last }
 }
 
-/**
- * Gives ids to new items without one. One that was given an id already, in a text that has not come to be written, gets the same again.
- */
+/** Assigns ids to new items. An item that got an id in a text that was never written gets the same id again. */
 function withIds(
   found: readonly ReadItem[],
   { written, taken, next }: Pick<Sides, 'written' | 'next'> & { readonly taken: ReadonlyMap<string, unknown> },
@@ -117,11 +115,11 @@ function freeId(from: number, isTaken: (id: string) => boolean): string {
   return String(number)
 }
 
-/** One line for each, for the leader and for the person. */
+/** One line for the leader and the user. */
 export function conflictText({ id, field, ours, theirs }: Conflict): string {
-  if (field === 'item' && theirs === 'deleted') return `#${id} was taken out of the list, and stays: it is ${ours}`
-  if (field === 'item') return `#${id} (${theirs}) was changed in the list, and stays deleted`
-  return `${field} of #${id}: the list said ${theirs}, and it stays ${ours}`
+  if (field === 'item' && theirs === 'deleted') return `#${id} was removed from the list, but is kept: it is ${ours}`
+  if (field === 'item') return `#${id} (${theirs}) was edited in the list, but stays deleted`
+  return `${field} of #${id}: the list has ${theirs}, but it stays ${ours}`
 }
 
 function itemOf({ subject, status, owner, blocked_by: blockers }: ReadItem, id: string): WorkItem {
@@ -142,7 +140,7 @@ function mergeItem({ old, read, item }: OneItem, conflicts: Conflict[]): WorkIte
   ): T {
     const [ours, theirs] = [valueOf(item), valueOf(read)]
     const said = keyOf(theirs)
-    // of an item that is new on both sides nobody knows what it was
+    // an item that is new on both sides has no common ancestor, so the team's value is kept
     if (keyOf(ours) === said || old === undefined || keyOf(valueOf(old)) === said) return ours
     if (keyOf(valueOf(old)) === keyOf(ours)) return theirs
     conflicts.push({ id: item.id, field, ours: shown(ours), theirs: shown(theirs) })
@@ -159,11 +157,11 @@ function mergeItem({ old, read, item }: OneItem, conflicts: Conflict[]): WorkIte
 }
 
 function shown(value: string | readonly string[] | undefined): string {
-  if (value === undefined) return 'of nobody'
+  if (value === undefined) return 'nobody'
   return typeof value === 'string' ? `"${value}"` : value.map((id) => `#${id}`).join(', ') || 'none'
 }
 
-/** Lists of ids mean the same in any order. */
+/** Lists of ids are compared as sets. */
 function keyOf(value: unknown): string {
   return JSON.stringify((Array.isArray(value) ? value.map(String).toSorted() : value) ?? null)
 }
@@ -180,7 +178,7 @@ function fieldsOf({ subject, status, owner, blocked_by: blockers }: ReadItem): r
   return [oneLine(subject), status, owner, blockers].map(keyOf)
 }
 
-/** Of texts that are as close, the newest. */
+/** The text with the smallest distance; of several the newest. */
 function closest(written: Sides['written'], theirs: readonly ListedItem[]): readonly ListedItem[] {
   const read = new Map(theirs.map((item) => [item.id, fieldsOf(item)]))
   let best: readonly ListedItem[] = []
@@ -194,7 +192,7 @@ function closest(written: Sides['written'], theirs: readonly ListedItem[]): read
   return best
 }
 
-/** How many fields have to be changed; an item more or less counts as all of its own and one. */
+/** The number of fields to change; a missing or additional item counts as all of its fields plus one. */
 function distanceTo(items: readonly ListedItem[], read: ReadonlyMap<string, readonly string[]>): number {
   let distance = 0
   let common = 0

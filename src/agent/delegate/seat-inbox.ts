@@ -6,19 +6,19 @@ import type { TeamStore } from './store.ts'
 export interface SeatInboxOptions {
   readonly handle: string
   readonly store: TeamStore
-  /** What a conversation begins with. */
+  /** The first message of the conversation. */
   readonly note: string
-  /** Whether it is told of messages that it has not read (R140). */
+  /** Whether it is told of unread messages (R140). */
   readonly notifies: boolean
-  /** A request begins. */
+  /** Called when a request starts. */
   readonly onTurn: () => void
-  /** What else its model is to be told. */
+  /** Further messages for its model. */
   readonly more?: () => readonly InboxMessage[]
-  /** Waits until `more` may have changed; false: nothing more will come. */
+  /** Waits until `more` may have changed; false if there will be nothing more. */
   readonly next?: (signal: AbortSignal) => Promise<boolean>
 }
 
-/** What a member of a team is told before a request: the note of delegate mode, and that messages wait for it. */
+/** The messages for a member of a team: the note of delegate mode, and a note about unread messages. */
 export function seatInbox({ handle, store, note, notifies, onTurn, more = () => [], next }: SeatInboxOptions): Inbox {
   const known = new Set<string>()
 

@@ -2,7 +2,7 @@ import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkItems } from './items.ts'
 import type { ListedItem } from './list-form.ts'
 
-/** A message of one member of a team to another. Plain JSON. */
+/** A message between members of a team. Plain JSON. */
 export type TeamMessage = {
   /** Its number, from 1. */
   readonly id: number
@@ -14,20 +14,20 @@ export type TeamMessage = {
 
 /** A worker. Plain JSON. */
 type Member = {
-  /** That of the agent. */
+  /** The id of its agent. */
   readonly id: string
-  /** What it is called: its role and a number. */
+  /** Its name in the team: its role and a number. */
   readonly handle: string
 }
 
-/** All that a team knows together. Plain JSON: it is kept in a file of the run. */
+/** The shared state of a team. Plain JSON: it is kept in a file of the run. */
 export type TeamState = {
   readonly v: 1
-  /** Made when the team began: a state of another one is none of this. */
+  /** The id of the team, to reject the state of another one. */
   readonly team: string
-  /** How many operations have made it. */
+  /** The number of operations so far. */
   readonly operations: number
-  /** What each operation gave, by the place of the call that asked for it: a call that is made again gets the same. */
+  /** The result of each operation, by the place of its call: a repeated call gets the same result. */
   readonly done: {
     readonly [place: string]: { readonly operation: number; readonly asked: string; readonly result: Json }
   }
@@ -36,9 +36,9 @@ export type TeamState = {
   readonly next: number
   readonly messages: readonly TeamMessage[]
   readonly members: readonly Member[]
-  /** The leader has left the list. */
+  /** The leader has left delegate mode. */
   readonly hasLeft: boolean
-  /** What the list file was made of, or said when it was read, the newest first; the first one may not have been written any more. */
+  /** Contents of the list file that were written or read, newest first; the newest may not have been written yet. */
   readonly written: readonly (readonly ListedItem[])[]
   /** How often the list file was written. */
   readonly writes: number
@@ -60,7 +60,7 @@ export function newTeam(team: string): TeamState {
   }
 }
 
-/** The state of a team in a text; undefined where it holds none of this team. */
+/** Parses the state of a team; undefined if the text is not the state of this team. */
 export function readTeam(text: string, team: string): TeamState | undefined {
   try {
     const state = JSON.parse(text) as TeamState
@@ -76,7 +76,7 @@ export function withMessage(state: TeamState, message: Omit<TeamMessage, 'id' | 
   return { ...state, messages: [...state.messages, { ...message, id, isRead: false }] }
 }
 
-/** Gives a worker its handle; it keeps one that it has. */
+/** Assigns a handle to a worker, unless it has one. */
 export function withMember(
   state: TeamState,
   { id, role }: { readonly id: string; readonly role: string },
@@ -90,7 +90,7 @@ export function withMember(
   return { state: { ...state, members: [...state.members, { id, handle }] }, handle }
 }
 
-/** Takes what somebody has not read: from then on it is. */
+/** Returns the unread messages of a member and marks them as read. */
 export function takeUnread(
   state: TeamState,
   handle: string,
@@ -101,17 +101,17 @@ export function takeUnread(
   return { state: { ...state, messages: all }, messages }
 }
 
-/** The messages that somebody has not read, oldest first. */
+/** The unread messages of a member, oldest first. */
 export function unreadOf({ messages }: TeamState, handle: string): readonly TeamMessage[] {
   return messages.filter(({ to, isRead }) => to === handle && !isRead)
 }
 
-/** Texts of the list that are remembered: an editor may hold one that is older than the last. */
+/** How many list contents are kept: an editor may hold an outdated one. */
 const mostWritten = 12
-/** Items of them all. */
+/** Limit of items in all of them together. */
 const mostListed = 3000
 
-/** Keeps what the list file said, and what it is made of next. */
+/** Remembers what was read from the list file and what is written next. */
 export function withWritten(state: TeamState, read: readonly ListedItem[] | undefined): TeamState {
   const listed = state.items.map(listedOf)
   const known = new Set(state.written.map((one) => JSON.stringify(one)))
@@ -126,7 +126,7 @@ function listedOf({ id, subject, status, owner, blocked_by }: ListedItem): Liste
   return { id, subject, status, ...defined({ owner }), blocked_by }
 }
 
-/** What an operation is told apart by from another of the same place. */
+/** Distinguishes operations at the same place. */
 export function askedText(name: string, args: JsonObject): string {
   return `${name} ${JSON.stringify(args)}`
 }

@@ -5,26 +5,29 @@ import type { ListedItem, ListForm } from './list-form.ts'
 import { type Conflict, mergeItems } from './merge.ts'
 import { askedText, newTeam, readTeam, type TeamState, withWritten } from './state.ts'
 
-/** The file that holds the state. What was written is there for good when `write` returns. */
+/** The file that holds the state. `write` returns after the text is durable. */
 export interface StateFile {
   readonly read: () => string | undefined
   readonly write: (text: string) => void
 }
 
-/** The list that people read and edit. */
+/** The list that users read and edit. */
 export interface ListFile {
-  /** Undefined: there is none. */
+  /** Undefined if it does not exist. */
   readonly read: () => string | undefined
-  /** Writes it in place of `over` (undefined: of nothing); `number` is another one each time. False when something else stands there by now. */
+  /**
+   * Replaces the content `over` (undefined: no file); `number` is unique per write. Returns false if the content has
+   * changed meanwhile.
+   */
   readonly write: (text: string, over: string | undefined, number: number) => boolean
 }
 
-/** Told of what happens to a team. */
+/** Callbacks for changes of a team. */
 interface TeamWatch {
   readonly onItem: (item: WorkItem) => void
-  /** By somebody who edited the list file. */
+  /** Conflicts with edits of the list file. */
   readonly onConflicts: (conflicts: readonly Conflict[]) => void
-  /** The list file cannot be read just now, and is left as it is; told once. */
+  /** The list file is not parseable at the moment and is left alone; called once. */
   readonly onUnreadable: () => void
 }
 
@@ -37,29 +40,30 @@ export interface StoreOptions {
   readonly list: ListFile
   readonly form: ListForm
   readonly watch: TeamWatch
-  /** Waits some time: an editor that has written half of a file writes the rest. */
+  /** Waits a moment, so that an editor can finish writing a file. */
   readonly pause: () => Promise<void>
 }
 
 interface Operation {
-  /** Of the call that asks for it; undefined: nobody asks for it again. */
+  /** Of the calling tool; undefined if the operation is never repeated. */
   readonly place?: string
   readonly name: string
   readonly args: JsonObject
 }
 
-/** What an operation makes of the state, and what it gives. */
+/** The new state after an operation, and its result. */
 export interface Change<Result extends Json> {
   readonly state: TeamState
   readonly result: Result
 }
 
-/** What a team knows together, in a file of the run. Operations are done one after the other. */
+/** The shared state of a team, in a file of the run. Operations run one after another. */
 export interface TeamStore {
   readonly state: () => TeamState
   /**
-   * Does an operation, once for each place: made again, it gives what it gave. What people have changed in the list file is put in first, and
-   * the file is written after it. Nothing is half done: before it returns the state is kept whole, or as it was.
+   * Runs an operation once per place; a repeated one returns the recorded result. User edits of the list file are
+   * merged in first, and the file is written afterwards. Operations are atomic: the new state is durable before it
+   * returns, or nothing has changed.
    */
   readonly act: <Result extends Json>(
     operation: Operation,
@@ -70,14 +74,14 @@ export interface TeamStore {
 interface Edited {
   readonly edited: TeamState
   readonly unnamed?: readonly string[]
-  /** What the file says. */
+  /** The content of the file. */
   readonly read?: readonly ListedItem[]
 }
 
-/** Times that a list is read again in which items are missing. */
+/** How often a list with missing items is read again. */
 const mostLooks = 5
 
-/** Opens the state of a team; of one that has none it is new. */
+/** Opens the state of a team, or creates it. */
 export function openStore(options: StoreOptions): TeamStore {
   const { team, name, file, list, form, watch } = options
   const text = file.read()
@@ -85,7 +89,7 @@ export function openStore(options: StoreOptions): TeamStore {
   let last: Promise<unknown> = Promise.resolve()
   let isUnreadable = false
 
-  /** What stands in the list file; read again while items are missing, because whoever writes it may not be done. */
+  /** Reads the list file, again while items are missing: an editor may still be writing it. */
   async function readList(): Promise<string | undefined> {
     const listed = (read: string | undefined): number => (read === undefined ? 0 : (form.read(read)?.length ?? 0))
     const before = state.written[0]?.length ?? 0
@@ -104,7 +108,7 @@ export function openStore(options: StoreOptions): TeamStore {
     for (const item of state.items) if (!isDeepStrictEqual(known.get(item.id), item)) watch.onItem(item)
   }
 
-  /** With what people have changed in the file; `unnamed` undefined: the file is to be left as it is. */
+  /** The state with the user's edits; `unnamed` is undefined if the file must be left alone. */
   function withEdits(found: string | undefined): Edited {
     if (found === undefined) return { edited: state, unnamed: [] }
     const theirs = form.read(found)
@@ -114,7 +118,7 @@ export function openStore(options: StoreOptions): TeamStore {
       return { edited: state }
     }
     isUnreadable = false
-    // the first text may not have been written any more
+    // the first text may never have been written
     const written = state.writes <= 1 ? [...state.written, []] : state.written
     const { items, next, unnamed, read, conflicts } = mergeItems({ ...state, written, theirs, ours: state.items })
     if (conflicts.length > 0) watch.onConflicts(conflicts)
@@ -140,7 +144,7 @@ export function openStore(options: StoreOptions): TeamStore {
     const before = state
     file.write(JSON.stringify(next))
     state = next
-    // one that was changed meanwhile is looked at by the next operation
+    // if the file was changed meanwhile, the next operation merges it
     if (isWritten) list.write(written, found, next.writes)
     tellChanges(before)
     return result

@@ -12,25 +12,25 @@ import { leaderHandle } from './tools.ts'
 export interface SupervisionOptions {
   readonly clock: Clock
   readonly stallAfterMs: number
-  /** The handles of workers that are at work. */
+  /** The handles of the working workers. */
   readonly atWork: () => readonly string[]
   readonly items: () => WorkItems
-  /** Called once for each standstill. */
+  /** Called once for each stall. */
   readonly onStall: (stall: Stall) => void
 }
 
-/** Names what a team that works on a list does not get out of by itself. */
+/** Detects what a team with a list cannot resolve on its own. */
 export interface Supervision {
-  /** The same context, whose work is that of a member. */
+  /** The same context, watched as the work of a member. */
   readonly watch: (handle: string, context: RunContext) => RunContext
-  /** The list has changed. */
+  /** Called when the list has changed. */
   readonly look: () => void
   readonly close: () => void
 }
 
 /**
- * Sees calls that a member repeats, items that wait for each other, and workers of whom none gets further for a time, as the team of `[collab]`
- * does. Workers wait for nobody but persons, whose time does not count.
+ * Detects repeated calls of a member, items that block each other, and workers without progress, like the team of
+ * `[collab]`. Workers only ever wait for the user; that time does not count.
  */
 export function superviseList({ clock, stallAfterMs, atWork, items, onStall }: SupervisionOptions): Supervision {
   let told: string | undefined
@@ -47,7 +47,7 @@ export function superviseList({ clock, stallAfterMs, atWork, items, onStall }: S
   const team = {
     ...repeats,
     asking: rest.asking,
-    // a leader that asks again and again gets nobody further
+    // a polling leader is no progress
     progressed: (handle: string) => (handle === leaderHandle ? undefined : rest.progress()),
   }
   return {
@@ -75,6 +75,6 @@ function memberOf(id: string): TeamMember {
 
 function stallOfRound(round: readonly string[]): Stall {
   const each = round.map((id, index) => `#${id} waits for #${round[(index + 1) % round.length] ?? ''}`)
-  const message = `items wait for each other, so that nobody can begin them: ${each.join(', ')}`
+  const message = `items wait for each other, so nobody can start them: ${each.join(', ')}`
   return { kind: 'cycle', agents: [], message }
 }

@@ -17,12 +17,12 @@ import type { Change, TeamStore } from './store.ts'
 
 /** What the tools of a member work with. */
 export interface Desk {
-  /** The name of the member in the list and for messages. */
+  /** The name of the member in the list and in messages. */
   readonly handle: string
   readonly store: TeamStore
-  /** The member has done something. */
+  /** The member was active. */
   readonly touch: () => void
-  /** Told when a message was sent. */
+  /** Called when a message was sent. */
   readonly onMessage: (message: { readonly from: string; readonly to: string; readonly text: string }) => void
   /** One line for each worker, for the leader. */
   readonly workers: () => readonly string[]
@@ -32,7 +32,7 @@ export const leaderHandle = 'leader'
 
 type Said = { readonly text: string; readonly isError: boolean }
 
-/** Does an operation of a call once, wherever the process is killed. */
+/** Runs an operation once per call, even if the process is killed at any point. */
 async function act(
   { store, touch }: Desk,
   call: ToolCall,
@@ -257,7 +257,7 @@ function sendKind(desk: Desk): ToolKind {
   })
 }
 
-/** By handle, or by the id of an agent; a broadcast skips its sender. */
+/** By handle, or by agent id; a broadcast skips its sender. */
 function receiversOf(to: string, sender: string, { members }: TeamState): readonly string[] {
   const handles = [leaderHandle, ...members.map(({ handle }) => handle)]
   if (to === 'all') return handles.filter((handle) => handle !== sender)
@@ -265,7 +265,7 @@ function receiversOf(to: string, sender: string, { members }: TeamState): readon
   return handles.filter((handle) => handle === named)
 }
 
-/** The tools of the leader for the list and for messages, but for the one by which it leaves. */
+/** The leader's tools for the list and for messages, except the one to leave. */
 export function leaderKinds(desk: Desk): readonly ToolKind[] {
   return [createKind, updateKind, listKind, readKind, sendKind].map((make) => make(desk))
 }

@@ -7,7 +7,7 @@ import { callPlace } from '../../event/place.ts'
 import { defineTool, type ToolKind } from '../../tool/toolbox/kind.ts'
 import type { Child } from '../subagents/children.ts'
 
-/** How a worker is named in calls. */
+/** The parameter that names a worker. */
 export const workerParameter: JsonObject = {
   type: 'string',
   minLength: 1,
@@ -24,11 +24,11 @@ export interface Waits {
 interface Waiting {
   readonly waits: Waits
   readonly find: (id: string) => Child | undefined
-  /** Of the leader: ends that a call has told are not told again. */
+  /** Of the leader: ends reported by a call are not delivered again. */
   readonly inbox: Inbox
 }
 
-/** What a leader is told of a worker. */
+/** The status of a worker as the leader sees it. */
 export function statusOf({ state }: Child): AgentStatus {
   const now = state()
   if (now.kind !== 'ended') return 'running'
@@ -40,11 +40,11 @@ export function statusOf({ state }: Child): AgentStatus {
 type Waited = {
   readonly status: { readonly [id: string]: AgentStatus }
   readonly timed_out: boolean
-  /** Those whose end is told by this. */
+  /** Ids of the agents whose end this reports. */
   readonly seen: readonly string[]
 }
 
-/** The tool `wait` of a leader: its result is an observation. */
+/** The leader's tool `wait`. Its result is an observation. */
 export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting): ToolKind {
   return defineTool<{
     readonly ids: readonly string[]
@@ -90,7 +90,7 @@ export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Wa
   })
 }
 
-/** Throws what workers wait for a person with, when none of them works. */
+/** Throws the suspension of the workers if none of them is working. */
 function refuseHeld(children: readonly Child[]): void {
   const states = children.map(({ state }) => state())
   for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error

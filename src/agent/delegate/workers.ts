@@ -15,45 +15,45 @@ import { withMember } from './state.ts'
 import type { TeamStore } from './store.ts'
 import { statusOf, type Waits, waitKind, workerParameter } from './wait-tool.ts'
 
-/** Workers that one leader may start in all. */
+/** How many workers one leader may start in total. */
 const mostStarted = 200
 
 export interface WorkersOptions {
   readonly store: TeamStore
-  /** Those that may be started, by the names that the leader knows. */
+  /** The workers that may be started, by the names that the leader uses. */
   readonly workers: ReadonlyMap<string, AgentDefinition>
   readonly maxWorkers: number
   readonly waits: Waits
-  /** Of the conversation of the leader. */
+  /** Of the leader's conversation. */
   readonly context: RunContext
   /** Absolute. */
   readonly baseDir: string
   readonly hasLeft: () => boolean
-  /** What a worker has for the list, and what it is told. */
+  /** A worker's tools for the list, and its inbox. */
   readonly seatOf: (handle: string, box: Toolbox) => { readonly tools: readonly ToolKind[]; readonly inbox: Inbox }
-  /** The same context, whose work is that of a worker. */
+  /** The same context, watched as the work of a worker. */
   readonly watch: (handle: string, context: RunContext) => RunContext
-  /** Binds tools to the conversation of a worker. */
+  /** Binds tools to a worker's conversation. */
   readonly bind: (kinds: readonly ToolKind[]) => NonNullable<RunContext['services']['seat']>
   readonly box: Toolbox
-  /** A worker has ended, in whatever way. */
+  /** Called when a worker has ended, for whatever reason. */
   readonly onEnd: (handle: string) => Promise<unknown>
 }
 
-/** The agents that a leader has started, and the tools by which it does. */
+/** The agents that a leader has started, and the tools to start them. */
 export interface Workers {
   readonly kinds: readonly ToolKind[]
   readonly children: Children
-  /** One line for each. */
+  /** One line per worker. */
   readonly lines: () => readonly string[]
   readonly areAtWork: () => boolean
-  /** Their handles. */
+  /** The handles of the working workers. */
   readonly atWork: () => readonly string[]
   readonly isAtWork: (handle: string) => boolean
   readonly stopAll: () => Promise<void>
 }
 
-/** Lets agents work for the leader in the background, each as long as its own conversation goes on (R122, R124). */
+/** Runs agents for the leader in the background, each for as long as its own conversation lasts (R122, R124). */
 export function createWorkers(options: WorkersOptions): Workers {
   const children = createChildren(options.context)
   const handles = new Map<string, string>()
@@ -86,9 +86,9 @@ export function createWorkers(options: WorkersOptions): Workers {
 interface Team {
   readonly options: WorkersOptions
   readonly children: Children
-  /** By the ids of agents. */
+  /** By agent id. */
   readonly handles: Map<string, string>
-  /** Ids of agents that are about to start: calls of one answer are made at once. */
+  /** Ids of agents that are about to start: the calls of one answer run at the same time. */
   readonly starting: Set<string>
 }
 
@@ -183,7 +183,7 @@ function whyNot({ role }: SpawnInput, { options, children, starting }: Team): st
   return `worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
 }
 
-/** The worker of an id or name, or the one that goes on from it. */
+/** The worker with an id or name, or the latest one that continues it. */
 function find(id: string, { children, handles }: Team): Child | undefined {
   const all = children.all()
   let found = children.find(id) ?? all.find(({ order }) => handles.get(order.id) === id)

@@ -88,13 +88,13 @@ describe('standstills of a team', () => {
     world.spawn(3, (_, terms) => untilStopped(terms))
     world.spawn(4, (_, terms) => untilStopped(terms))
     await world.wait([one], { ms: 1_000_000 })
-    const names = `worker ${one} works, and nothing has come of it since then, worker ${two} waits for worker ${one}, worker ${three} works, and nothing has come of it since then, worker ${agentId(4)} waits until it may work`
+    const names = `worker ${one} has produced nothing since then, worker ${two} waits for worker ${one}, worker ${three} has produced nothing since then, worker ${agentId(4)} waits for a free slot`
     expect(stallsOf(world)).toEqual([
       {
         kind: 'stalled',
         stall: 'no_progress',
         agents: [one, two, three, agentId(4)],
-        message: `no agent has got further for 2 min: ${names}`,
+        message: `no agent has made progress for 2 min: ${names}`,
       },
     ])
     world.team.progressed(leaderId)

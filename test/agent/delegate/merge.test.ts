@@ -31,7 +31,7 @@ describe('merging what a person has edited', () => {
     const ours = [item('1', { subject: 'ours' }), ...base.slice(1)]
     const { items, conflicts } = merge(ours, [item('1', { subject: 'theirs' }), ...base.slice(1)])
     expect(items[0]?.subject).toBe('ours')
-    expect(conflicts.map(conflictText)).toEqual(['subject of #1: the list said "theirs", and it stays "ours"'])
+    expect(conflicts.map(conflictText)).toEqual(['subject of #1: the list has "theirs", but it stays "ours"'])
   })
 
   it('adds items, with an id where they have none, also when the team has given it meanwhile', () => {
@@ -53,7 +53,7 @@ describe('merging what a person has edited', () => {
     const ours = [item('1', { status: 'in_progress', owner: 'ann' }), ...base.slice(1)]
     const { items, conflicts } = merge(ours, [base[2] as WorkItem])
     expect(items.map(({ id }) => id)).toEqual(['1', '3'])
-    expect(conflicts.map(conflictText)).toEqual(['#1 was taken out of the list, and stays: it is in_progress'])
+    expect(conflicts.map(conflictText)).toEqual(['#1 was removed from the list, but is kept: it is in_progress'])
   })
 
   it('knows an older text that an editor had, so that nothing is opened again', () => {
