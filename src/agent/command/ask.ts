@@ -15,36 +15,35 @@ import { commandStart, type CommandStart, environmentOf, programOf } from './sta
 export interface CommandQuestion {
   readonly agent: CommandAgent
   readonly prompt: string
-  /** Left out: a new one is begun. */
+  /** If omitted, a new conversation is started. */
   readonly session?: CommandSession | undefined
-  /** Left out: that of its definition, else the program decides. */
+  /** Default: that of the agent's definition, else the program decides. */
   readonly model?: string | undefined
-  /** Left out: that of its definition, else that of all agents. */
+  /** Default: that of the agent's definition, else that of all agents. */
   readonly timeoutMs?: number | undefined
-  /** Called with each piece of what it says, as it comes. */
+  /** Called with each piece of its answer as it arrives. */
   readonly onText?: (text: string) => void
-  /** Called once with the conversation that it named, also where it fails or is stopped. */
+  /** Called once with the conversation that it named, even if it fails or is stopped. */
   readonly onSession?: ((session: CommandSession) => void) | undefined
 }
 
-/** What a program answered. Plain JSON, because it is recorded. */
+/** The answer of a program. Plain JSON, because it is recorded. */
 export type CommandAnswer = {
   readonly text: string
-  /** Left out: it can take up none. */
+  /** Absent if the program cannot resume conversations. */
   readonly session?: CommandSession
   readonly spent: Spent
-  /** The tools that it says it has used. */
+  /** The tools that it reports as used. */
   readonly calls: readonly ToolUse[]
   /** How long it took. */
   readonly seconds: number
 }
 
 /**
- * Runs the program of a command agent once, as one effect at the place of the context: permission (`commands` of packs), budget and
- * record around it. One that has failed is run again by a resume; one that ran when Baton was killed only by a person's choice,
- * because nobody knows what it has done. It begins in the
- * workspace of the context, outside of our sandbox, and what it says is told as events. What it changes there is its own doing: no file
- * change is recorded.
+ * Runs the program of a command agent once, as one effect at the place of the context, with permission check
+ * (`commands` of packs), budget and record. A resume runs a failed program again, but one that was running when Baton
+ * was killed only if the user chooses so, because it is unknown what it did. It runs in the workspace of the context,
+ * outside of our sandbox, and its output is sent as events. Its file changes are not recorded.
  * @throws BatonError AGENT_FAILED, LIMIT, KEY_MISSING (`commandProblem`), SANDBOX, CONFIG_INVALID, UNTRUSTED, BUDGET
  */
 export async function askCommand(
@@ -62,7 +61,7 @@ export async function askCommand(
     callPlace(scope.at, 0),
     {
       kind: 'command',
-      // not what it may do: a limit makes it no other call
+      // without the sandbox mode: narrower rights do not make it a different call
       request: {
         command: line.command,
         args: line.args,
@@ -72,7 +71,7 @@ export async function askCommand(
         ...(session === undefined ? {} : { session: session.id }),
       },
       action: { kind: 'command', program: line.command, caller: `agent "${name}"` },
-      // nobody knows what it has done, but once it has ended it does nothing more
+      // what it did is unknown, but after its end it does nothing more
       repeat: 'ended',
       estimate: await estimateOf(line, model, parts),
       costOf: ({ spent }) => spent,
@@ -120,7 +119,7 @@ async function perform(
   const listener =
     preset === undefined ? listenToText(context, hearing) : listenToEvents(preset.createReader(), context, hearing)
   const begun = performance.now()
-  // what it has changed there is not executed by this run
+  // this run must not execute files that the program has changed
   const isDone = mayWrite ? services.sources.writing(scope.folders.workspace) : undefined
   const end = await runCommand(
     {
@@ -153,7 +152,7 @@ async function perform(
   if (heard.junk !== undefined) {
     const { line: first, count } = heard.junk
     const lines = count === 1 ? 'a line' : `${count} lines`
-    emit(context, { type: 'warning', message: `agent "${name}" printed ${lines} besides its events: ${first}` })
+    emit(context, { type: 'warning', message: `agent "${name}" printed ${lines} that are not events: ${first}` })
   }
   const { text, calls } = heard
   return { text, ...defined({ session: sessionIn(heard, preset) }), spent, calls, seconds }
@@ -164,7 +163,7 @@ function sessionIn({ session: id, usage }: Heard, preset: Preset | undefined): C
   return preset?.countsSession === true && usage !== undefined ? { id, used: usage } : { id }
 }
 
-/** The answer of a record is told as a message that is complete at once. */
+/** Sends a recorded answer as a message that is complete immediately. */
 function tellAgain(text: string, context: RunContext): void {
   const item = { id: `${placeText(context.scope.at)}/message`, type: 'agent_message' } as const
   emit(context, { type: 'item.started', item })

@@ -8,40 +8,40 @@ import { placeText } from '../../event/place.ts'
 import { createLineReader } from '../../mcp/line-reader.ts'
 import type { EventReader, Said } from './said.ts'
 
-/** What was heard of a program so far. */
+/** What a program has reported so far. */
 export interface Heard {
-  /** Its answer, as far as there is one. */
+  /** Its answer so far. */
   readonly text: string
   readonly session: string | undefined
   readonly model: string | undefined
-  /** Undefined: it did not say what it used. */
+  /** Undefined if it did not report its usage. */
   readonly usage: Usage | undefined
   readonly costUsd: number | undefined
   readonly calls: readonly ToolUse[]
-  /** Why it has no answer, in its own words. */
+  /** Its own error message, if it failed. */
   readonly failure: string | undefined
-  /** The first line that was none of its stream, and how many there were. */
+  /** The first line that is not an event, and the number of such lines. */
   readonly junk: { readonly line: string; readonly count: number } | undefined
 }
 
-/** Takes the standard output of a program, sends the events of what it says, and keeps what counts. */
+/** Parses the standard output of a program, sends it as events, and collects its results. */
 export interface Listener {
   readonly add: (bytes: Buffer) => void
-  /** To be called when nothing comes any more: a message that is open is complete. */
+  /** Call it when there is no more output: it completes an open message. */
   readonly end: () => void
   readonly heard: () => Heard
 }
 
 interface Options {
   readonly onText: (text: string) => void
-  /** Bytes of its output that are taken. */
+  /** Bytes of its output that are processed. */
   readonly maxBytes: number
 }
 
-/** Characters of what a tool gave that its event has. */
+/** Characters of a tool's output in events. */
 const shownOutput = 2_000
 
-/** Listens to a program that prints one JSON event a line. */
+/** Listens to a program that prints one JSON event per line. */
 export function listenToEvents(reader: EventReader, context: RunContext, { onText, maxBytes }: Options): Listener {
   const items = createItems(context, onText)
   const tools = new Map<string, { readonly name: string; readonly input: Json; ended?: ToolUse }>()
@@ -110,7 +110,7 @@ export function listenToEvents(reader: EventReader, context: RunContext, { onTex
   return {
     add: lines.add,
     end() {
-      // the last line may have no end
+      // the last line may lack a line break
       lines.add(Buffer.from('\n'))
       items.complete()
     },
@@ -158,7 +158,7 @@ export function listenToText(context: RunContext, { onText }: Options): Listener
   }
 }
 
-/** The messages of a program as items of events. */
+/** Sends the messages of a program as items. */
 function createItems(context: RunContext, onText: (text: string) => void) {
   const place = placeText(context.scope.at)
   let count = 0
@@ -182,7 +182,7 @@ function createItems(context: RunContext, onText: (text: string) => void) {
 
   return {
     piece,
-    /** Completes the message that is open; with a text, that is the whole of it. */
+    /** Completes the open message. `text`, if given, replaces its pieces. */
     complete(text?: string): void {
       if (open === undefined) {
         if (text === undefined || text === '') return

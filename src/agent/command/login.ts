@@ -1,15 +1,15 @@
 import { basename } from 'node:path'
 import type { CommandLine } from '../../event/agent.ts'
 
-/** How each known program is told who pays for it. */
+/** How to log in to each known program. */
 const logins: { readonly [program: string]: string } = {
   claude: 'Run claude and type /login there, or set ANTHROPIC_API_KEY.',
   codex: 'Run codex login, or set the key that its provider wants, such as OPENAI_API_KEY.',
   gemini: 'Run gemini and log in there, or set GEMINI_API_KEY.',
-  opencode: 'Run opencode auth login, or set the key of the provider that its model is of.',
+  opencode: 'Run opencode auth login, or set the API key of the provider of its model.',
 }
 
-/** Words with which programs say that they do not know who pays for them. */
+/** Texts with which programs report missing credentials. */
 const askingWords = [
   String.raw`\bnot (?:logged|signed) in\b`,
   String.raw`\bplease (?:run )?["'\x60]?(?:\/login|log ?in|sign ?in|authenticate)\b`,
@@ -24,15 +24,15 @@ const askingWords = [
 
 const asking = new RegExp(askingWords.join('|'), 'i')
 
-/** Whether a text is one of a program that wants somebody to log in. */
+/** Whether a text asks for a login. */
 export function wantsLogin(text: string): boolean {
   return asking.test(text)
 }
 
-/** What to do about it. */
+/** The hint for a missing login. */
 export function loginHint({ preset, command }: Pick<CommandLine, 'preset' | 'command'>): string {
   const name = preset ?? basename(command)
   return Object.hasOwn(logins, name)
     ? (logins[name] ?? '')
-    : `Log in with ${name} by hand: it is run without a terminal, and cannot ask anybody.`
+    : `Log in with ${name} manually: Baton runs it without a terminal, so it cannot ask you.`
 }

@@ -3,14 +3,14 @@ import type { CommandAgent } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import { narrowSandbox, type SandboxMode, strictestSandbox } from '../../event/sandbox-rights.ts'
 
-/** What a program is told that it may do; `open`: it is told nothing, and may do what the user may. */
+/** What a program is allowed to do; `open`: it gets no restriction and has all of the user's rights. */
 export type CommandSandbox = SandboxMode | 'open'
 
 /**
- * What a program may do. It runs outside of our sandbox. A known one is held to our mode by its own flag: that of the run, and
- * of its definition where that is stricter; where answers change no files, or a person is asked first, it only reads, and in
- * a dry run too. Another one must have been let do anything.
- * @throws BatonError SANDBOX where that is not so
+ * Determines what a program may do. It runs outside of our sandbox. A known program gets our sandbox mode as its own
+ * flag: that of the run, or of its definition if that is stricter. It is read-only if answers change no files, if the
+ * user is asked first, and in a dry run. Any other program needs the mode danger-full-access.
+ * @throws BatonError SANDBOX if it does not have that
  */
 export function commandSandbox({ name, line }: CommandAgent, { scope }: RunContext): CommandSandbox {
   const { rights, dry } = scope
@@ -21,7 +21,7 @@ export function commandSandbox({ name, line }: CommandAgent, { scope }: RunConte
       'SANDBOX',
       `agent "${name}" runs ${line.command}, which Baton cannot hold to the sandbox mode ${sandbox.mode}`,
       {
-        hint: `It may do what you may. If you trust it with that, write sandbox = { mode = "danger-full-access" } into [agents.${name}].`,
+        hint: `It runs with all of your rights. If you trust it with them, set sandbox = { mode = "danger-full-access" } in [agents.${name}].`,
       },
     )
   }

@@ -13,14 +13,14 @@ export interface EndedCommand {
   readonly agent: CommandAgent
   readonly end: CommandEnd
   readonly heard: Heard
-  /** How long it could take, and whether that is what all agents have. */
+  /** The time limit, and whether it is that of all agents. */
   readonly limit: { readonly ms: number; readonly isUsual: boolean } | undefined
 }
 
 /**
- * Why a run of a program gave no answer; undefined: it gave one (R315). AGENT_FAILED: it could not be started, crashed,
- * failed in its own words, or said nothing that can be read; LIMIT: it took too long, or printed too much; KEY_MISSING: it wants
- * somebody to log in.
+ * The error of a program run without an answer; undefined if it has one (R315). AGENT_FAILED: it could not be started,
+ * crashed, reported a failure, or printed nothing readable; LIMIT: it took too long or printed too much; KEY_MISSING:
+ * it requires a login.
  */
 export function commandProblem({ agent, end, heard, limit }: EndedCommand): BatonError | undefined {
   const { name, line } = agent
@@ -32,48 +32,48 @@ export function commandProblem({ agent, end, heard, limit }: EndedCommand): Bato
   const login = loginText({ end, heard })
   if (login !== undefined) {
     const hint = loginHint(line)
-    return new BatonError('KEY_MISSING', `${who} wants somebody to log in: ${lastWords(login)}`, { hint })
+    return new BatonError('KEY_MISSING', `${who} requires a login: ${lastWords(login)}`, { hint })
   }
   switch (end.kind) {
     case 'timed_out':
       return new BatonError('LIMIT', `${who} took longer than ${limitText(limit)}${saying(said)}`, {
-        hint: `Raise ${limit?.isUsual === true ? 'agent in [timeouts]' : `timeout of [agents.${name}]`} if that is needed.`,
+        hint: `Raise ${limit?.isUsual === true ? 'agent in [timeouts]' : `timeout of [agents.${name}]`} if it needs more time.`,
       })
     case 'flooded':
       return new BatonError(
         'LIMIT',
-        `${who} printed more than ${sizeText(mostPrinted)}, and was stopped${saying(said)}`,
+        `${who} printed more than ${sizeText(mostPrinted)} and was stopped${saying(said)}`,
         {
-          hint: 'Let the program print its answer only.',
+          hint: 'Make the program print only its answer.',
         },
       )
     case 'killed':
-      return failed(`was ended by ${end.signal}${saying(said)}`, byHand(agent))
+      return failed(`was killed by ${end.signal}${saying(said)}`, byHand(agent))
     case 'exited':
       if (heard.failure !== undefined) return failed(`failed: ${said}`, byHand(agent))
       if (end.code !== 0) return failed(`exited with code ${end.code}${saying(said)}`, byHand(agent))
   }
   if (heard.text.trim() !== '') return undefined
   if (heard.junk === undefined) return failed(`gave no answer${saying(said)}`, byHand(agent))
-  const hint = `Is it ${line.preset ?? 'that program'}, and in a version that prints events? ${byHand(agent)}`
-  return failed(`printed nothing that can be read, but ${JSON.stringify(heard.junk.line)}`, hint)
+  const hint = `Check that it is ${line.preset ?? 'that program'}, in a version that prints events. ${byHand(agent)}`
+  return failed(`printed no readable answer, but ${JSON.stringify(heard.junk.line)}`, hint)
 }
 
-/** Longer texts are answers that are about logging in. */
+/** Longer texts are answers about logging in. */
 const shortText = 400
 
-/** What wants a login. A program may say so, and exit as if all were well. */
+/** The text that asks for a login. A program may print one and still exit with code 0. */
 function loginText({ end, heard }: Pick<EndedCommand, 'end' | 'heard'>): string | undefined {
   const { text, failure } = heard
   const isDone = end.kind === 'exited' && end.code === 0 && failure === undefined
   const isAnswered = isDone && text.trim() !== ''
   const texts = isAnswered ? [] : [failure ?? '', end.words]
-  // of a known program what is no failure is an answer; another one has no other way to say it
+  // a known program reports failures, so its text is an answer; another one has only its text
   if (heard.session === undefined && text.length <= shortText) texts.push(text)
   return texts.find((one) => wantsLogin(one))
 }
 
-/** The last lines of what a program said, on one. */
+/** The last lines of a program's output, joined into one. */
 function lastWords(words: string): string {
   const lines = harmless(words)
     .split('\n')
@@ -110,5 +110,5 @@ function installHint({ name, line }: CommandAgent): string {
 }
 
 function byHand({ line }: CommandAgent): string {
-  return `Run ${line.command} by hand to see what it does.`
+  return `Run ${line.command} yourself to see what it does.`
 }

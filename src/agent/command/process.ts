@@ -1,9 +1,9 @@
 import { signalOf, underWatch } from '../../base/process-watch.ts'
 import { type NotStarted, startProcess, type StartedProcess, untilEnded } from '../../base/process.ts'
 
-/** Bytes that a program may print on both streams together. */
+/** Bytes that a program may print, on both streams together. */
 export const mostPrinted = 64 * 1024 * 1024
-/** Bytes of the end of its error output that are kept. */
+/** Bytes kept of the end of its error output. */
 const keptWords = 8_192
 
 export interface CommandProcess {
@@ -12,16 +12,16 @@ export interface CommandProcess {
   /** Absolute. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** Left out: there is nothing to read. */
+  /** If omitted, stdin is empty. */
   readonly input?: string
-  /** Left out: it may run for ever. */
+  /** If omitted, there is no time limit. */
   readonly timeLimitMs?: number
-  /** Called with its id, which is also that of its group, before it begins. */
+  /** Called with its process id, which is also its group id, before it starts. */
   readonly onStart: (pid: number) => void
   readonly onOutput: (bytes: Buffer) => void
 }
 
-/** How the program ended. `flooded`: it printed more than `mostPrinted`, and was stopped. */
+/** How the program ended. `flooded`: it printed more than `mostPrinted` and was stopped. */
 export type CommandEnd = (
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'killed'; readonly signal: string }
@@ -34,10 +34,10 @@ export type CommandEnd = (
 }
 
 /**
- * Runs a program to its end in a process group of its own, outside of the sandbox. Both of its streams are read before it is
- * given anything, and its input is always closed, so that neither side waits for the other (R268). When it ends, at the
- * time limit, when it prints too much and when `signal` is aborted, all of its group is stopped: TERM, and KILL after 5 s
- * (R272, R273). When this process was killed, it is ended 5 s later. Rejects with the signal's reason and for nothing else.
+ * Runs a program to its end in its own process group, outside of the sandbox. Both of its streams are read before it
+ * gets any input, and its stdin is always closed, so neither side can block the other (R268). When it ends, reaches its
+ * time limit or prints too much, or when `signal` is aborted, its whole group is stopped: TERM, and KILL after 5 s
+ * (R272, R273). If this process is killed, the program is ended 5 s later. Rejects only with the signal's reason.
  */
 export async function runCommand(options: CommandProcess, signal: AbortSignal): Promise<CommandEnd> {
   signal.throwIfAborted()
@@ -61,7 +61,7 @@ export async function runCommand(options: CommandProcess, signal: AbortSignal): 
     onOutput: {
       stdout: counted(onOutput),
       stderr: counted((bytes) => {
-        // a copy, because a slice would keep the whole
+        // a copy, because a slice would keep the whole buffer in memory
         words = Buffer.from(Buffer.concat([words, bytes.subarray(-keptWords)]).subarray(-keptWords))
       }),
     },

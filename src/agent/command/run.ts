@@ -10,12 +10,12 @@ import { askCommand, type CommandAnswer, type CommandQuestion } from './ask.ts'
 import { type CommandOptions, commandOptions } from './options.ts'
 import type { Pricing } from './spent.ts'
 
-/** Programs of one request that run at once, where nothing else is said. */
+/** Default number of programs that one request runs at the same time. */
 const usualAtOnce = 4
 
 /**
- * Runs a command line as an agent, once for each input, several at once (R266, R274).
- * @throws BatonError as of `askCommand`, CONFIG_INVALID for options that are wrong
+ * Runs a command line as an agent, once for each input, several at the same time (R266, R274).
+ * @throws BatonError as of `askCommand`, CONFIG_INVALID for invalid options
  */
 export async function runCommandAgent(
   { agent, inputs, options, session, onSession }: PromptRequest<CommandAgent>,
@@ -70,15 +70,15 @@ async function runOnce(
 ): Promise<CommandAnswer> {
   if (agent.line.preset !== undefined && given.text.trim() === '') {
     const hint = 'Give it an instruction, or an input.'
-    throw new BatonError('AGENT_FAILED', `agent "${agent.name}" is given nothing to do: its prompt is empty`, { hint })
+    throw new BatonError('AGENT_FAILED', `agent "${agent.name}" has nothing to do: its prompt is empty`, { hint })
   }
   return askCommand({ agent, prompt: given.text, session, onSession, ...read }, context, parts)
 }
 
-/** Why a dry run leaves it out: a program that cannot be told to only look would do its work. */
+/** The reason for skipping it in a dry run: a program without a read-only mode would really do its work. */
 function skippedInDryRun({ name, line }: CommandAgent, context: RunContext): string | undefined {
   const { dry } = context.scope
   if (dry === undefined || (dry !== 'req' && line.preset !== undefined)) return undefined
-  emit(context, { type: 'warning', message: `a dry run leaves out ${name}: what comes after it may differ` })
+  emit(context, { type: 'warning', message: `a dry run skips ${name}, so later results may differ` })
   return 'a dry run does not start it'
 }

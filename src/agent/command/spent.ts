@@ -11,8 +11,9 @@ import { presets } from './presets/preset.ts'
 export type Pricing = Pick<AgentParts, 'prices' | 'ownPrices' | 'limitsCost'>
 
 /**
- * What a call reserves in a budget. Nobody knows what it will cost: the least of each measure, so that it is refused once nothing is
- * left. One whose price will not be known either has none, which a limit in US dollars refuses unless it lets such calls pass.
+ * The budget reservation of a call. Its cost is unknown, so it reserves the minimum of each measure, and is refused
+ * once nothing is left. If its price will be unknown as well, it reserves no dollars; a limit in US dollars refuses
+ * that unless it allows unpriced calls.
  */
 export async function estimateOf(line: CommandLine, model: string | undefined, parts: Pricing): Promise<Estimate> {
   const least = { calls: 1, tokens: 1 }
@@ -31,8 +32,8 @@ async function willBePriced(
 }
 
 /**
- * What a run used and cost: what the program says itself, else what its tokens cost at the user's prices or those of its
- * provider, else nobody knows (null). `before`: what its session had used before.
+ * The usage and cost of a run: the cost that the program reports, else its tokens at the user's prices or those of its
+ * provider, else unknown (null). `before`: what its session had used before.
  */
 export async function spentOf(
   { name, line }: { readonly name: string; readonly line: CommandLine },
@@ -61,7 +62,7 @@ function label(name: string, model: string | undefined): string {
   return model === undefined ? name : `${name}::${model}`
 }
 
-/** What the user says of it goes by the name of the program (`codex::gpt-5`), or that of its provider (`openai::gpt-5`). */
+/** The user may set a price for the program's name (`codex::gpt-5`) or for its provider's (`openai::gpt-5`). */
 function pricedAs(
   preset: NonNullable<CommandLine['preset']>,
   model: string,
@@ -74,7 +75,7 @@ function pricedAs(
   return own === undefined ? priced : { ...priced, own }
 }
 
-/** What OpenCode asks is named `provider/model`. */
+/** OpenCode names models `provider/model`. */
 function providerOf(
   preset: NonNullable<CommandLine['preset']>,
   model: string,

@@ -9,37 +9,37 @@ import { passesVariable } from '../../event/permission.ts'
 import { ownWorkspace } from '../../tool/worktree/tree-paths.ts'
 import { presets } from './presets/preset.ts'
 
-/** What is started for one prompt. */
+/** The process to start for one prompt. */
 export interface CommandStart {
   readonly command: string
   readonly args: readonly string[]
-  /** What is written to standard input; left out: it is empty. */
+  /** The content of standard input. Default: empty. */
   readonly input?: string
-  /** Variables besides those that every command gets. */
+  /** Additional variables, besides those that every command gets. */
   readonly env: Readonly<Record<string, string>>
 }
 
 export interface StartQuestion {
   readonly agent: Pick<CommandAgent, 'name' | 'line'>
   readonly prompt: string
-  /** As the program calls it. */
+  /** The program's name for it. */
   readonly model: string | undefined
-  /** The conversation that is taken up. */
+  /** The conversation to resume. */
   readonly session: string | undefined
   readonly mode: CommandSandbox
 }
 
 /**
- * The arguments of a command line for a prompt. One that is longer than `stdin_over` goes to standard input, where the
- * argument that would hold it is left out (R268).
- * @throws BatonError CONFIG_INVALID for what the line cannot do: take up a conversation, name no model where it wants one
+ * Builds the command line for a prompt. A prompt longer than `stdin_over` goes to standard input, and the argument for
+ * it is dropped (R268).
+ * @throws BatonError CONFIG_INVALID if the program cannot resume a conversation, or needs a model and none is set
  */
 export function commandStart({ agent, prompt, model, session, mode }: StartQuestion): CommandStart {
   const { line } = agent
   const env = line.preset === undefined || mode === 'open' ? {} : (presets[line.preset].env?.(mode) ?? {})
   const isLong = Buffer.byteLength(prompt) > line.stdinOver
   const isNamed = line.args.some((arg) => arg.includes('{prompt}'))
-  // a program cannot be given a NUL, and would take a prompt that begins so for a flag
+  // arguments cannot contain NUL
   const asArgument = !isLong && !prompt.includes('\0')
   const own = line.args.flatMap((arg) => filled(arg, { prompt: asArgument ? prompt : undefined, model, agent }))
   const shown = asArgument && !isNamed ? prompt : undefined
@@ -58,36 +58,36 @@ function filled(
 ): readonly string[] {
   if (arg.includes('{prompt}') && prompt === undefined) return []
   if (arg.includes('{model}') && model === undefined) {
-    throw new BatonError('CONFIG_INVALID', `agent "${agent.name}" has {model} in its args, and no model is named`, {
+    throw new BatonError('CONFIG_INVALID', `agent "${agent.name}" has {model} in its args, but no model is set`, {
       hint: `Set model in [agents.${agent.name}].`,
     })
   }
-  // what is put in is not looked through again
+  // inserted text is not scanned for placeholders again
   return [arg.replaceAll(/\{(prompt|model)\}/g, (_, key: string) => (key === 'prompt' ? prompt : model) ?? '')]
 }
 
 function noSessions({ name }: Pick<CommandAgent, 'name'>): BatonError {
   return new BatonError(
     'CONFIG_INVALID',
-    `agent "${name}" cannot take up a conversation: its program is not a known one`,
+    `agent "${name}" cannot resume a conversation: Baton does not know its program`,
     {
-      hint: `Set preset in [agents.${name}] to claude, codex, gemini or opencode, or begin anew.`,
+      hint: `Set preset in [agents.${name}] to claude, codex, gemini or opencode, or start a new conversation.`,
     },
   )
 }
 
 /**
- * The program as it is looked for: a path counts from the workspace of the run, also where the work is done in a work tree, whose
- * copy a model may have changed.
+ * The path of the program. A relative path starts at the workspace of the run, even if the agent works in a work tree,
+ * whose copy of the program a model may have changed.
  */
 export function programOf({ command }: Pick<CommandStart, 'command'>, { scope }: RunContext): string {
   return command.includes('/') ? resolve(ownWorkspace(scope.folders), command) : command
 }
 
 /**
- * The environment of the program: what every command gets, keys of its own provider where it is a known one, and `env` of its
- * definition. A pack's agent gets of these what the pack was granted.
- * @throws BatonError KEY_MISSING for a variable that `env` refers to and that is not set
+ * The environment of the program: the variables that every command gets, keys of the provider of a known program, and
+ * `env` of its definition. Of the first two, a pack's agent gets only what the pack was granted.
+ * @throws BatonError KEY_MISSING if `env` refers to a variable that is not set
  */
 export function environmentOf(
   { agent, start }: { readonly agent: CommandAgent; readonly start: CommandStart },
@@ -101,13 +101,13 @@ export function environmentOf(
   )
   const missing = (variable: string): never => {
     throw new BatonError('KEY_MISSING', `agent "${name}" needs the variable ${variable}, which is not set`, {
-      hint: `Set it: env of [agents.${name}] in ${basename(file)} refers to it. \${${variable}:-text} has a text for when it is not set.`,
+      hint: `Set it, because env of [agents.${name}] in ${basename(file)} refers to it, or add a default there: \${${variable}:-text}.`,
     })
   }
   return {
     ...commandEnvironment(services.env, passes),
     ...(Object.fromEntries(given) as Record<string, string>),
-    // nobody looks at its colours
+    // its output is not shown in a terminal
     NO_COLOR: '1',
     ...start.env,
     ...Object.fromEntries(

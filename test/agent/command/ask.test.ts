@@ -157,8 +157,8 @@ describe('a program that fails', () => {
   it('because it wants a login says so, although its exit code is 0', async () => {
     expect(await failure(['login'])).toMatchObject({
       code: 'KEY_MISSING',
-      message: 'agent "helper" wants somebody to log in: Invalid API key · Please run /login',
-      hint: like(/^Log in with node by hand/),
+      message: 'agent "helper" requires a login: Invalid API key · Please run /login',
+      hint: like(/^Log in with node manually/),
     })
   })
 
@@ -170,7 +170,7 @@ describe('a program that fails', () => {
     const file = program('console.log("Welcome!"); console.log("{ not json")')
     expect(await failure([], { preset: 'gemini', command: file, args: [] })).toMatchObject({
       code: 'AGENT_FAILED',
-      message: 'agent "helper" printed nothing that can be read, but "Welcome!"',
+      message: 'agent "helper" printed no readable answer, but "Welcome!"',
     })
   })
 })
@@ -183,7 +183,7 @@ it('lines that are no events are passed over, with one warning', async () => {
   const { text } = await ask({ agent: commandAgent([], { preset: 'gemini', command: file, args: [] }) })
   expect(text).toBe('The folder holds notes.txt.')
   expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
-    { message: 'agent "helper" printed 2 lines besides its events: Update available!' },
+    { message: 'agent "helper" printed 2 lines that are not events: Update available!' },
   ])
 })
 
@@ -203,7 +203,7 @@ describe('what a program may do', () => {
     const { ask } = commandWorld({ mode: 'workspace-write' })
     expect(await ask({ agent: commandAgent(['given']) }).catch((error: unknown) => error)).toMatchObject({
       code: 'SANDBOX',
-      hint: like(/sandbox = \{ mode = "danger-full-access" \} into \[agents\.helper\]/),
+      hint: like(/sandbox = \{ mode = "danger-full-access" \} in \[agents\.helper\]/),
     })
     expect(await ask({ agent: commandAgent(['given'], { mode: 'danger-full-access' }) })).toMatchObject({ calls: [] })
   })

@@ -140,12 +140,12 @@ describe('a stream that was recorded from', () => {
   })
 
   it.each([
-    ['claude', 'claude-login', 1, /wants somebody to log in: Not logged in/, /type \/login/],
-    ['claude', 'claude-401', 1, /wants somebody to log in: Invalid API key/, /ANTHROPIC_API_KEY/],
-    ['codex', 'codex-401', 1, /wants somebody to log in: unexpected status 401/, /codex login/],
-    ['codex', 'codex-nokey', 1, /wants somebody to log in: Missing environment variable/, /codex login/],
-    ['gemini', 'gemini-401', 145, /wants somebody to log in: .*authentication_error/, /GEMINI_API_KEY/],
-    ['opencode', 'opencode-401', 1, /wants somebody to log in: invalid x-api-key/, /opencode auth login/],
+    ['claude', 'claude-login', 1, /requires a login: Not logged in/, /type \/login/],
+    ['claude', 'claude-401', 1, /requires a login: Invalid API key/, /ANTHROPIC_API_KEY/],
+    ['codex', 'codex-401', 1, /requires a login: unexpected status 401/, /codex login/],
+    ['codex', 'codex-nokey', 1, /requires a login: Missing environment variable/, /codex login/],
+    ['gemini', 'gemini-401', 145, /requires a login: .*authentication_error/, /GEMINI_API_KEY/],
+    ['opencode', 'opencode-401', 1, /requires a login: invalid x-api-key/, /opencode auth login/],
   ] as const)('%s without a key (%s) names the way to log in', async (preset, name, code, message, hint) => {
     const { ask } = commandWorld()
     const agent = commandAgent([], { preset, args: [], command: playing(stream(name), code) })

@@ -62,7 +62,7 @@ describe('a command line as an agent', () => {
   it('is not asked nothing', async () => {
     const agent = commandAgent([], { preset: 'claude', args: [], command: playing(stream('claude')) })
     await expect(run(agent, [' '], commandWorld())).rejects.toMatchObject({
-      message: 'agent "helper" is given nothing to do: its prompt is empty',
+      message: 'agent "helper" has nothing to do: its prompt is empty',
     })
   })
 

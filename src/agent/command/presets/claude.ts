@@ -4,8 +4,8 @@ import { countIn, listIn, type Said, textIn, valueIn } from '../said.ts'
 import type { Preset } from './preset.ts'
 
 /**
- * Claude Code in print mode. Nobody is asked there: what its permission mode does not allow is refused. It has no sandbox, so
- * read-only takes from it the tools that change something.
+ * Claude Code in print mode. It cannot ask anybody there: a call that its permission mode does not allow is refused. It
+ * has no sandbox, so read-only removes the tools that change something.
  */
 const modeFlags: { readonly [mode in SandboxMode]: readonly string[] } = {
   'read-only': ['--permission-mode', 'default', '--disallowedTools=Edit,Write,NotebookEdit,Bash'],
@@ -26,7 +26,7 @@ export const claude: Preset = {
     ...args,
     ...(prompt === undefined ? [] : ['--', prompt]),
   ],
-  // what an editor or another Claude Code around us says of itself is not for this one
+  // variables that an editor or another Claude Code around us has set are not for this one
   passes: (name) => /^(?:ANTHROPIC_|CLAUDE_)/.test(name) && !/^CLAUDE_CODE_(?:SSE_PORT|ENTRYPOINT)$/.test(name),
   createReader: () => readEvent,
   provider: 'anthropic',
@@ -34,7 +34,7 @@ export const claude: Preset = {
 }
 
 function readEvent(event: JsonObject): readonly Said[] {
-  // what its own sub-agents say is not the answer
+  // messages of its own sub-agents are not the answer
   if (textIn(event, 'parent_tool_use_id') !== '') return []
   switch (event['type']) {
     case 'system':
@@ -54,7 +54,7 @@ function readEvent(event: JsonObject): readonly Said[] {
   }
 }
 
-/** What the program says itself, in place of a model, has a name in angle brackets. */
+/** Messages of the program itself, not of a model, have a model name in angle brackets. */
 function modelOf(event: JsonObject): readonly Said[] {
   const name = textIn(event, 'message', 'model')
   return name === '' || name.startsWith('<') ? [] : [{ type: 'model', name }]

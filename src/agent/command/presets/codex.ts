@@ -2,10 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { countIn, type Said, textIn, valueIn } from '../said.ts'
 import type { Preset } from './preset.ts'
 
-/** `codex exec --json`. It has a sandbox of its own, whose modes are called as ours. */
+/** `codex exec --json`. It has its own sandbox, with the same mode names as ours. */
 export const codex: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
-    // what it may change is said by its sandbox, whether there is a repository or not
+    // its sandbox decides what it may change, with or without a repository
     'exec',
     '--json',
     '--skip-git-repo-check',
@@ -40,7 +40,7 @@ function readEvent(event: JsonObject): readonly Said[] {
   }
 }
 
-/** The tools of an item by its type: their name, and the fields that are their input. */
+/** The tools by item type: their name, and the fields that are their input. */
 const tools: { readonly [type: string]: readonly [name: string, ...fields: readonly string[]] } = {
   command_execution: ['shell', 'command'],
   file_change: ['file_change', 'changes'],
@@ -61,7 +61,7 @@ function endOf(item: Json | undefined): readonly Said[] {
   const begun = startOf(item)
   if (begun.length === 0) return []
   const isError = textIn(item, 'status') === 'failed'
-  // only some items say when they begin; one that has begun begins no second time
+  // only some items report their start; those must not start twice
   return [...begun, { type: 'tool_end', id: textIn(item, 'id'), output: outputOf(item), isError }]
 }
 

@@ -3,14 +3,14 @@ import type { SandboxMode } from '../../../event/sandbox-rights.ts'
 import { countIn, type EventReader, type Said, textIn, valueIn } from '../said.ts'
 import type { Preset } from './preset.ts'
 
-/** Its plan mode only reads. */
+/** Its plan mode is read-only. */
 const approvalModes: { readonly [mode in SandboxMode]: string } = {
   'read-only': 'plan',
   'workspace-write': 'auto_edit',
   'danger-full-access': 'yolo',
 }
 
-/** Gemini CLI without its screen: it begins so where it has a prompt, or something to read. */
+/** Gemini CLI without its screen, which it skips if it gets a prompt or input. */
 export const gemini: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
     '--output-format',
@@ -28,7 +28,7 @@ export const gemini: Preset = {
   tellsCost: false,
 }
 
-/** Its messages come in pieces, and only what comes next says that one is complete. */
+/** Its messages arrive in pieces; only the next event shows that one is complete. */
 function createReader(): EventReader {
   let written = ''
 
@@ -78,7 +78,10 @@ function endOf(event: JsonObject): readonly Said[] {
   return [used, { type: 'failed', message: textIn(event, 'error', 'message') || textIn(event, 'status') }]
 }
 
-/** `input_tokens` are with those that were cached. It does not say how often it asked: once, and once after each tool at most. */
+/**
+ * `input_tokens` includes cached ones. The number of requests is not reported, so one is counted; it is at most one more
+ * for each tool call.
+ */
 function usageOf(stats: Json | undefined) {
   return {
     calls: 1,

@@ -3,18 +3,18 @@ import type { SandboxMode } from '../../../event/sandbox-rights.ts'
 import { countIn, type Said, textIn, valueIn } from '../said.ts'
 import type { Preset } from './preset.ts'
 
-/** Its agents: `plan` is for looking, and is kept from the rest by the permission that it is given. */
+/** Its agents: `plan` is for exploring; the permission it gets denies everything else. */
 const agentFlags: { readonly [mode in SandboxMode]: readonly string[] } = {
   'read-only': ['--agent', 'plan'],
   'workspace-write': ['--agent', 'build'],
   'danger-full-access': ['--agent', 'build', '--auto'],
 }
 
-/** It speaks to many providers. */
+/** It supports many providers. */
 const keys =
   /^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE|GOOGLE_GENERATIVE_AI|GROQ|OPENROUTER|XAI|MISTRAL|DEEPSEEK|COHERE|TOGETHER|FIREWORKS|CEREBRAS|ZAI|MOONSHOT)_API_KEY$/
 
-/** `opencode run`. What it would ask a person is refused. */
+/** `opencode run`. Calls that would ask the user are refused. */
 export const opencode: Preset = {
   args: ({ model, mode, session, args, prompt }) => [
     'run',
@@ -57,7 +57,7 @@ function readEvent(event: JsonObject): readonly Said[] {
   }
 }
 
-/** Told once, when the call has ended. */
+/** Reported once, when the call has ended. */
 function toolOf(part: Json | undefined): readonly Said[] {
   const id = textIn(part, 'callID')
   const isError = textIn(part, 'state', 'status') === 'error'
@@ -68,7 +68,10 @@ function toolOf(part: Json | undefined): readonly Said[] {
   ]
 }
 
-/** Its input is without what was cached, its output without reasoning. A cost of 0 is that of a model whose price it does not know. */
+/**
+ * Its input excludes cached tokens, its output excludes reasoning. A cost of 0 means that it does not know the price of
+ * the model.
+ */
 function usageOf(part: Json | undefined): Said {
   const [cached, written] = [countIn(part, 'tokens', 'cache', 'read'), countIn(part, 'tokens', 'cache', 'write')]
   const reasoning = countIn(part, 'tokens', 'reasoning')

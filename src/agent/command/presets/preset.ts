@@ -6,33 +6,33 @@ import { codex } from './codex.ts'
 import { gemini } from './gemini.ts'
 import { opencode } from './opencode.ts'
 
-/** What a preset is started for. */
+/** What a preset builds its command line from. */
 interface PresetStart {
-  /** As the program calls it; undefined: it decides. */
+  /** The program's name for it; undefined: the program decides. */
   readonly model: string | undefined
   readonly mode: SandboxMode
-  /** The conversation that it takes up. */
+  /** The conversation to resume. */
   readonly session: string | undefined
-  /** Arguments of the definition. */
+  /** The `args` of the definition. */
   readonly args: readonly string[]
-  /** Undefined: it is on standard input. */
+  /** Undefined if it is on standard input. */
   readonly prompt: string | undefined
 }
 
-/** A command line whose flags and output are known. */
+/** A command line whose flags and output Baton knows. */
 export interface Preset {
   readonly args: (start: PresetStart) => readonly string[]
-  /** Variables that it gets besides. */
+  /** Additional variables. */
   readonly env?: (mode: SandboxMode) => Readonly<Record<string, string>>
-  /** Whether it gets a variable of ours: keys of its provider, and its own settings. */
+  /** Whether it gets a variable of our environment: keys of its provider, and its own settings. */
   readonly passes: (variable: string) => boolean
-  /** One for each run. */
+  /** Creates a reader for one run. */
   readonly createReader: () => EventReader
-  /** Whose models it asks, in the list of prices; undefined: its names say so. */
+  /** The provider of its models in the price list; undefined: the model names include it. */
   readonly provider: string | undefined
-  /** It says itself what it cost. */
+  /** It reports its own cost. */
   readonly tellsCost: boolean
-  /** What it used is counted from the begin of the session. */
+  /** The usage it reports is the total of the session. */
   readonly countsSession?: true
 }
 
