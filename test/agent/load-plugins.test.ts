@@ -30,6 +30,6 @@ describe('the name of a function that a plug-in adds to programs', () => {
   )
 
   it('cannot be that of a built-in function', async () => {
-    await expect(namesOf('recall')).rejects.toThrow('programs have a function "recall" already')
+    await expect(namesOf('recall')).rejects.toThrow('programs already have a function "recall"')
   })
 })

@@ -143,7 +143,7 @@ it('is refused before anything is paid when it cannot be used, and where a folde
     ['export default { id: "x", setup() { throw new Error("no luck") } }', 'its setup failed: no luck'],
     [
       'export default { id: "x", setup({ tools }) { tools.register({ name: "todo" }) } }',
-      'there is a tool "todo" already',
+      'a tool "todo" already exists',
     ],
     ['import "./gone.mjs"', 'it cannot be loaded: Cannot find module'],
   ]

@@ -2,12 +2,12 @@ import type { ModelEnd } from '../../event/agent.ts'
 import { createRepeats } from '../repeats.ts'
 import type { ExecutionMode, PromptWork } from './mode.ts'
 
-/** Rounds of one message when nothing says how many (R207). */
+/** Default limit of rounds for one message (R207). */
 const usualRounds = 25
 
 /**
- * Text and tools: the model is asked, calls tools, is told what they gave, and is asked again until it calls none (R166), and nobody works
- * for it any more.
+ * Text and tools: the model is asked, its tool calls are run, and it is asked again with their results until it calls
+ * none (R166) and no agent works for it any more.
  */
 export const classic: ExecutionMode = {
   id: 'classic',

@@ -6,11 +6,11 @@ import type { Prompt, PromptState } from '../../event/prompt.ts'
 import type { ExecutorOptions, ModeLoop, PromptExecutor, PromptWork } from './mode.ts'
 
 interface LoopOptions extends Omit<ExecutorOptions, 'services'> {
-  /** Answers the question that a running call waits for; of ids of other calls nothing happens. */
+  /** Answers the question of a running call; a no-op for ids of other calls. */
   readonly decide: (toolCallId: string, decision: SpokenDecision) => void
 }
 
-/** What every mode shares: the prompt with its state, around a loop that makes its outputs. */
+/** What all modes share: the prompt with its state, around a loop that produces its outputs. */
 export function createLoopExecutor(
   work: PromptWork,
   { mode = 'classic', userId, model = 'normal', input = [], resumePrompt, decide }: LoopOptions,
@@ -63,7 +63,7 @@ export function createLoopExecutor(
   }
 }
 
-/** What the person says, of the messages of a prompt. */
+/** The user's text in the messages of a prompt. */
 function inputText(messages: readonly Message[]): string {
   return messages
     .filter(({ role }) => role === 'user')

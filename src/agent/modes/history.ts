@@ -7,8 +7,9 @@ import type { Prompt, PromptOutput, PromptTool } from '../../event/prompt.ts'
 const mostCharacters = 2000
 
 /**
- * Earlier prompts as messages, oldest first (R181 to R184). It is decided by output, not by mode: what was said is said by
- * the assistant, a program is said by the assistant and its result told by the user, another tool is one line of the user.
+ * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
+ * programs become assistant messages, the result of a program a user message, any other tool one line of a user
+ * message.
  */
 export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
   return prompts.flatMap(({ input = '', output }) => [

@@ -7,7 +7,7 @@ import type { ExecutionMode } from './mode.ts'
 import { unknownMode } from './prompts.ts'
 import { createExecutionModes, type ExecutionModes } from './registry.ts'
 
-/** The modes of a run: `classic`, `code` with the functions that plug-ins add, and those that plug-ins bring. */
+/** The modes of a run: `classic`, `code` with the functions of plug-ins, and the modes of plug-ins. */
 export function knownModes(
   brought: readonly ExecutionMode[] = [],
   functions: readonly PluginFunction[] = [],
@@ -17,27 +17,28 @@ export function knownModes(
   return modes
 }
 
-/** @throws BatonError CONFIG_INVALID for a mode that is none of them */
+/** @throws BatonError CONFIG_INVALID for an unknown mode */
 export function refuseUnknownMode(id: string, modes: ExecutionModes): void {
   if (modes.get(id) === undefined) throw unknownMode(id, modes)
 }
 
 /**
- * Whether the options of a mode fit its schema; a mode without one has none.
- * @throws BatonError CONFIG_INVALID for those that do not
+ * Checks the options of a mode against its schema, if it has one.
+ * @throws BatonError CONFIG_INVALID for invalid options
  */
 export async function refuseOptions(id: string, options: JsonObject, modes: ExecutionModes): Promise<void> {
   const schema = modes.get(id)?.options
   if (schema === undefined) return
   const { compileSchema } = await import('../../base/json-schema.ts')
   const result = await compileSchema(schema)
-  if (result.kind !== 'ok') throw wrong(`the options of the mode "${id}" have no valid JSON Schema: ${result.message}`)
+  if (result.kind !== 'ok')
+    throw wrong(`the schema of the options of the mode "${id}" is not a valid JSON Schema: ${result.message}`)
   const [problem] = result.compiled.validate(options)
   if (problem !== undefined) throw wrong(`[${id}] does not fit the mode "${id}": ${problem.path} ${problem.message}`)
 }
 
 function wrong(message: string): BatonError {
   return new BatonError('CONFIG_INVALID', message, {
-    hint: 'Look at what the plug-in of the mode says of its options.',
+    hint: 'See the options that the plug-in of the mode documents.',
   })
 }

@@ -8,11 +8,11 @@ import type { Timeline } from './timeline.ts'
 /** A way to execute a prompt: how one message becomes outputs (R154). */
 export interface ExecutionMode {
   readonly id: string
-  /** For people. */
+  /** For users. */
   readonly name: string
-  /** JSON Schema of the table that is named like the mode; left out: it has no options. */
+  /** JSON Schema of the table that is named like the mode. Default: no options. */
   readonly options?: JsonObject
-  /** Rounds of one message when nothing says how many (R207); left out: as many as the mode likes. */
+  /** Default limit of rounds for one message (R207). If omitted, the mode decides. */
   readonly rounds?: number
   createExecutor(options: ExecutorOptions): PromptExecutor
 }
@@ -21,77 +21,89 @@ export interface ExecutionMode {
 export interface ExecutorOptions extends PromptChoice {
   readonly services: PromptServices
   readonly userId: string
-  /** The prompts before this one, oldest first; they are part of the messages already. */
+  /** The earlier prompts, oldest first; they are already part of the messages. */
   readonly history?: readonly Prompt[]
   /** The messages of this prompt. */
   readonly input?: readonly Message[]
-  /** Values that prompts of the conversation share. */
+  /** Values shared by the prompts of the conversation. */
   readonly state?: JsonObject
   readonly maxRounds?: number
-  /** A prompt that waited and is executed again: it keeps its id and outputs. */
+  /** A suspended prompt that is executed again: it keeps its id and outputs. */
   readonly resumePrompt?: Prompt
-  /** The options of the mode, as its schema describes them. */
+  /** The options of the mode, which match its schema. */
   readonly options?: JsonObject
 }
 
 /** One execution of one prompt (R152, R153). */
 export interface PromptExecutor {
-  /** As it is now. */
+  /** The current state. */
   readonly prompt: Prompt
   readonly id: string
   readonly userId: string
   readonly state: PromptState
   readonly usage: Usage
-  /** Executes the prompt to its end. @throws what it failed with; the state then says `failed`, `cancelled` or `waiting_for_approval` */
+  /**
+   * Executes the prompt to its end. @throws the error of a failure; the state is then `failed`, `cancelled` or
+   * `waiting_for_approval`
+   */
   run(): Promise<Prompt>
-  /** Allows a call that waits for a person, by the id of its output (R153); of other ids nothing happens. */
+  /** Allows a call that waits for the user, by the id of its output (R153); a no-op for other ids. */
   approve?(toolCallId: string): Promise<void>
-  /** The same with no; the model is told the reason. */
+  /** Denies it; the model gets the reason. */
   reject?(toolCallId: string, reason?: string): Promise<void>
 }
 
-/** What a mode works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats nothing. */
+/**
+ * What a mode works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats
+ * nothing.
+ */
 export interface PromptWork {
   /** Of the prompt. */
   readonly id: string
-  /** Aborted when the prompt is interrupted, or the run is. */
+  /** Aborted when the prompt or the run is interrupted. */
   readonly signal: AbortSignal
-  /** The messages of the conversation so far, oldest first: system prompt, history, this prompt, what came of it (R181). */
+  /**
+   * The messages of the conversation so far, oldest first: system prompt, history, this prompt, its answers and results
+   * (R181).
+   */
   readonly messages: () => readonly Message[]
   readonly addMessages: (messages: readonly Message[]) => void
   /** The tools that the model may use. */
   readonly tools: readonly Tool[]
-  /** What the answer must be. `ask` sends it along; a mode whose answers are not those of the model tells it in words. */
+  /**
+   * The required form of the answer. `ask` sends it to the host; a mode that does not use the model's answer as is
+   * describes it in its instructions.
+   */
   readonly output?: { readonly name: string; readonly schema: JsonObject }
   /**
-   * Lets the plug-ins add what they know to the messages: to be called once, before the first `ask` (R173). `instructions`
-   * are what the mode tells the model: they stand with the system prompt, once in a conversation.
+   * Adds the plug-ins' context to the messages; call it once, before the first `ask` (R173). `instructions` are for the
+   * model: they are added to the system prompt, once per conversation.
    */
   readonly prepare: (options?: { readonly instructions?: string }) => Promise<void>
   /**
-   * Asks the model with all messages, and adds its answer to them. With `tools` false it is not told of any, with `output`
-   * false not of what the answer must be; `acceptsEmpty`: an empty answer is none that another model is asked for.
+   * Asks the model with all messages, and adds its answer to them. `tools: false` offers no tools, `output: false`
+   * requires no output form; `acceptsEmpty`: an empty answer is not retried with another model.
    * @throws BatonError of the call, LIMIT beyond `max_turns`
    */
   readonly ask: (options?: AskOptions) => Promise<Reply>
   /**
-   * To be asked before a prompt ends whose model has no more to do: waits while somebody who works for it may still send a message, and
-   * says whether there is one. Then the model is asked again, and told. @throws a suspension
+   * Call it before a prompt ends because its model has nothing more to do. Waits while agents that work for it may
+   * still send a message, and returns whether there is one: then ask the model again. @throws a suspension
    */
   readonly hasMail: () => Promise<boolean>
-  /** Runs calls at once, bounded, and adds a message with the result of each, in order. */
+  /** Runs calls concurrently, with a limit, and adds a message with the result of each, in order. */
   readonly runTools: (calls: readonly ToolCallPart[]) => Promise<readonly CalledTool[]>
   /**
-   * Does work of the mode's own that calls tools, such as a program that the model wrote: an output of the name `function`,
-   * which ends as what `run` returns. The calls of `run` are outputs behind it, and are recorded below it.
-   * @throws what ends the run; what else `run` throws is its result, as an error
+   * Runs work of the mode that calls tools, such as a program written by the model, as one output named `function`
+   * whose result is what `run` returns. The calls of `run` are later outputs, and are recorded below it.
+   * @throws errors that end the run; other errors of `run` become its result
    */
   readonly program: (start: ProgramStart, run: (program: ProgramWork) => Promise<ToolResult>) => Promise<ToolResult>
-  /** Adds messages that answer calls that are not carried out: a request with an open call would be refused. */
+  /** Adds error results for calls that are not run: hosts reject a request with an open call. */
   readonly refuseCalls: (calls: readonly ToolCallPart[], why: string) => void
-  /** What comes of the prompt. */
+  /** The outputs of the prompt. */
   readonly timeline: Timeline
-  /** Adds a text that no model has streamed as it is. Events stream it first, unless `streams` is false (R219). */
+  /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false (R219). */
   readonly say: (text: string, options?: { readonly streams?: boolean }) => void
   readonly warn: (message: string) => void
   readonly usage: () => Usage
@@ -109,27 +121,27 @@ interface ProgramStart {
 }
 
 export interface PromptServices extends PromptWork {
-  /** Makes the executor of a loop: the shape that every mode has to have. */
+  /** Makes the executor for a loop; every mode has this shape. */
   readonly executor: (loop: ModeLoop) => PromptExecutor
 }
 
-/** The work of a mode: from the messages to outputs in the timeline. */
+/** The work of a mode: turns messages into outputs in the timeline. */
 export type ModeLoop = (work: PromptWork) => Promise<ModelEnd>
 
-/** What a model answered. */
+/** An answer of the model. */
 interface Reply {
   readonly text: string
-  /** None where no tools were offered. */
+  /** Empty if no tools were offered. */
   readonly calls: readonly ToolCallPart[]
-  /** Why it ended, when it calls nothing. */
+  /** Why it ended, if it calls nothing. */
   readonly end: ModelEnd
   /** The item that its text was streamed as, for the timeline. */
   readonly itemId: string
-  /** `max_turns` is reached: it cannot be asked again. */
+  /** `max_turns` is reached: the model cannot be asked again. */
   readonly isLast: boolean
 }
 
-/** A call of a tool that has been answered. */
+/** A tool call with its result. */
 export interface CalledTool {
   readonly call: ToolCallPart
   readonly result: ToolResult

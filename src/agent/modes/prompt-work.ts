@@ -16,7 +16,7 @@ import { createTimeline } from './timeline.ts'
 export interface WorkParts {
   /** Of the prompt. */
   readonly id: string
-  /** The mode in which it is executed. */
+  /** The mode that executes it. */
   readonly mode: string
   readonly turns: Turns
   readonly opener: RunContext
@@ -24,23 +24,23 @@ export interface WorkParts {
   readonly isHigh: boolean
   /** The messages of the prompt. */
   readonly input: readonly Message[]
-  /** What plug-ins add to them. */
+  /** The messages that plug-ins add. */
   readonly prepare: () => Promise<readonly Message[]>
 }
 
-/** What one prompt does in its conversation, and what it used. */
+/** The work of one prompt in its conversation, and its usage. */
 export interface Workplace {
-  /** `onEnd` is told why the loop of its executor ended. */
+  /** `onEnd` gets the reason why the executor's loop ended. */
   readonly services: (options: Omit<ExecutorOptions, 'services'>, onEnd: (end: ModelEnd) => void) => PromptServices
-  /** Adds the messages of the prompt, if nothing has done so yet. */
+  /** Adds the messages of the prompt, unless that is done already. */
   readonly begin: () => void
-  /** What a result says besides the text. The mode stands for the model where none was asked. */
+  /** The parts of a result besides the text. If no model was asked, the mode is named instead. */
   readonly result: () => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
 }
 
 export function createPromptWork({ id, mode, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
   const { log, tools, running } = turns
-  /** In the order in which calls were issued. */
+  /** In the order in which the calls were issued. */
   const uses: (readonly ToolUse[])[] = []
   let spent = nothingSpent
   let seconds = 0
@@ -55,7 +55,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
   let hasBegun = false
   let said = 0
 
-  /** What is said of the prompt stands before its last message: that is what is answered. */
+  /** Context goes before the last message of the prompt, which is the one to answer. */
   function begin(context: readonly Message[] = [], instructions?: string): void {
     if (hasBegun) return
     hasBegun = true
@@ -86,7 +86,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     async ask(options = {}) {
       begin()
       if (mayNotAsk) {
-        throw new BatonError('LIMIT', 'the agent has asked its model as often as it may (max_turns)', {
+        throw new BatonError('LIMIT', 'the agent has reached its limit of model requests (max_turns)', {
           hint: 'Raise max_turns.',
         })
       }
@@ -163,7 +163,9 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
   }
 }
 
-/** The messages with the instructions of a mode: at the system prompt, since many hosts take no second one. */
+/**
+ * The messages with the instructions of a mode: added to the system prompt, since many hosts do not allow a second one.
+ */
 function instructed(
   messages: readonly Message[],
   instructions: string,
@@ -183,7 +185,7 @@ type Shown = Extract<EventBody, { readonly type: 'prompt.output' }>['output']
 /** Characters of the name of a file or tool in events. */
 const shownName = 200
 
-/** What an event says of an entry: not what the events of its item or call say already. */
+/** An output for its event, without what the events of its item or call contain. */
 function shownOutput(output: PromptOutput, itemId: string | undefined): Shown {
   switch (output.type) {
     case 'text':

@@ -8,13 +8,13 @@ import { classic } from './classic.ts'
 import type { ExecutorOptions, PromptExecutor } from './mode.ts'
 import type { ExecutionModes } from './registry.ts'
 
-/** Executes prompts in the mode that each names, and knows those that are in progress (R162 to R166). */
+/** Executes each prompt in its mode, and tracks the prompts in progress (R162 to R166). */
 export interface Prompts {
-  /** By the id of the prompt. One that has ended, in whatever way, is none of them (R164). */
+  /** By prompt id. A prompt that has ended is removed (R164). */
   readonly active: ReadonlyMap<string, PromptExecutor>
-  /** Makes the executor of a prompt. @throws BatonError CONFIG_INVALID for a mode that is not known */
+  /** Makes the executor of a prompt. @throws BatonError CONFIG_INVALID for an unknown mode */
   readonly create: (options: ExecutorOptions) => PromptExecutor
-  /** Executes it, and says how it ended. @throws what it failed with */
+  /** Executes a prompt and returns its final state. @throws the error of a failure */
   readonly execute: (executor: PromptExecutor, signal: AbortSignal) => Promise<Prompt>
 }
 
@@ -51,7 +51,7 @@ export function createPrompts(modes: ExecutionModes, send: (event: EventBody) =>
   }
 }
 
-/** The error about a mode that no one has registered (R163, R201). */
+/** The error for an unregistered mode (R163, R201). */
 export function unknownMode(id: string, modes: Pick<ExecutionModes, 'list'>): BatonError {
   const known = modes.list().map((mode) => mode.id)
   const meant = nearest(id, known)

@@ -1,11 +1,11 @@
 import type { ExecutionMode } from './mode.ts'
 
-/** The modes that are known, by id (R156 to R159). It needs nothing to be made. */
+/** The registered modes, by id (R156 to R159). It has no dependencies. */
 export interface ExecutionModes {
-  /** One with an id that is known replaces it, in its place of the list. */
+  /** A mode with a known id replaces the earlier one, at the same position. */
   register(mode: ExecutionMode): void
   get(id: string): ExecutionMode | undefined
-  /** In the order in which they were registered. */
+  /** In the order of registration. */
   list(): readonly ExecutionMode[]
 }
 

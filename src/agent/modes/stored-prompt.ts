@@ -54,16 +54,16 @@ const promptSchema = z.object({
 })
 
 /**
- * A prompt that was stored as JSON; what was stored before there were modes is `classic` (R160, R161).
- * @throws BatonError USAGE for what is none
+ * Reads a prompt that was stored as JSON. Without a mode, as in older data, it is `classic` (R160, R161).
+ * @throws BatonError USAGE if it is invalid
  */
 export function readPrompt(value: Json): Prompt {
   const result = promptSchema.safeParse(value)
   if (result.success) return result.data as Prompt
   const [issue] = result.error.issues
   const where = (issue?.path ?? []).join('.')
-  const problem = `${where === '' ? '' : `${where}: `}${issue?.message ?? 'it is of a wrong type'}`
-  throw new BatonError('USAGE', `a prompt of the history is not valid: ${problem}`, {
-    hint: 'Give what AgentSession.prompts() or a conversation gave.',
+  const problem = `${where === '' ? '' : `${where}: `}${issue?.message ?? 'wrong type'}`
+  throw new BatonError('USAGE', `invalid prompt in the history: ${problem}`, {
+    hint: 'Pass what AgentSession.prompts() or a conversation returned.',
   })
 }

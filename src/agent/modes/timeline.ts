@@ -2,16 +2,16 @@ import type { Json } from '../../base/json.ts'
 import type { FilePart } from '../../event/message.ts'
 import type { PromptOutput, PromptTool } from '../../event/prompt.ts'
 
-/** How a tool ended. */
+/** How a tool call ended. */
 type ToolEnd = { readonly output: string } | { readonly error: string }
 
-/** What comes of a prompt, entry by entry, in the order in which they began. */
+/** The outputs of a prompt, in the order in which they started. */
 export interface Timeline {
   readonly all: () => readonly PromptOutput[]
-  /** `itemId`: the item it was streamed as, which has the text already. `interim`: it is no part of the answer. */
+  /** `itemId`: the item that the text was streamed as. `interim`: the text is not part of the answer. */
   readonly addText: (text: string, options?: { readonly itemId?: string; readonly interim?: boolean }) => void
   readonly addFile: (file: FilePart) => void
-  /** A call that begins; the function that is returned ends it, in its place (R172). */
+  /** Adds a started call; the returned function ends it, at its position (R172). */
   readonly addTool: (call: StartedTool) => (end: ToolEnd) => void
 }
 
@@ -21,7 +21,7 @@ interface StartedTool {
   readonly input: Json
 }
 
-/** Told of each entry when it is added (R197). */
+/** Called for each output when it is added (R197). */
 export type OnOutput = (output: PromptOutput, index: number, itemId: string | undefined) => void
 
 export function createTimeline(

@@ -12,9 +12,9 @@ import type { ExecutionMode } from '../modes/mode.ts'
 import { noPlugins, type Plugin, type Plugins, type PluginTool } from './plugin.ts'
 
 /**
- * Loads plug-ins, absolute paths of modules, and lets each register what it brings. `reads` is told what they are by now: a
- * module is never loaded as it was.
- * @throws BatonError CONFIG_INVALID for one that cannot be loaded, brings what is none, or throws in its setup
+ * Loads plug-ins from absolute module paths and lets each register its modes, tools and functions. `reads` gets the
+ * current content of the files: a changed module is loaded anew.
+ * @throws BatonError CONFIG_INVALID for a plug-in that cannot be loaded, is invalid, or throws in its setup
  */
 export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog): Promise<Plugins> {
   if (files.length === 0) return noPlugins
@@ -27,7 +27,7 @@ export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog
     const plugin = await importPlugin(file, reads)
     const { id } = plugin
     const other = ids.get(id)
-    if (other !== undefined && other !== file) throw failed(file, `its id "${id}" is that of ${other}, too`)
+    if (other !== undefined && other !== file) throw failed(file, `its id "${id}" is also used by ${other}`)
     ids.set(id, file)
     try {
       await plugin.setup({
@@ -49,7 +49,7 @@ export async function loadPlugins(files: readonly string[] = [], reads?: ReadLog
   }
 }
 
-/** The module as it is now: one that has changed since it was loaded is another one. */
+/** The current module: if the file has changed since it was loaded, a new one. */
 async function importPlugin(file: string, reads: ReadLog | undefined): Promise<Plugin> {
   let module: unknown
   try {
@@ -65,13 +65,13 @@ async function importPlugin(file: string, reads: ReadLog | undefined): Promise<P
   const { id, setup, prepare } = plugin as { readonly [key: string]: unknown }
   if (typeof id !== 'string' || id === '') throw failed(file, 'its default export has no id')
   if (typeof setup !== 'function') throw failed(file, 'its default export has no function setup(services)')
-  if (prepare !== undefined && typeof prepare !== 'function') throw failed(file, 'its prepare is no function')
+  if (prepare !== undefined && typeof prepare !== 'function') throw failed(file, 'its prepare is not a function')
   return plugin as unknown as Plugin
 }
 
 function failed(file: string, problem: string, cause?: unknown): BatonError {
   return new BatonError('CONFIG_INVALID', `the plug-in ${file} cannot be used: ${problem}`, {
-    hint: 'Correct it, or take it out of plugins in your config file. docs/plugins.md has an example.',
+    hint: 'Fix it, or remove it from plugins in your config file. docs/plugins.md has an example.',
     cause,
   })
 }
@@ -88,11 +88,12 @@ function checkedMode(mode: ExecutionMode): ExecutionMode {
 function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): PluginTool {
   const { name, description, parameters } = tool
   if (typeof name !== 'string' || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
-    throw new Error('a tool needs a name of letters, digits, _ and -, at most 64')
+    throw new Error('a tool needs a name of at most 64 letters, digits, _ and -')
   }
-  if ((toolNames as readonly string[]).includes(name)) throw new Error(`there is a tool "${name}" already`)
+  if ((toolNames as readonly string[]).includes(name)) throw new Error(`a tool "${name}" already exists`)
   if (known.has(name)) throw new Error(`two tools are named "${name}"`)
-  if (name.includes('__')) throw new Error(`the tool "${name}" is named like one of a server: __ joins their names`)
+  if (name.includes('__'))
+    throw new Error(`the tool "${name}" cannot have __ in its name: __ joins the names of a server and its tool`)
   if (typeof description !== 'string') throw new Error(`the tool "${name}" needs a description`)
   if (!isJsonObject(parameters as Json)) throw new Error(`the tool "${name}" needs parameters, a JSON Schema`)
   if (typeof tool.run !== 'function') throw new Error(`the tool "${name}" needs a function run(input, call)`)
@@ -102,9 +103,9 @@ function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): 
 function checkedFunction(added: PluginFunction, known: ReadonlyMap<string, PluginFunction>): PluginFunction {
   const { name, description } = added
   if (typeof name !== 'string') throw new Error('a function needs a name')
-  if (takenNames([]).includes(name)) throw new Error(`programs have a function "${name}" already`)
+  if (takenNames([]).includes(name)) throw new Error(`programs already have a function "${name}"`)
   if (!isFreeName(name)) {
-    throw new Error(`a function cannot be named "${name}": it must be a name that programs can use and do not have yet`)
+    throw new Error(`a function cannot be named "${name}": the name must be an identifier that programs do not use yet`)
   }
   if (known.has(name)) throw new Error(`two functions are named "${name}"`)
   if (typeof description !== 'string') throw new Error(`the function "${name}" needs a description`)

@@ -3,25 +3,30 @@ import type { ExecutionMode } from '../modes/mode.ts'
 
 export type { PluginFunction, PluginTool } from '../../event/plugin-tool.ts'
 
-/** What the default export of a plug-in module is. */
+/** The default export of a plug-in module. */
 export interface Plugin {
-  /** For messages; no two plug-ins have the same. */
+  /** For messages; must be unique. */
   readonly id: string
-  /** Registers what it brings. It is called before anything is paid, and may be called more than once. */
+  /**
+   * Registers modes, tools and functions. It is called before anything is paid for, and may be called more than once.
+   */
   setup(services: PluginServices): void | Promise<void>
-  /** What a model should know for a prompt, as text; called once for each (R173, R190). Undefined or empty: nothing. */
+  /**
+   * Returns context for the model about a prompt, as text; called once for each (R173, R190). Undefined or empty:
+   * nothing.
+   */
   prepare?(prompt: PreparedPrompt): string | undefined | Promise<string | undefined>
 }
 
 interface PluginServices {
   readonly modes: { register(mode: ExecutionMode): void }
   readonly tools: { register(tool: PluginTool): void }
-  /** Functions of the programs that models write. */
+  /** Functions for programs that models write. */
   readonly functions: { register(added: PluginFunction): void }
 }
 
 interface PreparedPrompt {
-  /** What the person says. */
+  /** The user's text. */
   readonly input: string
   readonly mode: string
   readonly userId: string
@@ -30,14 +35,14 @@ interface PreparedPrompt {
   readonly signal: AbortSignal
 }
 
-/** What the plug-ins of a run bring. */
+/** Everything that the plug-ins of a run registered. */
 export interface Plugins {
-  /** Of the plug-ins, in the order in which they were loaded. */
+  /** In the order in which the plug-ins were loaded. */
   readonly ids: readonly string[]
   readonly modes: readonly ExecutionMode[]
   readonly tools: readonly PluginTool[]
   readonly functions: readonly PluginFunction[]
-  /** Those that add to the messages. */
+  /** The plug-ins with a `prepare`. */
   readonly preparing: readonly (Required<Pick<Plugin, 'prepare'>> & Pick<Plugin, 'id'>)[]
 }
 

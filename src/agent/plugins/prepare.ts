@@ -13,7 +13,7 @@ export interface Preparing {
 }
 
 /**
- * What plug-ins say of a prompt, a message for each. It is recorded below the place of the turn that comes next.
+ * The context that plug-ins add to a prompt, one message each. It is recorded below the place of the next turn.
  * @throws BatonError AGENT_FAILED for one that throws
  */
 export async function preparedMessages(
@@ -37,7 +37,7 @@ export async function preparedMessages(
       } catch (error) {
         signal.throwIfAborted()
         throw new BatonError('AGENT_FAILED', `the plug-in ${id} failed in prepare: ${messageOf(error)}`, {
-          hint: 'Correct it, or take it out of plugins in your config file.',
+          hint: 'Fix it, or remove it from plugins in your config file.',
           cause: error,
         })
       }

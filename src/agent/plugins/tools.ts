@@ -8,7 +8,7 @@ import { verdictOnAny } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import type { Toolbox, ToolKind } from '../../tool/toolbox/kind.ts'
 
-/** The tools of plug-ins that a model is given: those that its agent names, within its rights (R28). */
+/** The plug-in tools of a model: those that its agent names, within its rights (R28). */
 export function pluginTools(
   { tools: named = [], disallowed_tools }: ToolFilter,
   box: Toolbox,
@@ -22,7 +22,7 @@ export function pluginTools(
     .map((tool) => bindTool(kindOf(tool), box))
 }
 
-/** A call is one effect: what a plug-in does in it is not recorded by itself. */
+/** A call is one effect: what the plug-in does in it is not recorded separately. */
 function kindOf(tool: PluginTool): ToolKind {
   const { name, description, parameters, readOnly = false } = tool
   return {

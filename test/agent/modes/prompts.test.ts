@@ -181,7 +181,7 @@ describe('a prompt', () => {
 it('stored before there were modes is classic (R160, R161, TV24)', () => {
   const stored = { id: 'p', userId: 'ada', state: 'completed', input: 'Hi.' }
   expect(readPrompt(stored)).toEqual({ ...stored, mode: 'classic', model: 'normal', visible: true, output: [] })
-  expect(() => readPrompt({ ...stored, state: 'done' })).toThrow('a prompt of the history is not valid: state: ')
+  expect(() => readPrompt({ ...stored, state: 'done' })).toThrow('invalid prompt in the history: state: ')
 })
 
 it('has its outputs in one timeline: a tool is pending first, and ended in its place (R172)', () => {

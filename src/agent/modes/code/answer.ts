@@ -1,6 +1,6 @@
 import { type Fence, fenceOf } from '../../../script/javascript/fence.ts'
 
-/** The program of an answer; nothing, when it has none; or why it is not clear which one it is. */
+/** The program in an answer; `nothing` if it has none; `unclear`, with the reason, if it is ambiguous. */
 export type AnswerProgram =
   | { readonly kind: 'program'; readonly code: string }
   | { readonly kind: 'nothing' }
@@ -9,8 +9,8 @@ export type AnswerProgram =
 const languages: ReadonlySet<string> = new Set(['', 'js', 'javascript', 'mjs', 'jsx', 'ts', 'typescript', 'mts', 'tsx'])
 
 /**
- * Finds the program in what a model answered: all of it, or the one block between Markdown fences, whatever is said
- * around it. A block in another language is none.
+ * Finds the program in a model's answer: the whole answer, or the only block between Markdown fences, whatever text is
+ * around it. Blocks in other languages do not count.
  */
 export function programIn(answer: string): AnswerProgram {
   const lines = answer.replaceAll('\r\n', '\n').split('\n')
@@ -27,7 +27,7 @@ export function programIn(answer: string): AnswerProgram {
       opened = undefined
     }
   }
-  // one that is not closed goes to the end, as in Markdown
+  // an unclosed block extends to the end, as in Markdown
   if (opened !== undefined && languages.has(languageOf(opened))) blocks.push(lines.slice(opened.line + 1).join('\n'))
   else if (opened !== undefined) others += 1
 
@@ -45,7 +45,7 @@ export function programIn(answer: string): AnswerProgram {
   return code.trim() === '' ? { kind: 'nothing' } : { kind: 'program', code }
 }
 
-/** The first word behind the marks, in lower case. */
+/** The first word after the marks, in lower case. */
 function languageOf({ info }: Fence): string {
   return info.split(/[\s{,]/, 1)[0]?.toLowerCase() ?? ''
 }

@@ -2,18 +2,18 @@ import { cutText } from '../../../base/cut-text.ts'
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { Tool } from '../../../event/agent.ts'
 
-/** What programs of one prompt share, and what the last of them has said. */
+/** The state that the programs of one prompt share. */
 export interface ProgramState {
-  /** Outlives a program, not the prompt (R174). */
+  /** Outlives a program, but not the prompt (R174). */
   readonly store: ProgramStore
-  /** `done()` was called: there is no further program (R178). */
+  /** `done()` was called: there will be no further program (R178). */
   isDone: boolean
 }
 
 interface ProgramStore {
-  /** Null for what was never stored. */
+  /** Null for a key that was never stored. */
   readonly get: (key: string) => Json
-  /** @throws Error for more than may be stored in all */
+  /** @throws Error if the total size exceeds the limit */
   readonly set: (key: string, value: Json) => void
 }
 
@@ -23,13 +23,13 @@ export function createProgramState(): ProgramState {
 
 interface BuiltIn {
   readonly name: string
-  /** For the model: how it is called and what it does. */
+  /** For the model: signature and purpose. */
   readonly text: string
-  /** False: the program does not wait for its answer. */
+  /** False: the program does not wait for the result. */
   readonly waits: boolean
-  /** Whether it does something, so that a resumed run calls it again: what only looks is not kept. */
+  /** Whether it has an effect, so that a resumed run calls it again. Calls that only read are not recorded. */
   readonly acts: boolean
-  /** @throws Error whose message the program is told */
+  /** @throws Error with the message for the program */
   readonly call: (args: readonly Json[], host: BuiltInHost) => Json
 }
 
@@ -40,7 +40,7 @@ export interface BuiltInHost {
   readonly onLog: (text: string) => void
 }
 
-/** Characters of all that a prompt stores, as JSON. */
+/** Limit in characters of everything that a prompt stores, as JSON. */
 const mostStored = 10_000_000
 
 const output: BuiltIn = {
@@ -127,15 +127,15 @@ const complete: BuiltIn = {
   },
 }
 
-/** The functions that every program has, besides those of tools (R186). `parallel` is one of the box. */
+/** The functions of every program besides those for tools (R186). The box itself adds `parallel`. */
 export const builtIns: readonly BuiltIn[] = [output, done, store, recall, log, discoverTools, toolSchema, complete]
 
-/** Names of functions that tools cannot have; `others`: those of plug-ins. */
+/** Function names that tools cannot get; `others`: those of plug-ins. */
 export function takenNames(others: readonly { readonly name: string }[]): readonly string[] {
   return [...builtIns, ...others].map(({ name }) => name)
 }
 
-/** Texts as they are, other values as JSON. */
+/** Strings unchanged, other values as JSON. */
 function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,16 +1,16 @@
 import { cutText } from '../../../base/cut-text.ts'
 import type { ProgramEnd } from '../../../script/javascript/program.ts'
 
-/** Characters of each part of what a model is told of its program. */
+/** Characters of each part of the feedback to the model. */
 const mostCharacters = 50_000
 
-/** What a model is told of its program: what it logged, and what came of it. */
+/** The feedback to the model about its program: the logs and the result. */
 export function feedbackText(logs: readonly string[], end: ProgramEnd): string {
   const told = logs.length === 0 ? [] : [cutText(`Logs:\n${logs.join('\n')}`, mostCharacters)]
   return [...told, endText(end)].join('\n\n')
 }
 
-/** `Execution error: …` with its place, or `Execution result: …` as JSON. */
+/** `Execution error: …` with its position, or `Execution result: …` as JSON. */
 function endText(end: ProgramEnd): string {
   if (end.kind === 'error') return `Execution error: ${errorText(end)}`
   return cutText(`Execution result: ${JSON.stringify(end.value)}`, mostCharacters)

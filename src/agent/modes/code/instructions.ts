@@ -15,7 +15,7 @@ interface Told {
   readonly rounds: number
 }
 
-/** What a model is told of the mode `code` (R173): how it answers, and what its programs can do. */
+/** The instructions of the mode `code` (R173): how to answer, and what programs can do. */
 export function instructionsOf({ tools, added, output, rounds }: Told): string {
   return [
     `You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It is run at once, and you are told what it logged and what came of it: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
@@ -38,7 +38,7 @@ export function instructionsOf({ tools, added, output, rounds }: Told): string {
   ].join('\n\n')
 }
 
-/** What a model is told of the tool that runs programs: of its other tools it has been told already. */
+/** The description of the tool that runs programs. The model already knows its other tools. */
 export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
   const { functions } = toolFunctions(tools, takenNames(added))
   return [
@@ -76,7 +76,7 @@ function functionText(shown: BoxFunction, { toolOf }: ToolFunctions<Tool>): read
   return [...commentLines(tool.description), `${head}(input: ${typeText(tool.parameters)}): ${result}`]
 }
 
-/** How a program writes it. */
+/** The name as a program writes it. */
 function shownName({ name, id }: BoxFunction): string {
   return name === `tools.${id}` ? `tools[${JSON.stringify(id)}]` : name
 }

@@ -18,7 +18,7 @@ interface Interpreting {
   readonly signal: AbortSignal
 }
 
-/** Runs one program, with a store of its own. */
+/** Runs one program with its own store. */
 export async function interpret(
   asked: Pick<Program, 'code' | 'input'>,
   { tools, added, options, work, signal }: Interpreting,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../base/json.ts'
 import { parseDuration } from '../../../config/duration.ts'
 import { type Program, type ProgramLimits, usualLimits } from '../../../script/javascript/program.ts'
 
-/** The limits of programs that `[code]` names. */
+/** The program limits in `[code]`. */
 export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramLimits {
   const timeMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
   return {
@@ -12,7 +12,7 @@ export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramL
   }
 }
 
-/** How programs are read, where `[code]` says so. */
+/** How programs are parsed, if `[code]` sets it. */
 export function evalTypeOf({ eval_type: evalType }: JsonObject): Pick<Program, 'evalType'> {
   return evalType === 'global' || evalType === 'module' ? { evalType } : {}
 }

@@ -17,12 +17,12 @@ import { type Ran, runModelProgram } from './program.ts'
 
 interface CodeOptions {
   readonly maxRounds: number
-  /** `[code]`. */
+  /** The table `[code]`. */
   readonly options: JsonObject
   readonly added: readonly PluginFunction[]
 }
 
-/** What the programs of one prompt have in common. */
+/** What the programs of one prompt share. */
 interface Programs extends CodeOptions {
   readonly work: PromptWork
   readonly tools: ToolFunctions<Tool>
@@ -31,8 +31,8 @@ interface Programs extends CodeOptions {
 }
 
 /**
- * The model answers with a program, which is run, is told what came of it, and answers again until a program has called
- * `done()` (R174 to R178). What goes wrong in a program is told to the model.
+ * The model answers with programs until one calls `done()`; each is run, and the model gets its result (R174 to R178).
+ * Errors of a program are reported to the model.
  */
 export async function converseInPrograms(work: PromptWork, options: CodeOptions): Promise<ModelEnd> {
   const { maxRounds, added } = options
@@ -50,18 +50,18 @@ export async function converseInPrograms(work: PromptWork, options: CodeOptions)
       return end === 'done' ? 'incomplete' : end
     }
     const told = await runAnswer(found, end, programs)
-    // what went wrong is told to the model, which may not have meant this
+    // after an error done() does not count: the model may not have meant it
     if (told.isError === true) programs.state.isDone = false
     repeats.add([{ call: { type: 'tool_call', id: '', name: 'code.execute', input: text }, result: told }], work.warn)
     const held = limitReached({ isLast, round, maxRounds }, repeats.isEndless())
-    // somebody may still work for it
+    // agents may still work for the model
     if (programs.state.isDone && held === undefined && (await work.hasMail())) programs.state.isDone = false
     const limit = programs.state.isDone ? 'done' : held
     if (limit === 'max_rounds') {
       // R206
       work.timeline.addText('(Reached maximum iterations without done() being called)')
     }
-    // what was said is known to later prompts of the conversation as well
+    // the next prompt of the conversation should know what was output
     if (limit === undefined || work.timeline.all().some(({ type }) => type === 'text')) {
       work.addMessages([feedbackMessage(told)])
     }
@@ -85,7 +85,7 @@ function feedbackMessage({ text, files = [] }: ToolResult): Message {
   return { role: 'user', parts: [{ type: 'text', text }, ...files] }
 }
 
-/** Runs the program of an answer, as an output `code.execute` (R168, R172), and gives what the model is told of it. */
+/** Runs the program of an answer as an output `code.execute` (R168, R172) and returns the feedback for the model. */
 async function runAnswer(
   found: Exclude<AnswerProgram, { readonly kind: 'nothing' }>,
   end: ModelEnd,

@@ -16,7 +16,7 @@ import type { ProgramWork } from '../../program-work.ts'
 import { type BuiltInHost, builtIns } from './built-ins.ts'
 import { resultOf } from './results.ts'
 
-/** A program that a model wrote, and what it may do. */
+/** A program written by a model, with everything it can use. */
 export interface ModelProgram {
   readonly code: string
   readonly input?: Json
@@ -28,13 +28,13 @@ export interface ModelProgram {
   readonly added?: readonly PluginFunction[]
 }
 
-/** How a program ended, and the files that its calls gave. */
+/** How a program ended, and the files that its calls returned. */
 export interface Ran {
   readonly end: ProgramEnd
   readonly files: readonly FilePart[]
 }
 
-/** What is recorded of a program that has ended. Its calls are made again by a resumed run, which has their answers. */
+/** The record of a program that has ended. A resumed run repeats its calls, whose results are recorded. */
 interface Recorded {
   readonly end: ProgramEnd
   readonly calls: readonly RecordedCall[]
@@ -46,10 +46,10 @@ interface RecordedCall {
 }
 
 /**
- * Runs a program in the box. What it asks for is recorded call by call, and the whole of it when it has ended: a program
- * that was interrupted runs again from its first line, with its calls answered from the record; one that has ended is not
- * run again, only its calls are made once more, for what the tools and the timeline know by them.
- * @throws what ends the run
+ * Runs a program in the box. Its calls are recorded one by one, and the program as a whole when it has ended. An
+ * interrupted program runs again from its first line, with its calls answered from the record. A program that has ended
+ * is not run again; only its calls are repeated, to restore the state of the tools and the timeline.
+ * @throws errors that end the run
  */
 export async function runModelProgram(
   program: ModelProgram,
@@ -58,7 +58,7 @@ export async function runModelProgram(
   const { code, input, evalType, limits } = program
   const functions = functionsOf(program, work)
   const byName = new Map(functions.map((one) => [one.name, one]))
-  /** One list for each call: which of several calls ends first decides nothing. */
+  /** One list per call, so that the order does not depend on which call ends first. */
   const files: (readonly FilePart[])[] = []
   const calls: RecordedCall[] = []
   let isLive = false
@@ -84,12 +84,14 @@ export async function runModelProgram(
     const ran = box.run(given, host, { limits, seed: work.seed(), now: work.begun(), signal })
     return { end: await ended(ran, signal), calls }
   })
-  // one after the other: a later call may take back what an earlier one has told the toolbox
+  // in order: a later call may change what an earlier one did to the toolbox
   if (!isLive) for (const { name, args } of made) await callOf(name, args)
   return { end, files: files.flat() }
 }
 
-/** How a program ended; that the engine has failed is data as well, so that what it did until then is recorded. */
+/**
+ * How a program ended. A failure of the engine counts as an end, so that what the program did until then is recorded.
+ */
 async function ended(run: Promise<ProgramEnd>, signal: AbortSignal): Promise<ProgramEnd> {
   try {
     return await run
@@ -105,7 +107,7 @@ type Answered = BoxAnswer & { readonly files?: readonly FilePart[] }
 interface HostFunction extends BoxFunction {
   /** Whether a resumed run calls it again. */
   readonly acts: boolean
-  /** What it throws the program is told, unless it ends the run. */
+  /** Errors that it throws go to the program, unless they end the run. */
   readonly run: (args: readonly Json[]) => Promise<Answered>
 }
 
@@ -144,7 +146,7 @@ async function answerOf(work: () => Json | Promise<Json>): Promise<BoxAnswer> {
   }
 }
 
-/** A tool takes one argument, its input. Its failure is one of the program, which may catch it (R204). */
+/** A tool takes one argument, its input. Its failure is thrown in the program, which may catch it (R204). */
 async function callToolOf(name: string, [input = {}]: readonly Json[], work: ProgramWork): Promise<Answered> {
   if (!isJsonObject(input)) return toolAnswer(name, { text: 'its input must be an object', isError: true })
   const { now, files = [], ...result } = await work.call(name, input)

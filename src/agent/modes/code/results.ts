@@ -1,12 +1,15 @@
 import type { Json } from '../../../base/json.ts'
 import { toolNames } from '../../../tool/toolbox/names.ts'
 
-/** Whether what the tool gives is a text, whatever that looks like. */
+/** Whether the tool's result is always text, even if it looks like JSON. */
 export function isTextTool(name: string): boolean {
   return (toolNames as readonly string[]).includes(name)
 }
 
-/** What a program gets of a tool: built-in ones give texts, others the object or list that their text is the JSON of. */
+/**
+ * The result of a tool for a program: text from built-in tools, else the parsed value if the text is a JSON object or
+ * list.
+ */
 export function resultOf(name: string, text: string): Json {
   if (isTextTool(name) || !/^\s*[[{]/.test(text)) return text
   try {

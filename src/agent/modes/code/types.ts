@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 /** Levels of a schema that are shown. */
 const mostDepth = 6
 
-/** A JSON Schema as a TypeScript type, for a model to read: what cannot be said is `unknown`. */
+/** Renders a JSON Schema as a TypeScript type for a model; anything else becomes `unknown`. */
 export function typeText(schema: Json | undefined, depth = 0): string {
   if (!isJsonObject(schema) || depth > mostDepth) return 'unknown'
   const { type, const: constant, enum: values, anyOf, oneOf, items } = schema
@@ -55,7 +55,7 @@ function keyText(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 }
 
-/** A text as a comment, which it cannot end. */
+/** A text as a comment that it cannot close. */
 export function commentLines(text: Json | undefined, indent = ''): readonly string[] {
   if (typeof text !== 'string' || text.trim() === '') return []
   const lines = text.trim().replaceAll('*/', '*\u200B/').split('\n')
