@@ -2,17 +2,17 @@ import { createDispatcher, type Dispatcher } from '../base/dispatcher.ts'
 
 export interface BoundedFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
-  /** Whether a message was too large since this was asked the last time. */
+  /** Whether a message was too large since the last call. */
   readonly wasTooLarge: () => boolean
-  /** Ends all of its connections. */
+  /** Closes all its connections. */
   readonly close: () => Promise<void>
 }
 
 const connectMs = 30_000
 
 /**
- * A `fetch` with connections of its own, that takes no message larger than `maxBytes`: reading such a body fails with
- * MessageTooLarge. It waits for an answer as long as its signal lets it.
+ * A `fetch` with its own connections that accepts no message larger than `maxBytes`: reading such a body fails with
+ * MessageTooLarge. It has no timeout of its own for the response, only the signal.
  */
 export function createBoundedFetch(maxBytes: number): BoundedFetch {
   let dispatcher: Dispatcher | undefined
@@ -44,12 +44,12 @@ export function createBoundedFetch(maxBytes: number): BoundedFetch {
   }
 }
 
-/** What a body that is read too far fails with. */
+/** Thrown while reading a body that is larger than the limit. */
 export class MessageTooLarge extends Error {
   override readonly name = 'MessageTooLarge'
 }
 
-/** A response that is made knows no address, and redirects are read relative to it. */
+/** A constructed `Response` has an empty `url`, but redirects are resolved relative to it. */
 function withUrl(response: Response, url: string): Response {
   return Object.defineProperty(response, 'url', { value: url })
 }
@@ -67,7 +67,7 @@ function bodyLimit(maxBytes: number, onTooLarge: () => Error): TransformStream<U
 
 const [newline, carriageReturn] = [0x0a, 0x0d]
 
-/** An event ends at an empty line. */
+/** Counts bytes per event; an event ends at an empty line. */
 function eventLimit(maxBytes: number, onTooLarge: () => Error): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   let isLineEmpty = true

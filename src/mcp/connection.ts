@@ -10,22 +10,22 @@ import type {
 } from '../event/mcp.ts'
 import type { JsonObject } from '../base/json.ts'
 
-/** What lists a server has, and says of that they have changed. */
+/** The lists that a server has and reports changes of. */
 export const listNames = ['tools', 'resources', 'prompts'] as const
 export type ListName = (typeof listNames)[number]
 
-/** A list, and for how long the server lets it be kept, in milliseconds; undefined: until it says that it has changed. */
+/** A list, and how long it may be cached, in milliseconds; undefined: until the server reports a change. */
 export interface Listed<Item> {
   readonly items: readonly Item[]
   readonly keepMs: number | undefined
 }
 
-/** What whoever calls is told and asked meanwhile. Without `onQuestion` questions are declined. */
+/** Progress and questions during a call, for the caller. Without `onQuestion` questions are declined. */
 export type Asker = Pick<McpCall, 'onProgress' | 'onQuestion'>
 
 /**
- * One connection to a server that answers. Nothing is kept, limited in time or repeated here. All reject with ConnectionFailure,
- * and with the reason of the signal, of which the server is told.
+ * One open connection to a server, without caching, time limits or retries. All methods reject with ConnectionFailure,
+ * and with the signal's reason, in which case the server is notified of the cancellation.
  */
 export interface Connection {
   readonly about: McpAbout
@@ -40,13 +40,13 @@ export interface Connection {
     asker: Asker,
     signal: AbortSignal,
   ): Promise<readonly McpPromptMessage[]>
-  /** Why it has ended; undefined: it has not. */
+  /** Why it ended; undefined while it is open. */
   ended(): ConnectionProblem | undefined
-  /** Ends it, and every process that it has started. Never rejects. */
+  /** Closes it and ends every process that it started. Never rejects. */
   close(): Promise<void>
 }
 
-/** What a login needs: where, the parts of it that are kept, and what the browser brings back. */
+/** Input of a login: the server, the stored parts, and the parameters of the redirect. */
 export interface Authorizing<Provider> {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ export interface Authorizing<Provider> {
   readonly signal: AbortSignal
 }
 
-/** What became of a process. `words`: the end of what it wrote to its error output. */
+/** How a process ended. `words`: the tail of its stderr. */
 export type ServerEnd =
   | { readonly kind: 'exited'; readonly code: number; readonly words: string }
   | { readonly kind: 'killed'; readonly signal: string; readonly words: string }
@@ -66,19 +66,19 @@ export type ConnectionProblem =
   /** The program does not exist, or cannot be executed. */
   | { readonly kind: 'not_started'; readonly reason: string }
   | { readonly kind: 'ended'; readonly end: ServerEnd }
-  /** It was not there in time. */
+  /** It was not ready in time. */
   | { readonly kind: 'slow_start'; readonly ms: number; readonly words: string }
   | { readonly kind: 'slow_answer'; readonly ms: number }
-  /** No connection could be made, or it broke. */
+  /** The connection failed or broke. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'http'; readonly status: number; readonly text: string }
-  /** It does not know the session that it has begun; nothing was done with the request. */
+  /** It no longer knows the session; the request was not processed. */
   | { readonly kind: 'session_lost' }
-  /** It has answered with an error. */
+  /** It answered with an error. */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
-  /** A message of it is larger than it may be. */
+  /** It sent a message larger than the limit. */
   | { readonly kind: 'too_large' }
-  /** What it has sent is no answer. */
+  /** Its answer is invalid. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
 /** What `Connection` rejects with. */

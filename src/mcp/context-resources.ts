@@ -10,7 +10,7 @@ import { fullName } from './names.ts'
 import { findServer, listResources, readResource } from './recorded.ts'
 import { fileOfResource } from './results.ts'
 
-/** A resource for a prompt: its text, or the image or PDF document that it is. */
+/** A resource for a prompt: its text, or an image or PDF document. */
 export interface ContextResource {
   /** `SERVER:URI`. */
   readonly path: string
@@ -19,18 +19,20 @@ export interface ContextResource {
   readonly content: string | FilePart
 }
 
-/** Reads what entries of `context_resources` name. Rejects as `findServer` does, and with MCP_FAILED for what is not there. */
+/**
+ * Reads the entries of `context_resources`. Rejects as `findServer` does, and with MCP_FAILED for a missing resource.
+ */
 export type ReadResources = (entries: readonly string[]) => Promise<readonly ContextResource[]>
 
-/** A server, and a URI of it or a pattern of URIs. Undefined for what is not written like this. */
+/** Splits `SERVER:URI`, where the URI may be a pattern. Undefined if the entry does not have this form. */
 export function splitResource(entry: string): { readonly server: string; readonly uri: string } | undefined {
   const [, server = '', uri = ''] = /^([\w-]+):(.+)$/s.exec(entry) ?? []
   return server === '' ? undefined : { server, uri }
 }
 
 /**
- * Each resource is read once, and each list of a server asked for once, however many tasks want them. Both are recorded below
- * the place of the context by what they are of, so a resumed run and a replay need no server.
+ * Each resource is read once, and each server's list is requested once, however many tasks need them. Both are recorded
+ * below the place of the context, keyed by server and URI, so a resumed run and a replay need no server.
  */
 export function createResourceReader(context: RunContext): ReadResources {
   const read = remembered((path) => readOne(path, context))
@@ -75,7 +77,7 @@ function named(entry: string): { readonly server: string; readonly uri: string }
   })
 }
 
-/** `*` stands for any characters. */
+/** `*` matches any characters. */
 function matches(pattern: string, uri: string): boolean {
   const pieces = pattern.split('*').map((piece) => piece.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
   return new RegExp(`^${pieces.join('.*')}$`, 's').test(uri)
@@ -85,7 +87,7 @@ function noMatch(
   { name, uri }: { readonly name: string; readonly uri: string },
   listed: readonly McpResource[],
 ): BatonError {
-  const message = `the MCP server ${name} lists no resource that "${uri}" matches`
+  const message = `the MCP server ${name} lists no resource that matches "${uri}"`
   const near = nearest(
     uri,
     listed.map((one) => one.uri),
@@ -125,6 +127,6 @@ function shownContent({ name }: McpServer, content: McpResourceContent): Context
   if (isUtf8(bytes) && !bytes.includes(0)) return { path, size: bytes.length, content: bytes.toString('utf8') }
   const shown = `${harmlessName(path)} (${harmlessName(mimeType)})`
   throw new BatonError('MCP_FAILED', `context_resources: ${shown} cannot be put into a prompt`, {
-    hint: 'Prompts have texts, images (PNG, JPEG, GIF, WebP) and PDF documents. Leave it out.',
+    hint: 'Prompts can contain text, images (PNG, JPEG, GIF, WebP) and PDF documents. Remove it.',
   })
 }

@@ -2,13 +2,13 @@ import { cutText } from '../base/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { McpTool } from '../event/mcp.ts'
 
-/** Characters that a server may say of a tool, and of one of its parameters. */
+/** Maximum characters of the description of a tool, and of one parameter. */
 const mostOfTool = 4000
 const mostOfParameter = 1000
-/** Levels of a schema that are looked through; what is deeper is any value. */
+/** Levels of a schema that are processed; anything deeper becomes `{}`, which accepts any value. */
 const mostLevels = 64
 
-/** What a model is told of a tool: the words of a stranger, which are said to be the server's. */
+/** The description of a tool for models. It is untrusted text, so it is attributed to the server. */
 export function describedTool(server: string, { title, description = '' }: McpTool): string {
   const text = [title, description].filter((one) => one !== undefined && one.trim() !== '').join('\n')
   const said = readable(text, mostOfTool)
@@ -16,12 +16,12 @@ export function describedTool(server: string, { title, description = '' }: McpTo
   return said === '' ? `${whose}, which does not describe it.` : `${whose}, in its words: ${said}`
 }
 
-/** The schema of its input, with descriptions as `describedTool` has them. */
+/** The schema of its input, with descriptions cleaned as in `describedTool`. */
 export function describedInput({ input }: McpTool): JsonObject {
   return { type: 'object', ...describedSchema(input) }
 }
 
-/** A schema with descriptions as `describedTool` has them. */
+/** A schema with descriptions cleaned as in `describedTool`. */
 export function describedSchema(schema: JsonObject): JsonObject {
   return told(schema, 0) as JsonObject
 }
@@ -35,16 +35,16 @@ function told(value: Json, level: number): Json {
       if ((key === 'description' || key === 'title') && typeof inner === 'string') {
         return [key, readable(inner, mostOfParameter)]
       }
-      // these are values, and no schemas
+      // these hold values, not schemas
       return [key, ['const', 'default', 'enum', 'examples'].includes(key) ? inner : told(inner, level + 1)]
     }),
   )
 }
 
-/** A text as a person who is shown it would see it: control characters and what no one sees could hide words for the model. */
+/** The text as a person would see it: control characters and invisible ones could hide instructions to the model. */
 function readable(text: string, most: number): string {
   return cutText(text, most).replaceAll(hidden, '').trim()
 }
 
-/** Control and format characters, private ones and halves; tabs and line feeds are none of them. */
+/** Control, format and private-use characters and lone surrogates, but not tabs and line feeds. */
 const hidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu

@@ -1,13 +1,13 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
-/** A value that a server asks a person for. All texts are its words. */
+/** A value that a server asks the user for. All texts come from the server. */
 export interface FormField {
   readonly name: string
   readonly title: string
   readonly description?: string
   readonly isRequired: boolean
-  /** Fits the field. */
+  /** Valid for the field. */
   readonly default?: Json
   readonly kind: FieldKind
 }
@@ -16,7 +16,7 @@ type FieldKind =
   | { readonly kind: 'text'; readonly format?: string; readonly least: number; readonly most: number }
   | { readonly kind: 'number'; readonly isWhole: boolean; readonly least: number; readonly most: number }
   | { readonly kind: 'boolean' }
-  /** `several`: how many of them. */
+  /** `several`: how many may be chosen; one if it is missing. */
   | {
       readonly kind: 'choice'
       readonly choices: readonly Choice[]
@@ -28,7 +28,7 @@ interface Choice {
   readonly title: string
 }
 
-/** What was typed: a value, nothing, or why it is none, as the end of a sentence about the field. */
+/** What was typed: a value, nothing, or why it is invalid, as the end of a sentence about the field. */
 export type Typed =
   | { readonly kind: 'value'; readonly value: Json }
   | { readonly kind: 'none' }
@@ -37,12 +37,13 @@ export type Typed =
 const mostFields = 50
 
 /**
- * The fields of a form, by its schema: an object of texts, numbers, booleans and choices, as the protocol has it.
+ * The fields of a form, from its schema: an object of strings, numbers, booleans and choices, as the protocol defines
+ * it.
  * @throws BatonError MCP_FAILED for any other schema
  */
 export function formFields(schema: JsonObject): readonly FormField[] {
   const { properties = {}, required } = schema
-  if (!isJsonObject(properties)) throw notAForm('its properties are no object')
+  if (!isJsonObject(properties)) throw notAForm('its properties are not an object')
   const entries = Object.entries(properties)
   if (entries.length > mostFields) throw notAForm(`it has more than ${mostFields} fields`)
   const needed = Array.isArray(required) ? required : []
@@ -89,7 +90,7 @@ function kindOf(name: string, schema: JsonObject): FieldKind {
       if (several !== undefined) return { kind: 'choice', choices: several, several: boundsOf(schema, 'Items', 0) }
     }
   }
-  throw notAForm(`the field ${JSON.stringify(name)} is no text, number, boolean or choice`)
+  throw notAForm(`the field ${JSON.stringify(name)} is not a text, number, boolean or choice`)
 }
 
 function boundsOf(schema: JsonObject, what: string, least: number): { readonly least: number; readonly most: number } {
@@ -100,7 +101,7 @@ function numberOr(value: Json | undefined, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise
 }
 
-/** `enum`, with or without `enumNames`, and the later forms with titles; undefined: it is no choice. */
+/** From `enum`, with or without `enumNames`, or the newer forms with titles; undefined if it is not a choice. */
 function choicesOf({ enum: values, enumNames: names, oneOf, anyOf }: JsonObject): readonly Choice[] | undefined {
   if (Array.isArray(values)) {
     const titles = Array.isArray(names) ? names : []
@@ -121,19 +122,19 @@ function textOr(value: Json | undefined, otherwise: string): string {
   return isText(value) && value !== '' ? value : otherwise
 }
 
-/** Reads what a person has typed for a field; nothing stands for the default. */
+/** Parses the user's input for a field; empty input means the default. */
 export function readField({ kind, isRequired, default: preset }: FormField, typed: string): Typed {
   const text = typed.trim()
   if (text === '') {
     if (preset !== undefined) return { kind: 'value', value: preset }
-    return isRequired ? { kind: 'wrong', problem: 'is needed' } : { kind: 'none' }
+    return isRequired ? { kind: 'wrong', problem: 'is required' } : { kind: 'none' }
   }
   const value = valueOf(kind, text)
   const problem = problemOf(value, kind)
   return problem === undefined ? { kind: 'value', value } : { kind: 'wrong', problem }
 }
 
-/** What a text means, as far as it means anything: a choice by its number, its value or its title. */
+/** Converts the text as far as possible; a choice may be given by its number, value or title. */
 function valueOf(kind: FieldKind, text: string): Json {
   switch (kind.kind) {
     case 'text':
@@ -155,11 +156,11 @@ function chosen(choices: readonly Choice[], text: string): string {
   return (named ?? choices[/^\d+$/.test(text) ? Number(text) - 1 : -1])?.value ?? text
 }
 
-/** Why a value is none of a field, as the end of a sentence about it. */
+/** Why a value is invalid for a field, as the end of a sentence about it. */
 function problemOf(value: Json, kind: FieldKind): string | undefined {
   switch (kind.kind) {
     case 'text': {
-      if (!isText(value)) return 'must be a text'
+      if (!isText(value)) return 'must be text'
       const { length } = Array.from(value)
       if (length < kind.least) return `must have at least ${kind.least} characters`
       if (length > kind.most) return `must have at most ${kind.most} characters`
@@ -178,7 +179,7 @@ function problemOf(value: Json, kind: FieldKind): string | undefined {
       if (kind.several === undefined) return isChoice(value) ? undefined : 'must be one of the choices'
       const { least, most } = kind.several
       if (!Array.isArray(value) || !value.every(isChoice))
-        return 'must be some of the choices, with commas between them'
+        return 'must be one or more of the choices, separated by commas'
       if (value.length < least) return `must be at least ${least} of the choices`
       return value.length > most ? `must be at most ${most} of the choices` : undefined
     }
@@ -195,7 +196,7 @@ const day = /^\d{4}-\d\d-\d\d$/
 const formats: ReadonlyMap<string, Format> = new Map([
   ['email', { fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text), what: 'an e-mail address' }],
   ['uri', { fits: (text) => URL.canParse(text), what: 'an address such as https://example.com' }],
-  ['date', { fits: (text) => day.test(text) && isTime(text), what: 'a day such as 2026-11-23' }],
+  ['date', { fits: (text) => day.test(text) && isTime(text), what: 'a date such as 2026-11-23' }],
   [
     'date-time',
     {

@@ -9,11 +9,11 @@ import type {
   McpTool,
 } from '../event/mcp.ts'
 
-// What servers send is read without trust: what has the wrong type is left out, and an item without a name is none.
+// Data from servers is not trusted: fields of the wrong type are dropped, and so are items without a name.
 
 type Fields = { readonly [key: string]: unknown }
 
-/** The items of a page of a list that `read` makes something of. */
+/** The items of one page of a list, without those for which `read` returns undefined. */
 export function itemsOf<Item>(
   page: unknown,
   list: string,
@@ -74,7 +74,7 @@ export function promptOf(fields: Fields): McpPrompt | undefined {
   }
 }
 
-/** Undefined: it is no result of a tool. */
+/** Undefined if it is not a tool result. */
 export function resultOf(value: unknown): McpResult | undefined {
   if (!isObject(value)) return undefined
   const structured = value['structuredContent'] as Json | undefined
@@ -91,7 +91,7 @@ export function resultOf(value: unknown): McpResult | undefined {
   }
 }
 
-/** What is of a kind that nobody knows is shown as its JSON. */
+/** Content of an unknown type is shown as its JSON. */
 function contentOf(block: Fields): McpContent {
   const { type } = block
   const [said, data, mimeType] = [text(block['text']), text(block['data']), text(block['mimeType'])]

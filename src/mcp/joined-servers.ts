@@ -1,6 +1,6 @@
 import type { McpServers } from '../event/mcp.ts'
 
-/** The servers of a run, with those that a pack brings for its agents beside them. No name is in both. */
+/** The servers of a run together with those of a pack. The names are disjoint. */
 export function joinServers(ofRun: McpServers | undefined, ofPack: McpServers): McpServers {
   if (ofRun === undefined) return ofPack
   const names = new Set(ofPack.servers.map(({ name }) => name))
@@ -16,7 +16,7 @@ export function joinServers(ofRun: McpServers | undefined, ofPack: McpServers): 
     read: async (name, uri, call) => having(name).read(name, uri, call),
     prompt: async (name, prompt, values, call) => having(name).prompt(name, prompt, values, call),
     about: (name) => having(name).about(name),
-    // whoever has opened them closes them
+    // the creator of each closes it
     close: async () => undefined,
   }
 }

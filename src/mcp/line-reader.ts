@@ -3,8 +3,8 @@ export interface LineReader {
 }
 
 /**
- * Cuts a stream of bytes into lines of UTF-8, without their ends. A line that grows beyond `maxBytes` is not kept:
- * `onTooLong` is called once, and nothing after it is read.
+ * Splits a byte stream into lines of UTF-8, without line endings. A line longer than `maxBytes` is dropped: `onTooLong`
+ * is called once, and nothing more is read.
  */
 export function createLineReader({
   maxBytes,

@@ -3,18 +3,18 @@ import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { McpServer, McpServers, McpTool } from '../event/mcp.ts'
 import type { ToolFilter } from '../event/permission.ts'
 
-/** A tool of a server with the name that models know it by. */
+/** A tool of a server with the name that models see. */
 export interface NamedTool {
   readonly name: string
   readonly tool: McpTool
 }
 
-/** How people are told of a server, and name it on the command line: `files`, `namespace@pack:files`. */
+/** A server's name in messages and on the command line: `files`, `namespace@pack:files`. */
 export function fullName({ name, pack }: Pick<McpServer, 'name' | 'pack'>): string {
   return pack === undefined ? name : `${pack}:${name}`
 }
 
-/** The servers that an agent has, and those that it would have, by name. */
+/** The names of the servers that an agent has, and of those that are left out. */
 export function serverNamesOf(mcp: McpServers | undefined): {
   readonly servers: readonly string[]
   readonly leftOut: readonly LeftOutServers[]
@@ -25,19 +25,19 @@ export function serverNamesOf(mcp: McpServers | undefined): {
   }
 }
 
-/** Characters of a name: what all hosts of models take. */
+/** Maximum characters of a name that all model providers accept. */
 const mostCharacters = 64
 const hashLength = 8
 
 /**
- * Names that are unique, and that all hosts take: `server__tool` (R308), with `_` for what is neither a letter nor a digit, `-` or
- * `_`. One that is too long, or that another tool of the list has then, ends in a hash. The same list gives the same names. Of
- * tools with the same name the first counts.
+ * Unique names that all model providers accept: `server__tool` (R308), with `_` for every character other than letters,
+ * digits, `-` and `_`. A name that is too long, or that collides with another tool of the list, ends in a hash. The
+ * same list gives the same names. Of tools with the same name only the first is kept.
  */
 export function nameTools(server: string, tools: readonly McpTool[]): readonly NamedTool[] {
   const first = tools.filter(({ name }, index) => tools.findIndex((other) => other.name === name) === index)
   const plain = first.map(({ name }) => `${server}__${cleaned(name)}`)
-  // a tool whose name needs no change keeps it, wherever in the list it stands
+  // a tool whose name needs no change keeps it, wherever it is in the list
   const kept = new Set(first.flatMap(({ name }, index) => (cleaned(name) === name ? [plain[index]] : [])))
   return first.map((tool, index) => {
     const name = plain[index] ?? ''
@@ -56,14 +56,18 @@ function hashed(name: string, of: readonly string[]): string {
   return `${name.slice(0, mostCharacters - hashLength - 1)}_${sha256(JSON.stringify(of)).slice(0, hashLength)}`
 }
 
-/** Of a name or pattern that stands for tools of one server: that server; undefined: it means others, or several. */
+/**
+ * The server whose tools a name or pattern selects; undefined if it selects tools of no known server, or of several.
+ */
 export function serverNamed(pattern: string, servers: readonly string[]): string | undefined {
   const meant = servers.filter((server) => spellings(pattern).some((text) => text.startsWith(`${server}__`)))
-  // the name of a server may begin with that of another
+  // one server's name may be a prefix of another's
   return meant.toSorted((left, right) => right.length - left.length)[0]
 }
 
-/** The server that a name or pattern speaks of, whether there is one or not; undefined: it means others, or several. */
+/**
+ * The server that a name or pattern refers to, whether it exists or not; undefined if it refers to none, or to several.
+ */
 export function writtenServer(pattern: string): string | undefined {
   const rest = pattern.startsWith('mcp__') ? pattern.slice('mcp__'.length) : pattern
   const text = /__|\*/.test(rest) ? rest : pattern
@@ -71,7 +75,7 @@ export function writtenServer(pattern: string): string | undefined {
   return tool === undefined || server === '' || server.includes('*') ? undefined : server
 }
 
-/** Whether a name or pattern may mean a tool of a server, as far as that is known without its list. */
+/** Whether a name or pattern may match a tool of a server, as far as can be known without its list. */
 export function mayMean(pattern: string, server: string): boolean {
   const prefix = `${server}__`
   return spellings(pattern).some((text) => {
@@ -81,7 +85,7 @@ export function mayMean(pattern: string, server: string): boolean {
   })
 }
 
-/** Whether a pattern means every tool of a server. */
+/** Whether a pattern matches every tool of a server. */
 export function meansAll(pattern: string, server: string): boolean {
   const prefix = `${server}__`
   return spellings(pattern).some((text) => {
@@ -90,7 +94,7 @@ export function meansAll(pattern: string, server: string): boolean {
   })
 }
 
-/** Whether a filter may let a tool of a server through, as far as that is known without its list. */
+/** Whether a filter may pass a tool of a server, as far as can be known without its list. */
 export function mayLetThrough({ tools, disallowed_tools: disallowed = [] }: ToolFilter, server: string): boolean {
   return (
     (tools === undefined || tools.some((pattern) => mayMean(pattern, server))) &&

@@ -1,8 +1,9 @@
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
- * A `fetch` that sends the headers that settings have for a server to no other origin: the package of the protocol sends them
- * with every request, also to the authorization server that a server names. A header that has another value by then is not theirs.
+ * A `fetch` that sends a server's configured headers only to its own origin: the SDK sends them with every request,
+ * also to the authorization server that the MCP server names. A header whose value has changed is not from the settings
+ * and is kept.
  */
 export function keepHeaders(fetch: Fetch, server: URL, headers: Readonly<Record<string, string>>): Fetch {
   return (url, init) => {

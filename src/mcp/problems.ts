@@ -10,12 +10,12 @@ import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { ConnectionFailure, type ConnectionProblem, type ServerEnd } from './connection.ts'
 import { fullName } from './names.ts'
 
-/** What was asked of a server, as the rest of "while …". Undefined: to start. */
+/** What the server was asked, as the end of "when asked …". Undefined: to start. */
 export type Doing = string | undefined
 
 /**
- * The error of a server that did not do what it was asked: which one, what has happened, and what to do. `hide` replaces secrets.
- * What is no ConnectionFailure is given as it is.
+ * The error of a failed server: which one, what happened, and what to do. `hide` masks secrets. Errors other than
+ * ConnectionFailure are returned unchanged.
  */
 export function mcpError(
   error: unknown,
@@ -29,7 +29,7 @@ export function mcpError(
     readonly server: McpServer
     readonly transport: McpTransport
     readonly doing: Doing
-    /** Of one message. */
+    /** The limit for one message. */
     readonly maxBytes: number
     readonly hide: (text: string) => string
   },
@@ -55,20 +55,20 @@ function told(
   const name = fullName(server)
   const called = `the MCP server ${name}`
   const where = whereText(transport)
-  const while_ = doing === undefined ? '' : ` while it was asked ${harmlessName(doing)}`
+  const while_ = doing === undefined ? '' : ` when asked ${harmlessName(doing)}`
   switch (problem.kind) {
     case 'not_started':
       return {
         message: `${called} cannot be started: ${notStarted(problem.reason, transport)}`,
-        hint: `Install the program, or write another command in ${origin}.`,
+        hint: `Install the program, or change the command in ${origin}.`,
       }
     case 'ended':
       return {
         message: `${called} ${endText(problem.end)}${doing === undefined ? ' before it was ready' : while_}: ${where}${wordsText(problem.end.words)}`,
         hint:
           doing === undefined
-            ? `Run the command by hand to see what it wants; it is written in ${origin}.`
-            : 'It is started again when it is needed. Nobody knows whether it has done what it was asked.',
+            ? `Run the command manually to see why; it is configured in ${origin}.`
+            : 'It is restarted when it is needed again. Whether it did what it was asked is unknown.',
       }
     case 'slow_start':
       return {
@@ -83,12 +83,12 @@ function told(
     case 'unreachable':
       return {
         message: `${called} cannot be reached at ${where}${while_}: ${problem.reason}`,
-        hint: `Is it running, and is the url in ${origin} right?`,
+        hint: `Check that it is running and that the url in ${origin} is correct.`,
       }
     case 'session_lost':
       return {
-        message: `${called} has forgotten its session${while_}: ${where}`,
-        hint: 'It may have been started anew. Try again.',
+        message: `${called} lost its session${while_}: ${where}`,
+        hint: 'It may have been restarted. Try again.',
       }
     case 'refused':
       return {
@@ -97,13 +97,13 @@ function told(
       }
     case 'too_large':
       return {
-        message: `${called} sent a message that is larger than ${sizeText(maxBytes)}${while_}`,
-        hint: 'Ask for less at once.',
+        message: `${called} sent a message larger than ${sizeText(maxBytes)}${while_}`,
+        hint: 'Request less data at a time.',
       }
     case 'invalid':
       return {
-        message: `${called} did not answer as the protocol says${while_}: ${saidText(problem.reason)}`,
-        hint: `This is a fault of the server at ${where}; another version of it may do better.`,
+        message: `${called} sent an invalid answer${while_}: ${saidText(problem.reason)}`,
+        hint: `This is a bug of the server at ${where}; another version of it may work.`,
       }
     case 'http':
       return httpTold(problem, called, where, server)
@@ -120,30 +120,30 @@ function httpTold(
   const name = fullName(server)
   if (status === 401) {
     return {
-      message: `${called} does not know who is asking (HTTP 401): ${where}`,
-      hint: `Log in with baton mcp login ${name}, or give a key in the headers in ${origin}.`,
+      message: `${called} requires authentication (HTTP 401): ${where}`,
+      hint: `Log in with baton mcp login ${name}, or set a key in the headers in ${origin}.`,
     }
   }
   if (status === 403) {
     return {
-      message: `${called} refuses access (HTTP 403): ${where}${bodyText(text)}`,
-      hint: `The account or key that is used there has not the rights; another one can be given with baton mcp login ${name} or in ${origin}.`,
+      message: `${called} denies access (HTTP 403): ${where}${bodyText(text)}`,
+      hint: `The account or key in use lacks permission; use a different one with baton mcp login ${name} or in ${origin}.`,
     }
   }
   if (status >= 500 || status === 429) {
     return {
       message: `${called} failed (HTTP ${status}): ${where}${bodyText(text)}`,
-      hint: 'This is a fault of the server. Try again later.',
+      hint: 'This is a server-side problem. Try again later.',
     }
   }
   if (status >= 300 && status < 400) {
     return {
-      message: `${called} sends elsewhere (HTTP ${status}): ${where}${bodyText(text)}`,
-      hint: `If that is right, write where it leads as the url in ${origin}.`,
+      message: `${called} redirects (HTTP ${status}): ${where}${bodyText(text)}`,
+      hint: `If that is correct, set the url in ${origin} to the target of the redirect.`,
     }
   }
   return {
-    message: `${called} does not speak MCP there (HTTP ${status}): ${where}${bodyText(text)}`,
+    message: `${called} does not speak MCP at this address (HTTP ${status}): ${where}${bodyText(text)}`,
     hint: `Check the url in ${origin}.`,
   }
 }
@@ -153,11 +153,11 @@ function endText(end: ServerEnd): string {
     case 'exited':
       return `ended with exit code ${end.code}`
     case 'killed':
-      return `was ended by ${end.signal}`
+      return `was killed by ${end.signal}`
     case 'flooded':
-      return `was ended because it wrote more than ${sizeText(end.bytes)} without a message`
+      return `was stopped because it wrote more than ${sizeText(end.bytes)} without a message`
     case 'stopped':
-      return 'was ended'
+      return 'was stopped'
   }
 }
 
@@ -172,7 +172,7 @@ function whereText(transport: McpTransport): string {
   return cutText([transport.command, ...transport.args].map(shellWord).join(' '), longestLine)
 }
 
-/** The words of a server, which are no lines of ours. */
+/** Text of the server on one line, so that it cannot pass for output of Baton. */
 function saidText(words: string): string {
   return cutText(
     words
@@ -183,10 +183,10 @@ function saidText(words: string): string {
   )
 }
 
-/** Characters of an error: what names each argument that is wrong is long. */
+/** Maximum characters of an error: one that lists every invalid argument is long. */
 const mostSaid = 4_000
 
-/** The last lines that a server wrote to its error output. */
+/** The last lines of the server's stderr. */
 function wordsText(words: string): string {
   const lines = words.split('\n').filter((line) => line.trim() !== '')
   if (lines.length === 0) return ''

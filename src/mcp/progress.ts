@@ -3,28 +3,28 @@ import { defined } from '../base/json.ts'
 import { harmless } from '../base/terminal-text.ts'
 import type { McpProgress } from '../event/mcp.ts'
 
-/** Tells how far a call is. Nothing is told after `end`. */
+/** Reports the progress of a call. Nothing is reported after `end`. */
 interface ProgressTeller {
   readonly tell: (progress: McpProgress) => void
-  /** The call has ended: what was held back is told. */
+  /** The call has ended: reports what was held back. */
   readonly end: () => void
 }
 
-/** Between two, in milliseconds: servers tell of each of a hundred thousand files. */
+/** Between two reports, in milliseconds: some servers report each of a hundred thousand files. */
 const leastMs = 250
-/** Characters of a message that are looked at, and that are told. */
+/** Characters of a message that are read, and that are reported. */
 const mostRead = 2_000
 const mostTold = 200
 
 /**
- * What a server says of its progress, four times a second at most and always the last of it. Messages are one line without
- * control characters; what says nothing is left out.
+ * Throttles a server's progress to four reports a second; the last one is always sent. Messages are reduced to one line
+ * without control characters, and empty ones are dropped.
  */
 export function createProgressTeller(send: (progress: McpProgress) => void): ProgressTeller {
   let timer: NodeJS.Timeout | undefined
   let held: McpProgress | undefined
 
-  /** Tells what is held, and waits before the next one. */
+  /** Sends the held report, and waits before the next one. */
   function next(): void {
     timer = undefined
     if (held === undefined) return

@@ -6,21 +6,21 @@ import { item, part, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
 import { fullName } from './names.ts'
 
-/** What a server works on while it asks. */
+/** The call during which a server asks. */
 interface AskedCall {
   readonly server: McpServer
   readonly at: Place
   readonly context: RunContext
 }
 
-/** What one call may ask; a server that wants more is broken, or wears a person down. */
+/** Limits for one call: a server that asks more is broken, or tries to wear the user down. */
 const mostQuestions = 20
 const mostSamples = 100
 
 /**
- * Does something with a server whose questions are answered meanwhile: those to a person by `askPerson`, those to a model by
- * `sample`, each at `<call>/sampling/<n>`. What is still asked when the work has ended is withdrawn. Nobody waits for another day: where
- * nobody can be asked it is declined at once, and the run says so once.
+ * Does work with a server and answers its questions meanwhile: those to the user by `askPerson`, those to a model by
+ * `sample`, each at `<call>/sampling/<n>`. Questions still open when the work ends are withdrawn. A call in flight
+ * cannot be suspended: if nobody can be asked, a question is declined immediately, with one warning per run.
  */
 export async function withQuestions<T>(
   asked: AskedCall,
@@ -62,7 +62,7 @@ function answerer({ server, at, context }: AskedCall): AnswerQuestion {
 
 type AnswerQuestion = NonNullable<McpCall['onQuestion']>
 
-/** Questions of one call that is made without a run: a person answers, and there is no model. */
+/** Questions of one call that is made without a run: the user answers, and there is no model. */
 export function questionsTo(askPerson: AskPerson, server: string, signal: AbortSignal): AnswerQuestion {
   let questions = 0
   return async (question, withdrawn) => {
@@ -86,15 +86,15 @@ async function askPerson(
   if (answer !== undefined) return answer
   tellOnce(context, {
     key: `person ${name}`,
-    message: `the MCP server ${name} asked a person something, and nobody could be asked: it was declined`,
-    hint: 'Run it on a terminal without -y to be asked.',
+    message: `the MCP server ${name} asked the user a question, and nobody could be asked: it was declined`,
+    hint: 'Run it in a terminal without -y to be asked.',
   })
   return { action: 'decline' }
 }
 
 /**
- * One request to a model. It is a part of the run with an end of its own: where a person lets the call be made again after a crash, what
- * is asked again is answered from the record, and anything else is asked anew.
+ * One request to a model. It is recorded as a separate part of the run: if the user lets the call be made again after a
+ * crash, a request that is repeated is answered from the record, and any other goes to the model.
  */
 async function sampled(
   params: JsonObject,
@@ -107,11 +107,11 @@ async function sampled(
   )
   const { effects, sample } = context.services
   try {
-    if (sample === undefined) throw new BatonError('MCP_FAILED', 'no model can be asked here')
+    if (sample === undefined) throw new BatonError('MCP_FAILED', 'no model is available here')
     return await effects.boundary(inner.scope.at, () => sample(params, inner), { inputs: { request: params } })
   } catch (error) {
     signal.throwIfAborted()
-    const message = `the MCP server ${fullName(server)} was given no answer of a model: ${messageOf(error)}`
+    const message = `the MCP server ${fullName(server)} got no answer from a model: ${messageOf(error)}`
     tellOnce(context, { key: message, message })
     throw error
   }
@@ -121,7 +121,7 @@ function tooMany(what: string): BatonError {
   return new BatonError('MCP_FAILED', `this call has ${what} too often`)
 }
 
-/** What a run has said; all parts of a run share their sources. */
+/** Warnings already emitted, by run: all parts of a run share their sources. */
 const told = new WeakMap<RunSources, Set<string>>()
 
 function tellOnce(

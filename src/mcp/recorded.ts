@@ -18,31 +18,33 @@ import { createProgressTeller } from './progress.ts'
 import { fullName } from './names.ts'
 import { withQuestions } from './questions.ts'
 
-/** @throws BatonError MCP_FAILED where no server is named so, UNTRUSTED where the file that names it is not trusted */
+/** @throws BatonError MCP_FAILED if there is no server of that name, UNTRUSTED if its file is not trusted */
 export function findServer(name: string, { services }: RunContext): McpServer {
   const found = services.mcp?.servers.find((server) => server.name === name)
   if (found !== undefined) return found
   const why = services.mcp?.leftOut?.get(name)
   if (why !== undefined) {
-    const message = `the MCP server "${name}" is one of ${ownerOf(why)}, and ${whyLeftOut(why)}`
+    const message = `the MCP server "${name}" of ${ownerOf(why)} cannot be used: ${whyLeftOut(why)}`
     throw new BatonError(leftOutCode(why), message, { hint: leftOutHint(why), place: { file: why.file } })
   }
   throw new BatonError('MCP_FAILED', `there is no MCP server "${name}"`, {
-    hint: `Name it in [mcp_servers.${name}] of your config file.`,
+    hint: `Configure it in [mcp_servers.${name}] of your config file.`,
   })
 }
 
-/** What a record calls a server: one of a pack is another one than that of the run, whatever it is named. */
+/**
+ * How the record identifies a server: one of a pack is distinct from one of the run, even if both have the same name.
+ */
 export function recordedName({ name: server, pack }: McpServer): JsonObject {
   return { server, ...defined({ pack }) }
 }
 
-/** Where the list of a server is recorded that a conversation, or a call of a script, at this place works with. */
+/** The place at which the server's list is recorded for a conversation, or a script call, at `at`. */
 export function listPlace(at: Place, server: string): Place {
   return [...at, part('mcp'), item(server)]
 }
 
-/** The tools of a server as they are at this place (`listPlace`): a resumed run and a replay have them from the record. */
+/** The tools of a server at this place (`listPlace`): a resumed run and a replay take them from the record. */
 export async function listTools(server: McpServer, at: Place, context: RunContext): Promise<readonly McpTool[]> {
   const { name } = server
   const { effects, signal } = context.services
@@ -53,14 +55,14 @@ export async function listTools(server: McpServer, at: Place, context: RunContex
   return tools
 }
 
-/** Its resources, templates too, at a place of their own. */
+/** Its resources, including templates, recorded at a separate place. */
 export function listResources(server: McpServer, at: Place, context: RunContext): Promise<readonly McpResource[]> {
   const asked = { name: 'mcp.resources', args: recordedName(server) }
   const { effects, signal } = context.services
   return effects.observeAsync(at, asked, () => live(context).resources(server.name, signal))
 }
 
-/** Who asks a server, and at which place that is recorded. */
+/** Who makes a request, and the place at which it is recorded. */
 export interface Asking {
   readonly at: Place
   /** For messages. */
@@ -70,22 +72,22 @@ export interface Asking {
 
 export interface AskedTool {
   readonly server: McpServer
-  /** By its own name. */
+  /** The name that the server gives it. */
   readonly tool: string
   readonly input: JsonObject
-  /** What the server says of it: it changes nothing. */
+  /** By the server's word, it changes nothing. */
   readonly readOnly?: boolean
 }
 
-/** What counts as the result of a call that nobody knows the end of, when a person says that it was made. */
+/** The result of a call whose outcome is unknown, once the user says that it was made. */
 const assumed: McpResult = {
   content: [{ type: 'text', text: 'The call was made. What it gave is not known: the run was interrupted.' }],
 }
 
 /**
- * Calls a tool, as one effect. It is made again after a crash only where the server is trusted and says that the tool reads. How far
- * it is is told as `createProgressTeller` does; nothing is told of a call that is answered from the record.
- * @throws BatonError MCP_FAILED, UNTRUSTED where a pack may not use the server
+ * Calls a tool, as one effect. It is repeated after a crash only if the server is trusted and says that the tool only
+ * reads. Progress is reported as by `createProgressTeller`, except for a call that is answered from the record.
+ * @throws BatonError MCP_FAILED, UNTRUSTED if a pack may not use the server
  */
 export function callTool(
   { server, tool, input, readOnly = false }: AskedTool,
@@ -116,7 +118,7 @@ export function callTool(
   )
 }
 
-/** Reads a resource, as one effect that may be done again. @throws BatonError MCP_FAILED, UNTRUSTED */
+/** Reads a resource, as one effect that may be repeated. @throws BatonError MCP_FAILED, UNTRUSTED */
 export function readResource(
   { server, uri }: { readonly server: McpServer; readonly uri: string },
   { at, caller, context }: Asking,
@@ -127,12 +129,12 @@ export function readResource(
   )
 }
 
-/** What a server is asked for, as the permission judges it. */
+/** The use of a server as an action for the permission check. */
 function useOf({ name }: McpServer, what: string, caller: string): Action {
   return { kind: 'mcp', server: name, what, caller }
 }
 
-/** @throws BatonError UNTRUSTED where a pack is held to capabilities that do not name the server */
+/** @throws BatonError UNTRUSTED if the capabilities of a pack do not name the server */
 export function refuseUse(server: McpServer, { caller, context }: Omit<Asking, 'at'>): void {
   const verdict = context.services.permission.check(useOf(server, 'tools', caller))
   if (verdict.kind === 'deny') throw new BatonError(verdict.code, verdict.reason, { hint: verdict.hint })
@@ -151,10 +153,10 @@ function reading<T>(
 
 function live({ services: { mcp } }: RunContext): McpServers {
   if (mcp !== undefined) return mcp
-  throw new BatonError('MCP_FAILED', 'no MCP server can be asked here')
+  throw new BatonError('MCP_FAILED', 'MCP servers are not available here')
 }
 
-/** The lists that a resumed run has from its record, by server, as long as they are not compared with the live ones. */
+/** The lists that a resumed run took from its record, by server, until they are compared with the live ones. */
 const recorded = new WeakMap<McpServers, Map<string, readonly McpTool[]>>()
 
 function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpTool[]> | undefined {
@@ -164,7 +166,7 @@ function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpToo
   return known
 }
 
-/** Before the first call of a resumed run: warns once where the server offers something else than what is recorded. */
+/** Before the first call of a resumed run: warns once if the server offers other tools than recorded. */
 async function tellDifference(server: McpServer, context: RunContext): Promise<void> {
   const { name } = server
   const known = knownOf(context)
@@ -175,15 +177,15 @@ async function tellDifference(server: McpServer, context: RunContext): Promise<v
   try {
     now = await live(context).tools(name, context.services.signal)
   } catch {
-    // the call that comes next says what is wrong
+    // the call that follows reports the error
     return
   }
   const words = difference(before, now)
   if (words === '') return
   emit(context, {
     type: 'warning',
-    message: `the MCP server ${fullName(server)} offers other tools than when the run was interrupted: ${words}`,
-    hint: 'Conversations that had begun keep the tools that they were given.',
+    message: `the MCP server ${fullName(server)} offers different tools than when the run was interrupted: ${words}`,
+    hint: 'Conversations that had already started keep their tools.',
   })
 }
 
@@ -201,7 +203,7 @@ function difference(before: readonly McpTool[], now: readonly McpTool[]): string
     .join('; ')
 }
 
-/** Names that a person is told of in one line. */
+/** Names that are listed in one warning. */
 const mostNames = 10
 
 function shownNames(names: readonly string[]): string {

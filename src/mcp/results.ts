@@ -5,26 +5,27 @@ import type { McpContent, McpResourceContent, McpResult } from '../event/mcp.ts'
 import type { FilePart, TakenFiles } from '../event/message.ts'
 import type { ToolOutput } from '../tool/toolbox/kind.ts'
 
-/** What hosts of models take as they are; bytes as read-media.ts has them. */
+/** What model providers accept unconverted; limits as in read-media.ts. */
 const takenImages: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }
 
 interface Telling {
-  /** Of the tool: what files of its result are called by. */
+  /** The tool's name: files of its result are named after it. */
   readonly name: string
-  /** Files that the model takes. */
+  /** Kinds of files that the model accepts. */
   readonly taken: TakenFiles
 }
 
-/** A piece of a result: what the model is told of it, and the file that it is. */
+/** A piece of a result: its text for the model, and its file. */
 interface Piece {
   readonly text: string
   readonly file?: FilePart
 }
 
 /**
- * The result of a tool of a server for a model: texts in their order, files behind them, and what the model does not take named by its
- * type and size. Structured content is JSON behind the texts, unless one of them says the same; programs get it as it is.
+ * The result of a server's tool for a model: texts in order, then files; content that the model does not accept is
+ * described by its type and size. Structured content follows as JSON, unless one of the texts is the same JSON;
+ * programs get it unchanged.
  */
 export function toolOutput(
   { content, structured, isError }: McpResult,
@@ -87,7 +88,7 @@ interface GivenFile {
   readonly what: string
 }
 
-/** The image or PDF document that a resource is, where hosts of models take it at all. */
+/** The resource as an image or PDF document; undefined if model providers do not accept it. */
 export function fileOfResource({ uri, mimeType = '', blob }: McpResourceContent): FilePart | undefined {
   if (blob === undefined) return undefined
   const mediaType = plainType(mimeType)
@@ -96,7 +97,7 @@ export function fileOfResource({ uri, mimeType = '', blob }: McpResourceContent)
   return { type: 'file', name: lastStep(uri), mediaType, data: blob, isResource: true }
 }
 
-/** Without parameters. */
+/** The media type without parameters. */
 function plainType(mimeType: string): string {
   return (mimeType.split(';')[0] ?? '').trim().toLowerCase()
 }
@@ -106,7 +107,7 @@ function kindOf(mediaType: string): keyof typeof mostBytes | undefined {
   return mediaType === 'application/pdf' ? 'document' : undefined
 }
 
-/** A file that the model takes is one of the message; of others it is told that they are there. */
+/** A file that the model accepts is attached to the message; any other is only described. */
 function filePiece({ data, mimeType, name, what }: GivenFile, { taken }: Telling): Piece {
   const bytes = Buffer.byteLength(data, 'base64')
   const shown = `${what} (${mimeType}, ${sizeText(bytes)})`

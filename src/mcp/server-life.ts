@@ -16,13 +16,13 @@ import {
 import { fullName } from './names.ts'
 import { mcpError } from './problems.ts'
 
-/** What connections are made with. */
+/** Options of all connections. */
 export interface LifeOptions {
-  /** Of this product. */
+  /** Baton's version. */
   readonly version: string
-  /** The one of this process; may hold secrets, which are not shown. */
+  /** The environment of this process; secrets in it are masked. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What programs are started with besides the variables of their own. */
+  /** Variables that programs get in addition to their own. */
   readonly environment: Readonly<Record<string, string>>
   readonly roots: readonly string[]
   readonly canAsk: boolean
@@ -33,10 +33,10 @@ export interface LifeOptions {
   readonly onStart: (pid: number) => void
 }
 
-/** One server, from the first time that it is asked for something until it is closed. */
+/** One server, from its first use until it is closed. */
 export interface ServerLife {
   list<Name extends ListName>(name: Name, signal: AbortSignal): Promise<readonly ItemOf[Name][]>
-  /** Does something with a connection. `doing`: what, for messages. */
+  /** Runs `work` with a connection. `doing`: what it does, for messages. */
   use<T>(
     doing: string,
     call: McpCall,
@@ -52,30 +52,30 @@ interface ItemOf {
   readonly prompts: McpPrompt
 }
 
-/** Before a server is started again that has ended, in milliseconds. */
+/** Waits before a server that ended is restarted, in milliseconds. */
 const firstWaitMs = 1_000
 const longestWaitMs = 30_000
 
 interface Kept {
   readonly list: Promise<Listed<unknown>>
-  /** Until when it may be used. */
+  /** When it expires. */
   until: number
 }
 
 /**
- * Starts the server when it is first asked for something, once for all who ask at the same time, and again after it has ended,
- * with growing waits. What was under way then is not repeated.
+ * Starts the server at its first use, once for concurrent callers, and restarts it after it ended, with growing waits.
+ * Calls that were in flight are not repeated.
  */
 export function createServerLife(server: McpServer, options: LifeOptions): ServerLife {
   const { version, environment, roots, canAsk, maxBytes, clock, onNotice, onStart } = options
   const stop = new AbortController()
   manyListeners(stop.signal)
   let current: Promise<Connection> | undefined
-  /** The one that is open. */
+  /** The connection, while it is open. */
   let open: Connection | undefined
   let failures = 0
   let waitUntil = 0
-  /** Why it could not be started the last time. */
+  /** Why the last start failed. */
   let startError: unknown
   let transport: McpTransport | undefined
   let isJunkTold = false
@@ -117,7 +117,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
             if (isJunkTold) return
             isJunkTold = true
             const shown = JSON.stringify(hide(line.slice(0, 80)))
-            onNotice('warning', `it writes lines that are no messages, which are skipped; the first is ${shown}`)
+            onNotice('warning', `it writes lines that are not messages; they are skipped, the first one is ${shown}`)
           },
           onEnd,
         },
@@ -143,7 +143,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   }
 
   function closedError(): BatonError {
-    return new BatonError('MCP_FAILED', `the MCP server ${fullName(server)} was closed with the run`)
+    return new BatonError('MCP_FAILED', `the MCP server ${fullName(server)} was closed because the run ended`)
   }
 
   async function connected(signal: AbortSignal): Promise<Connection> {
@@ -173,7 +173,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
         call.signal.throwIfAborted()
         if (stop.signal.aborted) throw closedError()
         if (limit.isOver()) throw told(new ConnectionFailure({ kind: 'slow_answer', ms: server.toolMs }), doing)
-        // it was refused before anything was done with it
+        // the request was rejected before anything was done
         const isLost = error instanceof ConnectionFailure && error.problem.kind === 'session_lost'
         if (!isLost || attempt > 0) throw told(error, doing)
       } finally {
@@ -223,7 +223,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   }
 }
 
-/** Whatever a person or a model needs to answer is not the time of the server. */
+/** Time that the user or a model takes to answer does not count for the server. */
 function askerOf({ onProgress, onQuestion }: McpCall, without: <T>(work: () => Promise<T>) => Promise<T>): Asker {
   return {
     ...(onProgress !== undefined && { onProgress }),
@@ -233,7 +233,7 @@ function askerOf({ onProgress, onQuestion }: McpCall, without: <T>(work: () => P
   }
 }
 
-/** Hides the secrets of the environment, and all that only the server is given. */
+/** Masks the secrets of the environment, and the server's own variables and headers. */
 function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: string) => string {
   if (transport.kind === 'stdio') return createMask({ ...env, ...transport.env }).hide
   const values = Object.entries(transport.headers).flatMap(([name, value]) => [
@@ -243,11 +243,11 @@ function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: strin
   return createMask(env, { values: Object.fromEntries(values) as Record<string, string> }).hide
 }
 
-/** A limit whose signal is aborted when the time is over, and with the signal it was made with. */
+/** A limit whose signal is aborted when the time is up, or when `signal` is aborted. */
 function stoppingLimit(ms: number, signal: AbortSignal) {
   const stop = new AbortController()
   let isOver = false
-  // each call makes one, and AbortSignal.any takes eight times as long
+  // every call creates one, and AbortSignal.any takes eight times as long
   const onAbort = (): void => stop.abort(signal.reason)
   manyListeners(signal).addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()

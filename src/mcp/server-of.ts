@@ -15,16 +15,19 @@ const usual = { start: 10, tool: 60 } as const
 
 export interface ServersOfOptions {
   readonly settings: Pick<Settings, 'mcp_servers'>
-  /** Where they are written. */
+  /** Where they are configured. */
   readonly origins: readonly SourcedValue[]
   /** Absolute. */
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The pack that brings them: paths are from its folder (absolute), which `${PACK_DIR}` names. Left out: those of a run. */
+  /**
+   * The pack that brings them: paths are relative to its folder (absolute), which is `${PACK_DIR}`. Omitted for servers
+   * of a run.
+   */
   readonly pack?: { readonly identity: string; readonly dir: string }
 }
 
-/** The servers that settings name, without those that are switched off. */
+/** The servers in the settings, without disabled ones. */
 export function serversOf(options: ServersOfOptions): readonly McpServer[] {
   const { mcp_servers: servers = {} } = options.settings
   return Object.entries(servers).flatMap(([name, given]) =>
@@ -41,7 +44,7 @@ function serverOf(name: string, given: ServerSettings, options: ServersOfOptions
   const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false, oauth } = given
   const missing = (variable: string): never => {
     throw new BatonError('KEY_MISSING', `the MCP server ${shown} needs the variable ${variable}, which is not set`, {
-      hint: `Set it: ${origin} refers to it. \${${variable}:-text} has a text for when it is not set.`,
+      hint: `Set it: ${origin} refers to it. \${${variable}:-text} gives it a default.`,
     })
   }
   return {
@@ -76,7 +79,7 @@ function loginOf(
 }
 
 interface Resolving extends Pick<ServersOfOptions, 'env'> {
-  /** Where paths start: absolute. A server of a pack does not work outside of it. */
+  /** Base folder of paths: absolute. A server of a pack cannot work outside of it. */
   readonly folder: string
   readonly isPack: boolean
   readonly name: string
@@ -84,7 +87,7 @@ interface Resolving extends Pick<ServersOfOptions, 'env'> {
   readonly missing: (variable: string) => never
 }
 
-/** @throws BatonError KEY_MISSING, CONFIG_INVALID for an address that is none once its variables have values */
+/** @throws BatonError KEY_MISSING, CONFIG_INVALID for an address that is invalid once its variables are replaced */
 function transportOf(
   given: ServerSettings,
   { name, origin, folder: start, isPack, env, missing }: Resolving,
@@ -96,8 +99,8 @@ function transportOf(
   if (command !== undefined) {
     const folder = resolve(start, filled(cwd))
     if (isPack && !isInside(realPath(start), realPath(folder))) {
-      throw new BatonError('CONFIG_INVALID', `the MCP server ${name} works in ${folder}, which is not in its pack`, {
-        hint: `Look at cwd in ${origin}.`,
+      throw new BatonError('CONFIG_INVALID', `the MCP server ${name} works in ${folder}, which is outside its pack`, {
+        hint: `Check cwd in ${origin}.`,
       })
     }
     const program = filled(command)
@@ -112,14 +115,17 @@ function transportOf(
   const url = filled(given.url ?? '')
   if (!isServerUrl(url)) {
     const message = `the url of the MCP server ${name} is not an http:// or https:// address without user name and password`
-    throw new BatonError('CONFIG_INVALID', message, { hint: `Look at the variables it refers to in ${origin}.` })
+    throw new BatonError('CONFIG_INVALID', message, { hint: `Check the variables it refers to in ${origin}.` })
   }
   const key = bearer === undefined ? undefined : (env[bearer] ?? '').trim() || missing(bearer)
   const all = { ...filledTable(headers), ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }) }
   return { kind: type === 'sse' ? 'sse' : 'http', url, headers: all, isNamed: type !== undefined }
 }
 
-/** `baton.toml:3`. The line is looked for in the text: to parse it again for its lines would take longer than to start a server. */
+/**
+ * `baton.toml:3`. The line is found by searching the text: parsing it again for line numbers would take longer than
+ * starting a server.
+ */
 export function serverOrigin(name: string, origins: readonly SourcedValue[]): string {
   const layer = origins.find(({ path: [key, inner] }) => key === 'mcp_servers' && inner === name)?.layer
   if (layer === undefined) return 'the settings'

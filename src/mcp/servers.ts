@@ -12,20 +12,23 @@ import { createServerLife, type LifeOptions, type ServerLife } from './server-li
 
 export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> {
   readonly servers: readonly McpServer[]
-  /** Folders that servers are told of: the workspace. Absolute. */
+  /** Folders that are reported to servers as roots: the workspace. Absolute. */
   readonly roots: readonly string[]
-  /** Whether there may be somebody who answers questions of servers; left out: yes. */
+  /** Whether somebody may be able to answer questions of servers. Default: true. */
   readonly canAsk?: boolean
-  /** Of one message of a server, in bytes; left out: 16 MB. */
+  /** Limit for one message of a server, in bytes. Default: 16 MB. */
   readonly maxBytes?: number
   readonly clock?: Clock
-  /** Gives tokens for a server over HTTP; left out: nobody does. */
+  /** Provides tokens for a server over HTTP. Default: none. */
   readonly authProvider?: LifeOptions['authProvider']
-  /** What servers log (`debug`), and what is odd about them (`warning`). */
+  /** Log messages of servers (`debug`), and oddities (`warning`). */
   readonly onNotice?: (notice: McpNotice) => void
-  /** Called with each process that is started, before it has read anything: a later process can end what a killed one left. */
+  /**
+   * Called with each process that is started, before it reads anything, so that a later process can end what a killed
+   * one left.
+   */
   readonly noteProcess?: (pid: number, server: string) => void
-  /** When it is aborted, everything is closed. */
+  /** Closes everything when aborted. */
   readonly signal: AbortSignal
 }
 
@@ -36,14 +39,14 @@ export interface McpNotice {
 }
 
 const defaultMaxBytes = 16 * 1024 ** 2
-/** A server that logs without end is not listened to for ever. */
+/** Caps the log of a server that never stops logging. */
 const mostNotices = 1_000
 const longestNotice = 2_000
-/** For closing all of them: TERM, KILL after 5 s, and what is around that. */
+/** For closing all servers: TERM, KILL after 5 s, and some margin. */
 const closeMs = 8_000
 
 /**
- * The servers of a run (R17, R304, R305). None is started before it is asked for something; `close` leaves no process of theirs.
+ * The servers of a run (R17, R304, R305). Each is started at its first use; `close` leaves none of their processes.
  */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const { servers, env, signal, noteProcess } = options
@@ -116,7 +119,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 }
 
-/** Whether the filters of a server let a tool through, by the name that the server gives it. */
+/** Whether the filters of a server pass a tool, by the name that the server gives it. */
 function passes({ tools, disallowedTools = [] }: McpServer, tool: string): boolean {
   const isNamed = (patterns: readonly string[]): boolean => patterns.some((pattern) => namePattern(pattern).test(tool))
   return (tools === undefined || isNamed(tools)) && !isNamed(disallowedTools)
@@ -124,12 +127,12 @@ function passes({ tools, disallowedTools = [] }: McpServer, tool: string): boole
 
 function filteredTool(server: McpServer, tool: string): BatonError {
   const { origin } = server
-  return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${fullName(server)} is not let through`, {
-    hint: `Which ones are is said by tools and disallowed_tools in ${origin}.`,
+  return new BatonError('MCP_FAILED', `the tool ${tool} of the MCP server ${fullName(server)} is filtered out`, {
+    hint: `Check tools and disallowed_tools in ${origin}.`,
   })
 }
 
-/** The server has answered, and it is no result of a tool. */
+/** The server answered, but not with a tool result. */
 function isRefusal(error: unknown): boolean {
   const { cause } = isBatonError(error) ? error : {}
   return cause instanceof ConnectionFailure && ['refused', 'invalid'].includes(cause.problem.kind)
@@ -141,7 +144,7 @@ function taskTool(server: McpServer, tool: string, cause: unknown): BatonError {
     'MCP_FAILED',
     `the tool ${harmlessName(tool)} of the MCP server ${name} works only as a task of the protocol`,
     {
-      hint: `Baton calls no tools as tasks. baton mcp tools ${name} shows which tools are so; another one, or another version of the server, may do without.`,
+      hint: `Baton does not call tools as tasks. baton mcp tools ${name} marks the tools that require it; another tool, or another version of the server, may not.`,
       cause,
     },
   )
@@ -150,7 +153,7 @@ function taskTool(server: McpServer, tool: string, cause: unknown): BatonError {
 function unknownServer(name: string, servers: readonly McpServer[]): BatonError {
   const names = servers.map((server) => server.name)
   const close = nearest(name, names)
-  const known = names.length === 0 ? 'No settings name a server.' : `There are ${names.join(', ')}.`
+  const known = names.length === 0 ? 'No server is configured.' : `Configured servers: ${names.join(', ')}.`
   return new BatonError('MCP_FAILED', `there is no MCP server ${name}`, {
     hint: close === undefined ? known : `Did you mean ${close}?`,
   })
@@ -160,7 +163,7 @@ function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] 
   let count = 0
   return (level, text) => {
     count += 1
-    if (count === mostNotices) send('debug', 'it logs too much; nothing more of it is shown')
+    if (count === mostNotices) send('debug', 'it logs too much; the rest is not shown')
     if (count < mostNotices || level === 'warning') send(level, text.slice(0, longestNotice))
   }
 }

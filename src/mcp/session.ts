@@ -27,23 +27,23 @@ import { startStdio, type StdioServer } from './stdio.ts'
 
 export interface ConnectOptions extends Omit<Handlers, 'ask' | 'onBroken'> {
   readonly transport: McpTransport
-  /** What a program gets besides the variables of its own. */
+  /** Variables that a program gets in addition to its own. */
   readonly environment: Readonly<Record<string, string>>
-  /** For starting, connecting and shaking hands. */
+  /** Limit for starting, connecting and the handshake. */
   readonly startMs: number
-  /** Of one message that the server sends. */
+  /** Limit for one message from the server. */
   readonly maxBytes: number
   readonly authProvider?: McpAuthProvider | undefined
-  /** Called with the process that was started, before it has read anything. */
+  /** Called with the process that was started, before it reads anything. */
   readonly onStart: (pid: number) => void
   readonly onJunk: (line: string) => void
-  /** Called once, when it ends after it was open and before it is closed. */
+  /** Called once, if it ends after it was open and before it is closed. */
   readonly onEnd: (problem: ConnectionProblem) => void
 }
 
 /**
- * Starts or calls a server and shakes hands. Rejects with ConnectionFailure, and with the reason of the signal; nothing is left
- * of the server then.
+ * Starts a server or connects to it, and performs the handshake. Rejects with ConnectionFailure, and with the signal's
+ * reason; nothing of the server is left then.
  */
 export async function connect(options: ConnectOptions, signal: AbortSignal): Promise<Connection> {
   signal.throwIfAborted()
@@ -121,8 +121,8 @@ export async function connect(options: ConnectOptions, signal: AbortSignal): Pro
 }
 
 /**
- * Who answers the questions of a server. Over HTTP one comes in on the call that it belongs to; over one channel nothing says it,
- * and the newest call that can answer is asked.
+ * Routes questions of a server. Over HTTP a question arrives on the call that it belongs to; over a single channel
+ * nothing identifies the call, and the newest one that can answer gets it.
  */
 function createQuestions(): Pick<Handlers, 'ask'> & {
   readonly during: <T>(asker: Asker, work: () => Promise<T>) => Promise<T>
@@ -145,7 +145,7 @@ function createQuestions(): Pick<Handlers, 'ask'> & {
   }
 }
 
-/** More than that nobody offers; a list that goes on for ever does. */
+/** No real server offers more; only an endless list exceeds this. */
 const mostItems = 10_000
 const mostPages = 500
 
@@ -186,22 +186,22 @@ function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): O
     prompts: (signal) => list('prompts', {}, promptOf, signal),
     async call(tool, input, asker, signal) {
       const result = await request('tools/call', { name: tool, arguments: input }, asker, signal)
-      return resultOf(result) ?? invalid('its answer is no result of a tool')
+      return resultOf(result) ?? invalid('it is not a tool result')
     },
     async read(uri, asker, signal) {
       const result = await request('resources/read', { uri }, asker, signal)
-      if (!isObject(result) || !Array.isArray(result['contents'])) return invalid('its answer holds no contents')
+      if (!isObject(result) || !Array.isArray(result['contents'])) return invalid('it has no contents')
       return itemsOf(result, 'contents', resourceContentOf)
     },
     async prompt(prompt, values, asker, signal) {
       const result = await request('prompts/get', { name: prompt, arguments: values }, asker, signal)
-      if (!isObject(result) || !Array.isArray(result['messages'])) return invalid('its answer holds no messages')
+      if (!isObject(result) || !Array.isArray(result['messages'])) return invalid('it has no messages')
       return itemsOf(result, 'messages', promptMessageOf)
     },
   }
 }
 
-/** Many servers that have resources know nothing of templates. */
+/** Many servers that have resources do not support templates. */
 function withoutTemplates(error: unknown): Listed<never> {
   const isUnknown = error instanceof ConnectionFailure && error.problem.kind === 'refused'
   if (isUnknown) return { items: [], keepMs: undefined }

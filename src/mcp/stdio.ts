@@ -6,41 +6,42 @@ import { ConnectionFailure, type ServerEnd } from './connection.ts'
 import { createLineReader } from './line-reader.ts'
 
 export interface StdioOptions {
-  /** Of an absolute path, or a name that is looked up in `PATH` of the environment. */
+  /** An absolute path, or a name that is looked up in `PATH` of `environment`. */
   readonly command: string
   readonly args: readonly string[]
   /** Absolute. */
   readonly cwd: string
-  /** The complete one. */
+  /** The complete environment. */
   readonly environment: Readonly<Record<string, string>>
-  /** Of one message, and of what comes in without any message in it; a server that sends more is ended. */
+  /** Limit for one message, and for output without any message in it; a server that sends more is stopped. */
   readonly maxBytes: number
-  /** Called with its id, which is also that of its group, before it has read anything. */
+  /** Called with the process id, which is also the process group id, before the server reads anything. */
   readonly onStart: (pid: number) => void
   readonly onMessage: (message: JsonObject) => void
-  /** Called with the first line that is no message: such lines are skipped. */
+  /** Called with the first line that is not a message: such lines are skipped. */
   readonly onJunk: (line: string) => void
   /** Called once. */
   readonly onEnd: (end: ServerEnd) => void
 }
 
-/** A server that runs, and takes messages on its input. */
+/** A running server that accepts messages on its stdin. */
 export interface StdioServer {
   readonly pid: number
   readonly send: (message: object) => void
-  /** The end of what it wrote to its error output. */
+  /** The tail of its stderr. */
   readonly words: () => string
-  /** Ends its input; after a second TERM to its group, and KILL after 5 s more. Never rejects. */
+  /** Closes its stdin; sends TERM to its group after 1 s, and KILL after 5 s more. Never rejects. */
   readonly close: () => Promise<void>
 }
 
-/** How long a server has to leave by itself when its input ends. */
+/** How long a server has to exit on its own after its stdin is closed. */
 const leaveMs = 1_000
 const keptWords = 8_192
 
 /**
- * Starts a server that reads and writes one JSON message a line. It has a process group of its own, and nothing of it is left
- * when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure when it cannot be started.
+ * Starts a server that reads and writes one JSON message per line. It has its own process group, and nothing of it is
+ * left when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure if it cannot be
+ * started.
  */
 export async function startStdio(options: StdioOptions): Promise<StdioServer> {
   const { cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
@@ -111,7 +112,7 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
   }
 }
 
-/** None: the line is something else. An older protocol puts several into a list. */
+/** Empty if the line is something else. An older protocol sends several messages as a list. */
 function messagesIn(line: string): readonly JsonObject[] {
   const first = line.trimStart()[0]
   if (first !== '{' && first !== '[') return []
@@ -128,13 +129,13 @@ function isMessage(value: unknown): value is JsonObject {
   return isObject(value) && value['jsonrpc'] === '2.0'
 }
 
-/** Keeps the end of a stream of text. */
+/** Keeps the tail of a text stream. */
 function createTail(maxBytes: number) {
   let kept = Buffer.alloc(0)
   return {
     add: (chunk: Buffer): void => {
       const all = Buffer.concat([kept, chunk.subarray(-maxBytes)])
-      // a copy, because a slice would keep the whole
+      // a copy, because a slice would keep the whole buffer alive
       kept = Buffer.from(all.subarray(-maxBytes))
     },
     text: (): string => kept.toString('utf8').replace(/^\uFFFD+/, ''),

@@ -16,19 +16,19 @@ import { fullName, mayLetThrough, mayMean, meansAll, type NamedTool, nameTools, 
 import { callTool, listPlace, listTools, refuseUse } from './recorded.ts'
 import { toolOutput } from './results.ts'
 
-/** Where lists are recorded, and who works with the tools. */
+/** Where lists are recorded, and for which context. */
 interface Giving {
-  /** Of a conversation, or of a call of a script. */
+  /** The place of a conversation, or of a script call. */
   readonly at: Place
   readonly context: RunContext
 }
 
 /**
- * The tools of servers that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent. Their
- * servers are asked at the same time. One that cannot be asked is left out, and the run says so once, where only a pattern about
- * all servers means it.
- * @throws BatonError of a server that is named, CONFIG_INVALID for a tool that a server does not have, UNTRUSTED for a server that a
- * pack may not use
+ * The tools of servers for a model or a program: those that are named, not disallowed, and within the rights of the
+ * agent. The servers are queried concurrently. A server that fails is left out with one warning per run if only a
+ * pattern over all servers selects it.
+ * @throws BatonError of a server that is named explicitly, CONFIG_INVALID for a tool that a server does not have,
+ * UNTRUSTED for a server that a pack may not use
  */
 export async function mcpTools(named: ToolFilter, box: Toolbox, giving: Giving): Promise<readonly Tool[]> {
   const servers = neededServers(named, giving.context)
@@ -42,7 +42,8 @@ export async function mcpTools(named: ToolFilter, box: Toolbox, giving: Giving):
 }
 
 /**
- * Whether servers that are named can be asked, and have the tools that are: what would end the run later. Nothing is recorded.
+ * Checks that servers that are named explicitly answer and have the named tools, which would otherwise end the run
+ * later. Nothing is recorded.
  * @throws BatonError as `mcpTools` does
  */
 export async function checkServers(named: ToolFilter, context: RunContext): Promise<void> {
@@ -57,7 +58,7 @@ export async function checkServers(named: ToolFilter, context: RunContext): Prom
   )
 }
 
-/** The servers whose tools a filter may let through, within the rights of the agent; none of them is asked. */
+/** The servers whose tools a filter may pass, within the rights of the agent; no server is contacted. */
 export function neededServers({ tools = [], disallowed_tools }: ToolFilter, context: RunContext): readonly McpServer[] {
   const { mcp } = context.services
   const { rights } = context.scope
@@ -69,7 +70,7 @@ export function neededServers({ tools = [], disallowed_tools }: ToolFilter, cont
   )
 }
 
-/** Whether rules deny each tool of a server, whatever it is called. */
+/** Whether rules deny every tool of a server, whatever its name. */
 function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
   const last = rules.findLast((rule) => {
     const { tool, pattern } = ruledTools(rule)
@@ -78,13 +79,13 @@ function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
   return last?.effect === 'deny'
 }
 
-/** Whether a tool of a server may be offered, by the name that models know it by. */
+/** Whether a tool of a server may be offered, by the name that models see. */
 function isGiven(name: string, { tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): boolean {
   const filters = [{ tools, disallowed_tools }, ...(scope.rights.tools ?? [])]
   return passesFilters(name, filters) && verdictOnAny(name, scope).kind !== 'deny'
 }
 
-/** Whether a filter speaks of this very server. */
+/** Whether a filter names this server explicitly. */
 function isByName(server: string, { tools = [] }: ToolFilter, { services: { mcp } }: RunContext): boolean {
   const names = mcp?.servers.map(({ name }) => name) ?? []
   return tools.some((pattern) => serverNamed(pattern, names) === server)
@@ -105,13 +106,13 @@ async function listed(server: McpServer, named: ToolFilter, { at, context }: Giv
   } catch (error) {
     signal.throwIfAborted()
     if (stopsRun(error) || isByName(server.name, named, context)) throw error
-    // a pack that may not use it has not asked for it
+    // a pack that may not use it did not ask for it
     if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) tellOnce(fullName(server), error, context)
     return { server, tools: [] }
   }
 }
 
-/** Servers that a run has been told of; all parts of a run share their sources. */
+/** Servers with a warning already, by run: all parts of a run share their sources. */
 const told = new WeakMap<RunSources, Set<string>>()
 
 function tellOnce(server: string, error: unknown, context: RunContext): void {
@@ -122,12 +123,12 @@ function tellOnce(server: string, error: unknown, context: RunContext): void {
   known.add(server)
   emit(context, {
     type: 'warning',
-    message: `no model is given the tools of ${server}: ${messageOf(error)}`,
+    message: `no model gets the tools of ${server}: ${messageOf(error)}`,
     ...defined({ hint: isBatonError(error) ? error.hint : undefined }),
   })
 }
 
-/** @throws BatonError CONFIG_INVALID for a tool that is named by itself and is not there */
+/** @throws BatonError CONFIG_INVALID for a tool that is named without `*` and does not exist */
 function refuseMissing(of: McpServer, known: readonly NamedTool[], { tools = [] }: ToolFilter): void {
   const { name: server } = of
   const names = known.map(({ name }) => name)
@@ -141,12 +142,12 @@ function refuseMissing(of: McpServer, known: readonly NamedTool[], { tools = [] 
     'CONFIG_INVALID',
     `the MCP server ${fullName(of)} has no tool "${plain.slice(server.length + 2)}"`,
     {
-      hint: near === undefined ? `baton mcp tools ${fullName(of)} lists those that it has.` : `Did you mean "${near}"?`,
+      hint: near === undefined ? `baton mcp tools ${fullName(of)} lists its tools.` : `Did you mean "${near}"?`,
     },
   )
 }
 
-/** By what a server says of a tool, so that a schema is compiled once for all conversations. */
+/** By the server's description of a tool, so that a schema is compiled once for all conversations. */
 const kinds = new WeakMap<McpTool, { readonly server: McpServer; readonly kind: ToolKind }>()
 
 function bound(server: McpServer, named: NamedTool, box: Toolbox): Tool {

@@ -162,7 +162,7 @@ it('a resumed run says once which tools are others than it was told, when it sta
   const changed = { ledger: { tools: [{ name: 'add', description: 'Adds more.' }, { name: 'drop' }] } }
   expect(await world.live(Infinity, changed)).toBe('Done.')
   expect(world.warnings).toEqual([
-    'the MCP server ledger offers other tools than when the run was interrupted: added: drop; changed: add',
+    'the MCP server ledger offers different tools than when the run was interrupted: added: drop; changed: add',
   ])
 })
 

@@ -117,7 +117,7 @@ it('a server asks the model of the run: counted, limited by the budget, and not 
 
   const denied = await baton(['a.aip', '-m', 'm', '-c', 'budget.tokens=1'], { cwd, env })
   expect(denied.stdout + denied.stderr).toMatch(/\{"error":\{"code":-32603,"message":".*budget/)
-  expect(denied.stderr).toContain('the MCP server test was given no answer of a model')
+  expect(denied.stderr).toContain('the MCP server test got no answer from a model')
   expect(server.requests).toHaveLength(1)
 })
 

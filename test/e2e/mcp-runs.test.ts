@@ -44,7 +44,7 @@ describe('a run with an MCP server of the workspace', () => {
   it('refuses the server until its file is trusted, then starts it and ends it', async () => {
     const { run, started } = world()
     const refused = await run('run', 'ask.aip', '-i', call('echo', { text: 'hello' }))
-    expect(refused.stderr).toContain('the MCP server "test" is one of .mcp.json, and the file is not trusted')
+    expect(refused.stderr).toContain('the MCP server "test" of .mcp.json cannot be used: the file is not trusted')
     expect(refused.stderr).toContain('hint: Look at the file, then run baton trust .mcp.json.')
     expect([refused.code === 0, started()]).toEqual([false, []])
 

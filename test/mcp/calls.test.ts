@@ -26,7 +26,7 @@ describe('lists of a server', () => {
     expect(await mcp.tools('test', signal)).toEqual(await mcp.tools('whole', signal))
     await expect(mcp.tools('endless', signal)).rejects.toMatchObject({
       message: expect.stringContaining(
-        'did not answer as the protocol says while it was asked for its tools: its list of tools does not end',
+        'sent an invalid answer when asked for its tools: its list of tools does not end',
       ),
     })
   })
@@ -37,8 +37,8 @@ describe('lists of a server', () => {
     expect((await mcp.tools('test', signal)).map(({ name }) => name)).toEqual(['echo'])
     expect((await mcp.tools('less', signal)).map(({ name }) => name)).toEqual(['echo', 'add'])
     await expect(mcp.call('less', 'slow', {}, { signal })).rejects.toMatchObject({
-      message: 'the tool slow of the MCP server less is not let through',
-      hint: 'Which ones are is said by tools and disallowed_tools in baton.toml:3.',
+      message: 'the tool slow of the MCP server less is filtered out',
+      hint: 'Check tools and disallowed_tools in baton.toml:3.',
     })
   })
 
@@ -82,13 +82,13 @@ describe('a call', () => {
       isError: true,
     })
     await expect(mcp.call('test', 'refuse', {}, { signal })).rejects.toMatchObject({
-      message: 'the MCP server test answered with an error while it was asked for refuse: I do not do that (-32602)',
+      message: 'the MCP server test answered with an error when asked for refuse: I do not do that (-32602)',
     })
     await expect(mcp.call('test', 'refuse', { url: 'https://example.com/login' }, { signal })).rejects.toMatchObject({
       message: expect.stringContaining('Log in first: https://example.com/login (-32042)'),
     })
     await expect(mcp.call('test', 'nonsense', {}, { signal })).rejects.toMatchObject({
-      message: expect.stringContaining('its answer is no result of a tool'),
+      message: expect.stringContaining('it is not a tool result'),
     })
   })
 
@@ -96,7 +96,7 @@ describe('a call', () => {
     await using mcp = testServers([stdioServer()])
     await expect(mcp.call('test', 'job', {}, { signal })).rejects.toMatchObject({
       message: 'the tool job of the MCP server test works only as a task of the protocol',
-      hint: expect.stringContaining('Baton calls no tools as tasks'),
+      hint: expect.stringContaining('Baton does not call tools as tasks'),
     })
   })
 
@@ -165,7 +165,7 @@ describe('a call', () => {
     await mcp.call('test', 'log', { text: 'hello', times: 1_500 }, { signal })
     expect(mcp.notices[0]).toEqual({ server: 'test', level: 'debug', text: 'info test: hello' })
     expect(mcp.notices).toHaveLength(1_000)
-    expect(mcp.notices.at(-1)?.text).toBe('it logs too much; nothing more of it is shown')
+    expect(mcp.notices.at(-1)?.text).toBe('it logs too much; the rest is not shown')
   })
 })
 

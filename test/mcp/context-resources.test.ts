@@ -44,7 +44,7 @@ describe('resources for a prompt', () => {
       hint: 'baton mcp tools test shows what it offers.',
     })
     await expect(read(['test:memo://on.*'])).rejects.toMatchObject({
-      message: 'the MCP server test lists no resource that "memo://on.*" matches',
+      message: 'the MCP server test lists no resource that matches "memo://on.*"',
       hint: expect.stringContaining('baton mcp tools test shows its resources.'),
     })
     await expect(read(['other:memo://one'])).rejects.toMatchObject({ message: 'there is no MCP server "other"' })

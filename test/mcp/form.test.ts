@@ -38,7 +38,7 @@ describe('a form of a server', () => {
     [{ type: 'string', maxLength: 1 }, 'ab', '! must have at most 1 characters'],
     [{ type: 'string', format: 'email' }, 'ada', '! must be an e-mail address'],
     [{ type: 'string', format: 'email' }, 'ada@example.com', 'ada@example.com'],
-    [{ type: 'string', format: 'date' }, '2026-13-40', '! must be a day such as 2026-11-23'],
+    [{ type: 'string', format: 'date' }, '2026-13-40', '! must be a date such as 2026-11-23'],
     [{ type: 'string', format: 'date-time' }, '2026-11-23T17:00:00Z', '2026-11-23T17:00:00Z'],
     [{ type: 'string', format: 'uri' }, 'nowhere', '! must be an address such as https://example.com'],
     [{ type: 'string', format: 'constructor' }, 'any', 'any'],
@@ -60,7 +60,7 @@ describe('a form of a server', () => {
   })
 
   it('asks for what is needed', () => {
-    expect(typed({ type: 'string' }, ' ', true)).toBe('! is needed')
+    expect(typed({ type: 'string' }, ' ', true)).toBe('! is required')
     expect(typed({ type: 'boolean', default: false }, '', true)).toBe(false)
   })
 })

@@ -73,7 +73,7 @@ describe('a server over HTTP', () => {
     const failed = expect(call).rejects.toMatchObject({
       code: 'MCP_FAILED',
       message: expect.stringMatching(
-        /^the MCP server test cannot be reached at http.*\/mcp while it was asked for slow: /,
+        /^the MCP server test cannot be reached at http.*\/mcp when asked for slow: /,
       ),
     })
     await vi.waitFor(() => expect(served.state.calls).toBe(1), patient)
@@ -88,7 +88,7 @@ describe('a server over HTTP', () => {
     await mcp.tools('test', signal)
     const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal })
     const failed = expect(call).rejects.toMatchObject({
-      message: expect.stringContaining('the stream of its events broke'),
+      message: expect.stringContaining('its event stream broke'),
     })
     await vi.waitFor(() => expect(served.state.calls).toBe(1), patient)
     served.breakConnections()
@@ -104,7 +104,7 @@ describe('a server over HTTP', () => {
     for (const { name } of servers) {
       expect(await mcp.call(name, 'big', { bytes: 90_000 }, { signal })).toMatchObject({ content: [{ type: 'text' }] })
       await expect(mcp.call(name, 'big', { bytes: 110_000 }, { signal }).then(() => 'it came')).rejects.toMatchObject({
-        message: expect.stringContaining('sent a message that is larger than 97.7kb while it was asked for big'),
+        message: expect.stringContaining('sent a message larger than 97.7kb when asked for big'),
       })
     }
   })
@@ -114,17 +114,17 @@ describe('a server over HTTP that cannot be used', () => {
   it.each([
     [
       401,
-      'does not know who is asking (HTTP 401): ',
-      'Log in with baton mcp login test, or give a key in the headers in baton.toml:3.',
+      'requires authentication (HTTP 401): ',
+      'Log in with baton mcp login test, or set a key in the headers in baton.toml:3.',
     ],
     [
       403,
-      'refuses access (HTTP 403): .*/mcp: the server says no',
-      'The account or key that is used there has not the rights',
+      'denies access (HTTP 403): .*/mcp: the server says no',
+      'The account or key in use lacks permission',
     ],
-    [404, 'does not speak MCP there (HTTP 404): .*/mcp', 'Check the url in baton.toml:3.'],
-    [500, 'failed (HTTP 500): .*/mcp: the server says no', 'This is a fault of the server. Try again later.'],
-    [503, 'failed (HTTP 503): .*/mcp: the server says no', 'This is a fault of the server. Try again later.'],
+    [404, 'does not speak MCP at this address (HTTP 404): .*/mcp', 'Check the url in baton.toml:3.'],
+    [500, 'failed (HTTP 500): .*/mcp: the server says no', 'This is a server-side problem. Try again later.'],
+    [503, 'failed (HTTP 503): .*/mcp: the server says no', 'This is a server-side problem. Try again later.'],
   ])('answers with %i', async (status, message, hint) => {
     await using served = await serveHttp({ status })
     await using mcp = testServers([httpServer(served.url, { headers: { authorization: 'Bearer of-nobody-at-all' } })])
@@ -142,7 +142,7 @@ describe('a server over HTTP that cannot be used', () => {
     await using mcp = testServers([httpServer(served.url)])
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
       message: `the MCP server test cannot be reached at ${served.url}: connect ECONNREFUSED ${new URL(served.url).host}`,
-      hint: 'Is it running, and is the url in baton.toml:3 right?',
+      hint: 'Check that it is running and that the url in baton.toml:3 is correct.',
     })
   })
 
@@ -169,7 +169,7 @@ describe('a server over HTTP that cannot be used', () => {
       httpServer(same.url, { name: 'same' }),
     ])
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
-      message: expect.stringMatching(/sends elsewhere \(HTTP 307\): .*\/mcp: Redirect to .*\/mcp not followed/),
+      message: expect.stringMatching(/redirects \(HTTP 307\): .*\/mcp: Redirect to .*\/mcp not followed/),
     })
     expect(other.requests).toEqual([])
     expect(await mcp.tools('same', signal)).not.toEqual([])

@@ -50,7 +50,7 @@ describe('questions of a server to a person', () => {
       await using _ = mcp
       expect(await call('ask')).toBe('{"action":"decline"}')
       expect(await call('ask', { url: 'https://example.com' }, 'again')).toBe('{"action":"decline"}')
-      expect(warnings()).toEqual([expect.stringContaining('test asked a person something, and nobody could be asked')])
+      expect(warnings()).toEqual([expect.stringContaining('test asked the user a question, and nobody could be asked')])
     }
   })
 
@@ -94,7 +94,7 @@ describe('questions of a server to a model', () => {
     const { mcp, call, warnings } = world({ sample }, { sampling: true })
     await using _ = mcp
     expect(await call('sample')).toContain('the budget is used up')
-    expect(warnings()).toEqual(['the MCP server test was given no answer of a model: the budget is used up'])
+    expect(warnings()).toEqual(['the MCP server test got no answer from a model: the budget is used up'])
   })
 
   it('are not announced unless the settings let the server ask', async () => {

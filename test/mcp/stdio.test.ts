@@ -17,9 +17,9 @@ describe('a server over stdio that fails', () => {
     await expect(call).rejects.toMatchObject({
       code: 'MCP_FAILED',
       message: expect.stringMatching(
-        /^the MCP server test ended with exit code 3 while it was asked for crash: .*stdio.mjs.*\n {2}out of cheese$/,
+        /^the MCP server test ended with exit code 3 when asked for crash: .*stdio.mjs.*\n {2}out of cheese$/,
       ),
-      hint: 'It is started again when it is needed. Nobody knows whether it has done what it was asked.',
+      hint: 'It is restarted when it is needed again. Whether it did what it was asked is unknown.',
     })
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
     expect(mcp.pids).toHaveLength(2)
@@ -34,7 +34,7 @@ describe('a server over stdio that fails', () => {
     await mcp.call('test', 'state', {}, { signal })
     process.kill(mcp.pids[0] ?? 0, 'SIGKILL')
     expect(await settled).toMatchObject(
-      [1, 2].map(() => ({ reason: { message: expect.stringContaining('was ended by SIGKILL while') } })),
+      [1, 2].map(() => ({ reason: { message: expect.stringContaining('was killed by SIGKILL when') } })),
     )
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
   })
@@ -57,7 +57,7 @@ describe('a server over stdio that fails', () => {
       message: expect.stringMatching(
         /^the MCP server test ended with exit code 4 before it was ready: .*\n {2}no key$/s,
       ),
-      hint: 'Run the command by hand to see what it wants; it is written in baton.toml:3.',
+      hint: 'Run the command manually to see why; it is configured in baton.toml:3.',
     })
     expect(await ask()).toBe(first)
     expect(mcp.pids).toHaveLength(1)
@@ -115,7 +115,7 @@ describe('a server over stdio that fails', () => {
     await using mcp = testServers([{ ...stdioServer(), transport: () => transport }])
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
       message: 'the MCP server test cannot be started: there is no program no-such-program',
-      hint: 'Install the program, or write another command in baton.toml:3.',
+      hint: 'Install the program, or change the command in baton.toml:3.',
     })
     const nowhere = { ...transport, command: process.execPath, cwd: '/no/such/folder' }
     await using other = testServers([{ ...stdioServer(), transport: () => nowhere }])
@@ -135,7 +135,7 @@ describe('a server over stdio that fails', () => {
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss - before)), 5)
     await expect(mcp.call('test', 'flood', flood, { signal })).rejects.toMatchObject({
       message: expect.stringContaining(
-        'test was ended because it wrote more than 16mb without a message while it was asked for flood',
+        'test was stopped because it wrote more than 16mb without a message when asked for flood',
       ),
     })
     clearInterval(watch)
@@ -156,7 +156,7 @@ describe('a server over stdio that fails', () => {
     const junk = ['Server listening on stdio', '{"level":"info"}', '{broken', '', '["no","message"]']
     await using mcp = testServers([stdioServer({ junk })])
     expect(await mcp.tools('test', signal)).not.toEqual([])
-    const text = 'it writes lines that are no messages, which are skipped; the first is "Server listening on stdio"'
+    const text = 'it writes lines that are not messages; they are skipped, the first one is "Server listening on stdio"'
     expect(mcp.notices).toEqual([{ server: 'test', level: 'warning', text }])
   })
 
@@ -164,7 +164,7 @@ describe('a server over stdio that fails', () => {
     await using mcp = testServers([stdioServer({}, { toolMs: 200 })])
     const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal })
     await expect(call).rejects.toMatchObject({
-      message: 'the MCP server test did not answer within 200 ms while it was asked for slow',
+      message: 'the MCP server test did not answer within 200 ms when asked for slow',
       hint: 'If it needs longer, set tool_timeout_sec in baton.toml:3.',
     })
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ cancelled: [expect.any(Number)] })
@@ -180,7 +180,7 @@ describe('processes of servers', () => {
     await mcp.close()
     await vi.waitFor(() => expect([mcp.pids[0], child].map(isAlive)).toEqual([false, false]), patient)
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
-      message: 'the MCP server test was closed with the run',
+      message: 'the MCP server test was closed because the run ended',
     })
   })
 
@@ -188,7 +188,7 @@ describe('processes of servers', () => {
     const stop = new AbortController()
     await using mcp = testServers([stdioServer({ hang: true })], { signal: stop.signal })
     const tools = mcp.tools('test', signal)
-    const failed = expect(tools).rejects.toMatchObject({ message: 'the MCP server test was closed with the run' })
+    const failed = expect(tools).rejects.toMatchObject({ message: 'the MCP server test was closed because the run ended' })
     await vi.waitFor(() => expect(mcp.pids).toHaveLength(1), patient)
     stop.abort()
     await failed

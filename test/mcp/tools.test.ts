@@ -115,7 +115,7 @@ describe('the tools of servers', () => {
     expect(names(await here.give(['*']))).toEqual(['files__read', 'files__write'])
     expect(names(await here.give(['mcp__*']))).toEqual(['files__read', 'files__write'])
     expect(here.warnings()).toEqual([
-      'no model is given the tools of issues: the MCP server issues cannot be started: no such program',
+      'no model gets the tools of issues: the MCP server issues cannot be started: no such program',
     ])
     await expect(here.give(['issues__*'])).rejects.toMatchObject({ code: 'MCP_FAILED', hint: 'Look at its command.' })
     await expect(checkServers({ tools: ['issues__create'] }, here.context)).rejects.toMatchObject({

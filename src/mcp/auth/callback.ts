@@ -3,9 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { BatonError } from '../../base/error.ts'
 
 export interface Callback {
-  /** Where the browser comes back to. */
+  /** The redirect URL. */
   readonly url: string
-  /** What it brings, once the state is the one that was sent. Rejects with the reason of the signal, and for a refusal. */
+  /**
+   * The parameters of the redirect whose state matches. Rejects with the signal's reason, and when the login was
+   * refused.
+   */
   readonly answer: (state: string, signal: AbortSignal) => Promise<URLSearchParams>
   readonly close: () => void
 }
@@ -13,11 +16,14 @@ export interface Callback {
 const page = (text: string): string =>
   `<!doctype html><meta charset="utf-8"><title>Baton</title><body style="font:1rem sans-serif;margin:4rem">${text}`
 
-/** Waits on this machine for a browser that comes back from a login. `port`: the one that is wanted, if it is free. */
+/**
+ * Listens on the loopback interface for the redirect of a login. `port`: the preferred port; if it is taken, any free
+ * one.
+ */
 export async function openCallback(port?: number): Promise<Callback> {
   let take: ((params: URLSearchParams) => boolean) | undefined
   const server = createServer((request, response) => {
-    // `//` is a path here, and other things that anybody may ask for are no address
+    // `//` is a path here; anybody can send a request target that does not parse as a URL
     const address = `http://127.0.0.1${request.url ?? '/'}`
     const { pathname, searchParams } = new URL(URL.canParse(address) ? address : 'http://127.0.0.1/')
     response.setHeader('content-type', 'text/html; charset=utf-8')
@@ -25,8 +31,8 @@ export async function openCallback(port?: number): Promise<Callback> {
     if (pathname !== '/callback') return void response.writeHead(404).end(page('Not found.'))
     const isTaken = take?.(searchParams) === true
     const text = isTaken
-      ? 'Baton has got the answer. You can close this window.'
-      : 'This is not the login that Baton waits for.'
+      ? 'Baton has received the answer. You can close this window.'
+      : 'This is not the login that Baton is waiting for.'
     response.writeHead(isTaken ? 200 : 400).end(page(text))
   })
   const bound = await bind(port).catch((error: unknown) => {
@@ -72,6 +78,6 @@ export async function openCallback(port?: number): Promise<Callback> {
 function refused(error: string, description: string | null): BatonError {
   const why = description === null ? error : `${error}: ${description}`
   return new BatonError('KEY_REFUSED', `the login was refused: ${why}`, {
-    hint: 'Try again, or ask who runs the server.',
+    hint: 'Try again, or contact whoever runs the server.',
   })
 }

@@ -7,7 +7,7 @@ interface Around {
   readonly home: string
 }
 
-/** Uses what a person has logged in with before; undefined for a server where nobody has. */
+/** Uses stored logins; undefined for a server without one. */
 export function knownLogins(around: Around): (server: McpServer, url: string) => AuthProvider | undefined {
   return (server, url) => {
     const store = openLoginStore(url, around)
@@ -17,7 +17,7 @@ export function knownLogins(around: Around): (server: McpServer, url: string) =>
   }
 }
 
-/** @throws BatonError KEY_MISSING where the variable with its secret is not set */
+/** @throws BatonError KEY_MISSING if the variable with its secret is not set */
 export function registeredClient({ login }: McpServer): RegisteredClient | undefined {
   if (login?.clientId === undefined) return undefined
   const clientSecret = login.clientSecret()

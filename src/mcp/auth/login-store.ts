@@ -5,26 +5,26 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type DataFile, readPrivateDataFile, writePrivateDataFile } from '../../config/data-file.ts'
 import { stateFolder } from '../../journal/run-id.ts'
 
-/** What is known of a login at a server. */
+/** A stored login at a server. */
 export interface Login {
-  /** As the authorization server gave them, with its `issuer`. */
+  /** As received from the authorization server, with its `issuer`. */
   readonly tokens?: JsonObject
-  /** What this installation is registered as, by the issuer of the authorization server. */
+  /** The OAuth clients of this installation, by the issuer of the authorization server. */
   readonly clients: { readonly [issuer: string]: JsonObject }
-  /** Where the server says that its authorization server is. */
+  /** The authorization server that the MCP server names. */
   readonly discovery?: JsonObject
-  /** The address of this machine that the clients were registered with. */
+  /** The redirect URL that the clients were registered with. */
   readonly redirectUrl?: string
-  /** What a run was refused for want of, separated by spaces: the next login asks for it too. */
+  /** Scopes that a run was missing, separated by spaces: the next login requests them too. */
   readonly missingScope?: string
 }
 
-/** The login at one server: a file of its own that nobody else may read. */
+/** The login at one server, in its own file that only the user can read. */
 export interface LoginStore {
-  /** As it is now: another process may have got new tokens. */
+  /** Reads the file each time: another process may have refreshed the tokens. */
   readonly read: () => Login
   readonly change: (change: (login: Login) => Login) => void
-  /** False: there was none. */
+  /** False if there was none. */
   readonly remove: () => boolean
 }
 
@@ -37,7 +37,9 @@ const kind: DataFile<Login> = {
 
 const none: Login = { clients: {} }
 
-/** The login at the server of an address: servers that are named twice have one. Nothing is made before it is changed. */
+/**
+ * The login for a server's address: servers with the same address share it. The file is created by the first change.
+ */
 export function openLoginStore(
   url: string,
   around: { readonly env: Readonly<Record<string, string | undefined>>; readonly home: string },
@@ -58,7 +60,7 @@ export function openLoginStore(
   }
 }
 
-/** The values that must not be seen: tokens, and secrets of registered clients. */
+/** The values to mask: tokens, and secrets of registered clients. */
 export function secretsOfLogin({ tokens, clients }: Login): readonly string[] {
   const values: readonly (Json | undefined)[] = [
     tokens?.['access_token'],

@@ -9,27 +9,28 @@ import type { Login, LoginStore } from './login-store.ts'
 import { type AuthProvider, createAuthProvider, type RegisteredClient } from './provider.ts'
 
 export interface LoginOptions {
-  /** Of the server, for messages. */
+  /** The server's name, for messages. */
   readonly name: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly store: LoginStore
   readonly registered?: RegisteredClient | undefined
   readonly scope?: string | undefined
-  /** Of this machine, where only one is registered. */
+  /** The redirect port, if only one is registered. */
   readonly port?: number | undefined
-  /** Shows the address to the person, and opens it where there is a browser. */
+  /** Shows the address to the user, and opens it if there is a browser. */
   readonly show: (url: URL) => void | Promise<void>
   readonly authorize: (authorizing: Authorizing<AuthProvider>) => Promise<'done' | 'not_needed'>
   readonly signal: AbortSignal
 }
 
-/** How long a person may take. */
+/** How long the user may take. */
 const patienceMs = 10 * 60 * 1000
 
 /**
- * Logs in at a server, in the browser of the person. `not_needed`: the server answers without.
- * @throws BatonError KEY_REFUSED, LIMIT when nobody comes back, MCP_FAILED for an address that is not opened; ConnectionFailure
+ * Logs in at a server, in the user's browser. `not_needed`: the server answers without a login.
+ * @throws BatonError KEY_REFUSED, LIMIT when the login is not completed in time, MCP_FAILED for an address that is not
+ * opened; ConnectionFailure
  */
 export async function login(options: LoginOptions): Promise<'done' | 'not_needed'> {
   const { name, url, headers, store, registered, scope, show, authorize, signal } = options
@@ -38,11 +39,12 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
   const endLimit = startLimit(patienceMs, () => late.abort(tooLate(name)))
   const stop = manyListeners(AbortSignal.any([signal, late.signal]))
   try {
-    // an old login would be used in place of a new one, and an authorization server that is no longer asked
+    // otherwise the old tokens, or an authorization server that is no longer in use, would be used instead of a new
+    // login
     store.change(withoutOldLogin)
     const redirect = { url: callback.url, open: (address: URL) => show(checked(address, name)) }
     const provider = createAuthProvider({ name, store, registered, scope, redirect })
-    // who is logged in there already comes back at once
+    // a user who is already logged in there is redirected immediately
     const brought = callback.answer(provider.state(), stop)
     brought.catch(() => {})
     return await authorize({ url, headers, provider, answer: () => brought, signal: stop })
@@ -56,15 +58,17 @@ function withoutOldLogin({ clients, redirectUrl, missingScope }: Login): Login {
   return { clients, ...defined({ redirectUrl, missingScope }) }
 }
 
-/** Names by which this machine is reached without a network. */
+/** Host names of the loopback interface. */
 const local: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
-/** A server says where people log in: a browser could be sent to files, to programs, or over a network that others read. */
+/**
+ * The server chooses the login page: it could send the browser to files, to programs, or over an unencrypted network.
+ */
 function checked(address: URL, name: string): URL {
   const { protocol, hostname } = address
   if (protocol === 'https:' || (protocol === 'http:' && local.has(hostname))) return address
-  throw new BatonError('MCP_FAILED', `the login of the MCP server ${name} is at an address that is not https://`, {
-    hint: `It is not opened: ${cutText(address.href, 200)}`,
+  throw new BatonError('MCP_FAILED', `the login page of the MCP server ${name} is not at an https:// address`, {
+    hint: `It was not opened: ${cutText(address.href, 200)}`,
   })
 }
 
@@ -74,7 +78,7 @@ function portOf(redirectUrl: string | undefined): number | undefined {
 }
 
 function tooLate(name: string): BatonError {
-  return new BatonError('LIMIT', `nobody has come back from the login at ${name} for 10 minutes`, {
+  return new BatonError('LIMIT', `the login at ${name} was not completed within 10 minutes`, {
     hint: 'Run the command again, and open the address that it shows.',
   })
 }

@@ -3,25 +3,25 @@ import { BatonError } from '../../base/error.ts'
 import { equalJson, type JsonObject } from '../../base/json.ts'
 import type { Login, LoginStore } from './login-store.ts'
 
-/** What a person has registered by hand at the authorization server. */
+/** A client that the user registered manually at the authorization server. */
 export interface RegisteredClient {
   readonly clientId: string
   readonly clientSecret?: string
 }
 
-/** Where the authorization server sends the person back to, and how they get there. */
+/** The redirect URL, and how to send the user to the authorization server. */
 interface Redirecting {
   readonly url: string
   readonly open: (url: URL) => void | Promise<void>
 }
 
 interface ProviderOptions {
-  /** Of the server, for messages. */
+  /** The server's name, for messages. */
   readonly name: string
   readonly store: LoginStore
   readonly registered?: RegisteredClient | undefined
   readonly scope?: string | undefined
-  /** Left out: nobody is there who could log in. What is known is used, and tokens are refreshed. */
+  /** If omitted, nobody can log in: stored tokens are used and refreshed. */
   readonly redirect?: Redirecting
 }
 
@@ -29,7 +29,7 @@ interface OfIssuer {
   readonly issuer: string
 }
 
-/** What a server asks for to log in by OAuth, for the client of the protocol: PKCE, with registration where that is offered. */
+/** The OAuth provider for the SDK's client: PKCE, with dynamic client registration if the server offers it. */
 export function createAuthProvider({ name, store, registered, scope, redirect }: ProviderOptions): AuthProvider {
   let verifier: string | undefined
   let lastRead: JsonObject | undefined
@@ -55,7 +55,7 @@ export function createAuthProvider({ name, store, registered, scope, redirect }:
       }
       const { clients, redirectUrl: before } = store.read()
       const known = of === undefined ? Object.values(clients).at(-1) : clients[of.issuer]
-      // one that was registered with another address would be sent back there
+      // the authorization server rejects a client that was registered with a different redirect URL
       if (known !== undefined && (redirect === undefined || before === redirect.url)) {
         return known as unknown as StoredClient
       }
@@ -98,14 +98,14 @@ export function createAuthProvider({ name, store, registered, scope, redirect }:
     discoveryState: () => store.read().discovery as never,
 
     invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
-      // another process may have got new tokens since
+      // another process may have refreshed the tokens since
       const isOurs = equalJson(store.read().tokens, lastRead)
       store.change((login) => without(login, what, isOurs))
     },
   }
 }
 
-/** What the client of the protocol asks for a login; `of`: by which authorization server. */
+/** What the SDK's client needs for a login; `of`: the authorization server. */
 export interface AuthProvider {
   readonly redirectUrl: string
   readonly clientMetadata: {
@@ -156,9 +156,9 @@ function withScope(url: URL, more = ''): URL {
   return wanted
 }
 
-/** The error of a server that wants a login where nobody can log in. */
+/** The error of a server that requires a login when nobody can log in. */
 function loginNeeded(name: string): BatonError {
-  return new BatonError('KEY_MISSING', `the MCP server ${name} wants a login`, {
+  return new BatonError('KEY_MISSING', `the MCP server ${name} requires a login`, {
     hint: `Log in with: baton mcp login ${name}`,
   })
 }

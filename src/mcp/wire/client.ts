@@ -5,7 +5,7 @@ import { listNames } from '../connection.ts'
 import { Client, ProtocolError } from './sdk.ts'
 import type { Handlers } from './wire.ts'
 
-/** What a server is told of us, and what it may ask of us: not connected yet. */
+/** A client, not connected yet, with Baton's capabilities and its handlers for requests of the server. */
 export function newClient(mode: 'legacy' | 'auto', handlers: Handlers): Client {
   const { version, roots, canAsk, canSample, ask, onListChanged, onLog } = handlers
   const client = new Client(
@@ -17,7 +17,7 @@ export function newClient(mode: 'legacy' | 'auto', handlers: Handlers): Client {
         ...(canSample && { sampling: {} }),
       },
       versionNegotiation: { mode },
-      // makes the newer protocol listen
+      // makes the newer protocol subscribe to changes
       listChanged: Object.fromEntries(
         listNames.map((list) => [list, { autoRefresh: false, debounceMs: 0, onChanged: () => onListChanged(list) }]),
       ),
@@ -26,7 +26,7 @@ export function newClient(mode: 'legacy' | 'auto', handlers: Handlers): Client {
   client.setRequestHandler('roots/list', () => ({
     roots: roots.map((path) => ({ uri: pathToFileURL(path).href, name: path })),
   }))
-  // servers that have not said that they would tell are heard as well
+  // also accepts notifications of servers that did not declare them
   for (const list of listNames) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => onListChanged(list))
   }

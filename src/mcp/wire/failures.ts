@@ -12,16 +12,16 @@ import {
   UnauthorizedError,
 } from './sdk.ts'
 
-/** Of no server: the protocol leaves these to implementations. */
+/** Codes of Baton: the protocol reserves this range for implementations. */
 export const brokenStream = -32_099 as ProtocolErrorCode
 export const tooLarge = -32_098 as ProtocolErrorCode
 
-/** What `Connection` rejects with, of whatever the package threw. */
+/** Converts any error of the SDK to what `Connection` rejects with. */
 export function failureOf(error: unknown): ConnectionFailure {
   return error instanceof ConnectionFailure ? error : new ConnectionFailure(problemOf(error), error)
 }
 
-/** Of an answer over HTTP. */
+/** The HTTP status of a failed response. */
 export function statusOf(error: unknown): number | undefined {
   if (SdkHttpError.isInstance(error)) return error.status
   return SseError.isInstance(error) ? error.code : undefined
@@ -31,7 +31,7 @@ function problemOf(error: unknown): ConnectionProblem {
   if (hasCause(error, (cause) => cause instanceof MessageTooLarge)) {
     return { kind: 'too_large' }
   }
-  // a login that is known is not enough, and nobody is there to log in
+  // the stored login is not sufficient, and nobody can log in now
   if (UnauthorizedError.isInstance(error) || ownError(error)?.code === 'KEY_MISSING') {
     return { kind: 'http', status: 401, text: '' }
   }
@@ -53,14 +53,14 @@ function problemOf(error: unknown): ConnectionProblem {
   return { kind: 'unreachable', reason: causeText(error) }
 }
 
-/** Where a person has to go before a call is made again. */
+/** Addresses that the user has to open before the call is repeated. */
 function addressesIn(data: unknown): readonly string[] {
   const wanted =
     isObject(data) && Array.isArray(data['elicitations']) ? (data['elicitations'] as readonly unknown[]) : []
   return wanted.flatMap((one) => (isObject(one) && typeof one['url'] === 'string' ? [one['url']] : []))
 }
 
-/** What a server says of a failure; for a redirect that is not followed, where it leads. */
+/** The server's description of a failure; for a redirect that is not followed, its target. */
 function httpText(error: unknown): string {
   const redirect = /(?:Redirect .*?)(?= \(redirectPolicy|$)/.exec(messageOf(error))?.[0]
   if (redirect !== undefined) return redirect
@@ -68,19 +68,19 @@ function httpText(error: unknown): string {
   return typeof data === 'string' ? data : messageOf(error)
 }
 
-/** Node says `fetch failed`, and what failed in the cause. */
+/** Node reports `fetch failed`, with the actual error as its cause. */
 export function causeText(error: unknown): string {
   const { cause } = error instanceof Error ? error : {}
   if (cause instanceof AggregateError && cause.errors.length > 0) return messageOf(cause.errors[0])
   return cause instanceof Error && cause.message !== '' ? causeText(cause) : messageOf(error)
 }
 
-/** Whether it, or what it was caused by, is such an error. */
+/** Whether the error or one of its causes passes the test. */
 export function hasCause(error: unknown, test: (error: unknown) => boolean): boolean {
   return test(error) || (error instanceof Error && error.cause !== undefined && hasCause(error.cause, test))
 }
 
-/** What a provider of ours has thrown. */
+/** The BatonError, thrown by our provider, among an error and its causes. */
 export function ownError(error: unknown): BatonError | undefined {
   if (isBatonError(error)) return error
   return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : undefined

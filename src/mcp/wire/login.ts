@@ -9,8 +9,8 @@ import { Client, StreamableHTTPClientTransport, UnauthorizedError } from './sdk.
 import type { McpAuthProvider } from './wire.ts'
 
 /**
- * Logs in at a server: `provider` sends the person to the authorization server, and keeps what comes of it. `not_needed`: the
- * server answers without. Rejects with ConnectionFailure, and with what the provider throws.
+ * Logs in at a server: `provider` sends the user to the authorization server, and stores the result. `not_needed`: the
+ * server answers without a login. Rejects with ConnectionFailure, and with what the provider throws.
  */
 export async function authorize({
   url,
@@ -57,5 +57,5 @@ export async function authorize({
   }
 }
 
-/** Of what a login exchanges. */
+/** Limit for each message of a login. */
 export const mostLoginBytes = 1024 ** 2

@@ -19,9 +19,9 @@ import { answering, createHub } from './transports.ts'
 import type { Channel, Handlers, McpAuthProvider, Wire } from './wire.ts'
 
 /**
- * Shakes hands over one channel. Everybody answers the older handshake, or with an error: waiting for that needs no guess of how
- * long a server may take that ignores what it does not know, and some end when they get anything else first. Rejects with
- * ConnectionFailure, and with the reason of the signal.
+ * Performs the handshake over one channel, the older one first: every server answers it, if only with an error, so no
+ * timeout has to be guessed for servers that ignore unknown requests; and some servers exit when they get anything else
+ * first. Rejects with ConnectionFailure, and with the signal's reason.
  */
 export async function openChannel(channel: Channel, handlers: Handlers, signal: AbortSignal): Promise<Wire> {
   const hub = createHub(channel)
@@ -41,8 +41,8 @@ export async function openChannel(channel: Channel, handlers: Handlers, signal: 
 type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
 
 /**
- * Connects over HTTP: with the newer protocol, else with the older one, else with the older form of events, unless the form was
- * named. Rejects with ConnectionFailure, and with the reason of the signal.
+ * Connects over HTTP: with the newer protocol, else the older one, else the older SSE transport, unless the transport
+ * was configured. Rejects with ConnectionFailure, and with the signal's reason.
  */
 export async function openHttp(
   { kind, url, headers, isNamed }: HttpTransport,
@@ -68,9 +68,9 @@ export async function openHttp(
   async function events(): Promise<Wire> {
     const transport = new SSEClientTransport(address, given)
     const client = await attempt('legacy', transport, handlers, signal, (error) => {
-      // it connects again by itself, to a server that knows nothing of us
+      // the transport reconnects automatically, but the server has no session for it
       if (!SseError.isInstance(error)) return
-      handlers.onBroken({ kind: 'unreachable', reason: 'the stream of its events broke' })
+      handlers.onBroken({ kind: 'unreachable', reason: 'its event stream broke' })
     })
     return wireOf(client, handlers, async () => {
       await client.close()
@@ -85,7 +85,7 @@ export async function openHttp(
     } catch (error) {
       signal.throwIfAborted()
       const status = statusOf(error)
-      // some fail at a request that they do not know
+      // some servers fail on requests that they do not know
       if (status !== undefined && status >= 500) return streamable('legacy')
       if (isNamed || status === undefined || ![400, 404, 405].includes(status)) throw error
       return events().catch(() => {
@@ -103,10 +103,10 @@ export async function openHttp(
   }
 }
 
-/** How long a server has to hear that its session is over. */
+/** How long ending the session may take. */
 const leaveMs = 1_000
 
-/** Nothing is left of the transport when it rejects. */
+/** Closes the transport if it rejects. */
 async function attempt(
   mode: 'legacy' | 'auto',
   transport: Transport,

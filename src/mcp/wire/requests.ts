@@ -6,7 +6,7 @@ import { failureOf } from './failures.ts'
 import type { Client } from './sdk.ts'
 import type { Handlers, Wire } from './wire.ts'
 
-/** How requests go to a server that has shaken hands. */
+/** Sends requests to a server after the handshake. */
 export function wireOf(
   client: Client,
   { onListChanged }: Pick<Handlers, 'onListChanged'>,
@@ -15,7 +15,7 @@ export function wireOf(
   const { name = 'unnamed', version = '' } = client.getServerVersion() ?? {}
   const instructions = client.getInstructions()
   const capabilities = client.getServerCapabilities() ?? {}
-  /** In the newer protocol a tool may want parameters as headers, which its definition says. */
+  /** In the newer protocol the definition of a tool may require parameters as headers. */
   const needsHeaders = client.getProtocolEra() === 'modern' && client.transport?.hasPerRequestStream === true
   let withHeaders: ReadonlyMap<string, WireTool> | undefined
   const progress = progressOf(client)
@@ -23,11 +23,11 @@ export function wireOf(
   let isListening = subscription !== undefined
   void subscription?.closed.then((cause) => {
     isListening = false
-    // what has changed meanwhile nobody tells
+    // changes are no longer reported, so all lists are stale
     if (cause !== 'local') for (const list of listNames) onListChanged(list)
   })
 
-  /** Leaves out those whose headers are not allowed. */
+  /** Leaves out tools whose headers are not allowed. */
   async function listTools(signal: AbortSignal): Promise<unknown> {
     const sent = { signal, timeout: longestTimer, cacheMode: 'bypass' } as const
     const result = await client.listTools(undefined, sent)
@@ -40,7 +40,8 @@ export function wireOf(
     const sent = { signal: manyListeners(signal), timeout: longestTimer }
     if (needsHeaders && method === 'tools/list') return listTools(signal)
     if (needsHeaders && method === 'tools/call' && withHeaders === undefined) await listTools(signal)
-    // the package forgets who listens as soon as the answer is there, which may come in one piece with the last of it
+    // the SDK drops the progress listener as soon as the answer arrives, which may be in the same chunk as the last
+    // progress
     const token = onProgress === undefined ? undefined : progress.listen(onProgress)
     try {
       const all = { ...params, ...(token !== undefined && { _meta: { progressToken: token } }) }
@@ -100,7 +101,7 @@ function progressOf(client: Client) {
   }
 }
 
-/** Results are read by us. */
+/** Baton reads and validates results itself. */
 const anything = {
   '~standard': { version: 1, vendor: 'baton', validate: (value: unknown) => ({ value }) },
 } as const

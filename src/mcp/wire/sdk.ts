@@ -1,4 +1,5 @@
-// The one file that names the package of the protocol, with all that is used of it: only the files beside this one do.
+// The only file that imports the SDK, with everything that is used of it. Only the files of this folder import this
+// one.
 
 export {
   Client,

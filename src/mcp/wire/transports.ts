@@ -3,7 +3,7 @@ import { brokenStream, tooLarge } from './failures.ts'
 import type { JSONRPCMessage, StreamableHTTPClientTransport, Transport } from './sdk.ts'
 import type { Channel } from './wire.ts'
 
-/** What the messages of a process come in through, whichever client listens. */
+/** Delivers the messages of a process to whichever client is listening. */
 export function createHub({ pid, send, listen }: Channel): { readonly transport: () => Transport } {
   let current: Transport | undefined
   listen({
@@ -13,7 +13,7 @@ export function createHub({ pid, send, listen }: Channel): { readonly transport:
   return {
     transport(): Transport {
       const made: Transport & { readonly pid: number; readonly stderr: null } = {
-        // by these it is known as one that has one channel for everything
+        // the SDK recognizes a single-channel transport by these
         pid,
         stderr: null,
         start: async () => void (current = made),
@@ -26,8 +26,8 @@ export function createHub({ pid, send, listen }: Channel): { readonly transport:
 }
 
 /**
- * The same transport, where a request whose stream ends without an answer is answered with an error: it would be waited for until
- * its time is over.
+ * The same transport, but a request whose stream ends without an answer is answered with an error: otherwise it would
+ * wait until its timeout.
  */
 export function answering(inner: StreamableHTTPClientTransport, wasTooLarge: () => boolean): Transport {
   const open = new Set<unknown>()
