@@ -114,7 +114,7 @@ describe('a resume does nothing and says why', () => {
     expect(await refusal()).toMatchObject({
       code: 'UNCERTAIN',
       message: expect.stringMatching(
-        `1.2  write of a.md at ${at}: a.md has 11 bytes now, last changed at .* UTC: neither as before the change nor as after it$`,
+        `1.2  write of a.md at ${at}: a.md has 11 bytes now, last changed at .* UTC: neither the state before the change nor the one after it$`,
       ),
       hint: `Look, then resume with one of these for each:
   --uncertain 1.2=redo  the change is made to what stands there now

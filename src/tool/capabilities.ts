@@ -14,12 +14,12 @@ import {
 import type { Action, HeldPack, Protection } from '../event/permission.ts'
 import type { PathAction, PathRule } from './path-rules.ts'
 
-/** Why an action is refused that is about no path; undefined: it is allowed. */
+/** Why an action not about a path is refused; undefined if it is allowed. */
 export type OtherRule = (action: Exclude<Action, PathAction>) => string | undefined
 
 /**
- * Whatever a pack was granted, it never changes what decides which programs run. In its own folders it may keep scripts. What
- * other programs run by themselves it changes only where the user agreed to the very file.
+ * Whatever a pack was granted, it never changes what decides which programs run. In its own folders it may keep
+ * scripts. Files that other programs run automatically it changes only if the user agreed to that exact file.
  */
 export function packProtection(
   { identity, granted, keptFolders, executed, allow }: HeldPack,
@@ -46,7 +46,7 @@ export function packPathRule({ identity, granted, ownFolders, keptFolders }: Hel
   function isGranted({ kind, path }: PathAction): boolean {
     if ((kind === 'read' ? own : kept).some((folder) => isInside(folder, path))) return true
     if (kind !== 'read') return write.matches(path)
-    // what may be written may be looked at, and folders on the way are
+    // a writable path may be read, and so may the folders that lead to it
     return read.matches(path) || write.matches(path) || [read, write].some((test) => test.leadsOn(path))
   }
 
@@ -70,12 +70,12 @@ export function packRule({ identity, granted: { commands, hosts, models, mcp } }
       case 'model':
         return models.some((name) => isName(name, action.model) || isName(name, action.label))
           ? undefined
-          : refusal(identity, `ask the model ${action.label}`)
+          : refusal(identity, `call the model ${action.label}`)
       case 'mcp':
         return mcp.some((name) => name === '*' || name === action.server)
           ? undefined
           : refusal(identity, `use the MCP server ${action.server}`)
-      // what a tool then does is asked for by itself
+      // what a tool does is checked separately
       case 'tool':
         return undefined
     }
@@ -83,7 +83,7 @@ export function packRule({ identity, granted: { commands, hosts, models, mcp } }
 }
 
 function refusal(identity: string, what: string): string {
-  return `${identity} may not ${what}: its capabilities do not name it`
+  return `${identity} may not ${what}: its capabilities do not include it`
 }
 
 function pathTest(globs: readonly string[], root: string) {
@@ -96,7 +96,7 @@ function pathTest(globs: readonly string[], root: string) {
       const steps = below(path)
       return steps !== undefined && steps !== '' && matcher.matches(steps)
     },
-    /** True for a folder that something which matches may lie in. */
+    /** Whether something that matches may be inside this folder. */
     leadsOn(path: string): boolean {
       const steps = below(path)
       if (steps === undefined || !alternatives.some((segments) => goesOn(segments, steps))) return false
@@ -112,7 +112,7 @@ function goesOn(segments: readonly GlobSegment[], path: string): boolean {
   return positions.some((position) => position < segments.length)
 }
 
-/** `api.example`, `*.example` for those below it, with `:PORT` for that port alone; `*` is every host. */
+/** `api.example`; `*.example` for its subdomains; `:PORT` limits it to that port; `*` is every host. */
 export function isHost(written: string, { hostname, port, protocol }: URL): boolean {
   const [, name = '', wantedPort] = /^(.*?)(?::(\d+))?$/.exec(written) ?? []
   const usedPort = port || (protocol === 'https:' ? '443' : '80')

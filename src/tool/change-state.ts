@@ -9,11 +9,11 @@ import * as entries from './entries.ts'
 import { entryHash, startHash } from './file-hash.ts'
 
 /**
- * What the disk says about a file change that was begun and whose end is not recorded: its files are as they were
- * before it, as it leaves them, or neither. Paths are relative to the workspace. What a
- * killed process has left of a file it was about to put in place, or of a folder it was removing, is removed, and so is the
- * beginning of what it was about to add, which `added` gives where it is known.
- * @throws BatonError FILE_FAILED for what cannot be removed
+ * Determines from the disk the outcome of a file change that was started and whose end is not recorded: its files are
+ * in the state before it, the state after it, or neither. Paths are relative to the workspace. Removes the leftovers of
+ * a killed process: the temporary file or folder, and a partly appended piece, for which `added` returns the full piece
+ * if known.
+ * @throws BatonError FILE_FAILED for leftovers that cannot be removed
  */
 export function settleChange(
   change: FileChangeRecord,
@@ -23,7 +23,7 @@ export function settleChange(
   const { temp } = change
   const path = resolve(workspace, change.path)
   if (typeof temp === 'string') {
-    // a record may come from anywhere: what has another name was not made by a change
+    // the record may be forged: a change never creates other names
     if (!isTemporaryName(temp)) return 'neither'
     removeLeft(join(realPath(dirname(path)), temp))
   }
@@ -50,7 +50,7 @@ function removeLeft(path: string): void {
     entries.remove(path)
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${path} cannot be removed: ${messageOf(error)}`, {
-      hint: 'A process that was killed has left it: remove it, and try again.',
+      hint: 'A killed process left it behind: remove it, and try again.',
       cause: error,
     })
   }
@@ -62,7 +62,7 @@ function stateOf({ before, after }: FileChangeRecord, path: string): 'before' | 
   return now === before ? 'before' : 'neither'
 }
 
-/** Judged by its own bytes, whatever stands before and behind them: others may have added since. */
+/** Compares only the appended bytes, not the rest of the file: others may have appended since. */
 function appendState(
   { offset, bytes, after }: FileChangeRecord,
   path: string,
@@ -80,11 +80,11 @@ function appendState(
   return 'before'
 }
 
-/** What stands at the path of a change now, in words. */
+/** The current state of the path of a change, in words. */
 export function presentText(change: FileChangeRecord, workspace: string): string {
   const status = entryStatus(resolve(workspace, change.path))
-  if (status === undefined) return `there is no ${change.path} now`
+  if (status === undefined) return `${change.path} does not exist now`
   if (!status.isFile()) return `${change.path} is a ${status.isDirectory() ? 'folder' : 'link or device'} now`
   const when = status.mtime.toISOString().slice(0, 19).replace('T', ' ')
-  return `${change.path} has ${status.size} bytes now, last changed at ${when} UTC: neither as before the change nor as after it`
+  return `${change.path} has ${status.size} bytes now, last changed at ${when} UTC: neither the state before the change nor the one after it`
 }

@@ -1,61 +1,61 @@
-/** A word of a command line without its quotes. */
+/** A word of a command line, without its quotes. */
 export interface ShellWord {
   readonly text: string
-  /** Where it stops being known: a variable, a substitution, a glob. Left out: it is known whole. */
+  /** From here on the text is unknown: a variable, a substitution, a glob. If omitted, all of it is known. */
   readonly openAt?: number
-  /** As it is written. */
+  /** As written. */
   readonly raw: string
 }
 
-/** One simple command as it is written: `A=1 npm test`. */
+/** One simple command as written: `A=1 npm test`. */
 export interface WrittenCommand {
   readonly assignments: readonly ShellWord[]
   readonly words: readonly ShellWord[]
 }
 
-/** What is told of a line while it is read. */
+/** Receives the parts of a line as it is parsed. */
 export interface LineSink {
   readonly command: (command: WrittenCommand) => void
-  /** Something that keeps it from being allowed by a pattern. */
+  /** A reason why no pattern can allow the line. */
   readonly doubt: (what: string) => void
 }
 
-/** Thrown for what is not understood. */
+/** Thrown for syntax that is not supported. */
 export class NotUnderstood extends Error {}
 
-/** Of which the text begins behind the line that it is written in. */
+/** Its text starts after the line that contains it. */
 interface HereDocument {
   readonly end: string
   readonly isStripped: boolean
   readonly isLiteral: boolean
 }
 
-/** A line, and how far it has been read. */
+/** A line, and the position up to which it has been parsed. */
 export interface ShellCursor {
   readonly source: string
   readonly sink: LineSink
-  /** Index of the character that is read next. */
+  /** Index of the next character. */
   at: number
-  /** Lists within lists. */
+  /** Nesting depth of lists. */
   depth: number
-  /** Here-documents of the present line, in order. */
+  /** Here-documents of the current line, in order. */
   pending: HereDocument[]
-  /** Reads the list of a substitution up to its `)`; what words are read with does not know lists. */
+  /** Parses the list of a substitution up to its `)`; a callback, because the parser of words does not know lists. */
   readonly readList: (cursor: ShellCursor, closer: ')') => void
-  /** Reads a text as a line of its own. */
+  /** Parses a text as a separate line. */
   readonly readAgain: (text: string) => void
 }
 
-/** Lists that are further in are not understood. */
+/** Deeper lists are not supported. */
 const mostDepth = 50
 
-/** Goes one list further in. @throws NotUnderstood */
+/** Enters a nested list. @throws NotUnderstood */
 export function enterList(cursor: ShellCursor): void {
   cursor.depth += 1
   if (cursor.depth > mostDepth) throw new NotUnderstood()
 }
 
-/** The next character, or one behind it; empty at the end. */
+/** The next character, or the one `ahead` of it; empty at the end. */
 export function peek({ source, at }: ShellCursor, ahead = 0): string {
   return source.charAt(at + ahead)
 }
@@ -64,7 +64,7 @@ export function startsWith({ source, at }: ShellCursor, text: string): boolean {
   return source.startsWith(text, at)
 }
 
-/** Passes blanks, continued lines and a comment. */
+/** Skips spaces, tabs, line continuations and a comment. */
 export function skipBlanks(cursor: ShellCursor): void {
   for (;;) {
     const next = peek(cursor)

@@ -4,14 +4,15 @@ import { NotUnderstood, type ShellWord, type WrittenCommand } from './command-cu
 import { readShell } from './command-reader.ts'
 import { innerCommands } from './command-wrappers.ts'
 
-/** Lines are read in lines in lines no further than this: `sh -c 'sh -c …'`. */
+/** Maximum nesting of lines in lines: `sh -c 'sh -c …'`. */
 const deepest = 8
-/** What is longer is not read. */
+/** Longer lines are not parsed. */
 const mostCharacters = 100_000
 
 /**
- * Reads a command line for the patterns of `[permission]`: each simple command in it, also those that others start, as one
- * text: words with one space between them, odd ones in single quotes. `doubt` is why no pattern allows the line.
+ * Parses a command line for the patterns of `[permission]`: returns each simple command in it, including those started
+ * by other commands, as one text with single spaces between words and single quotes around unusual ones. `doubt` is why
+ * no pattern can allow the line.
  */
 export function commandSubject(line: string): Extract<ToolSubject, { readonly kind: 'command' }> {
   const commands: ReadCommand[] = []
@@ -54,14 +55,17 @@ export function commandSubject(line: string): Extract<ToolSubject, { readonly ki
   }
 }
 
-/** Assignments in front of a command that `env` starts are words to it. */
+/** Assignments before a command that `env` starts are parsed as words of `env`. */
 function splitWords(words: readonly ShellWord[]): WrittenCommand {
   const count = words.findIndex(({ text }) => !/^[A-Za-z_]\w*=/.test(text))
   const end = count === -1 ? words.length : count
   return { assignments: words.slice(0, end), words: words.slice(end) }
 }
 
-/** The whole, which patterns that allow are held against; without variables; by the name of the program alone. */
+/**
+ * The whole command, which allowing patterns are matched against; without variables; with only the base name of the
+ * program.
+ */
 function textsOf({ assignments, words }: WrittenCommand, isOpen: boolean): readonly [CommandText, ...CommandText[]] {
   const told = assignments.filter(({ text }) => words.length === 0 || !isHarmless(text))
   const whole = textOf([...told, ...words], isOpen)
@@ -81,7 +85,7 @@ function textOf(words: readonly ShellWord[], isOpen: boolean): CommandText {
       continue
     }
     const known = text.slice(0, openAt)
-    // what is odd would be in quotes together with what is not known
+    // unusual characters would be quoted together with the unknown part
     parts.push(quoted(known) === known ? known : '')
     return { text: parts.join(' '), isOpen: true }
   }
@@ -92,12 +96,12 @@ function quoted(text: string): string {
   return /^[^\s'"\\;&|<>()$`!]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Variables that change what is shown, and neither what is found nor what is run. */
+/** Variables that only change what is displayed, not what is found or run. */
 function isHarmless(assignment: string): boolean {
   return /^(?:CI|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR|COLUMNS|LINES)=/.test(assignment)
 }
 
-/** Variables by which programs are found, or that make programs run others: never allowed by a pattern. */
+/** Variables that decide which programs are found or started: a pattern never allows them. */
 function isDangerous(assignment: string): boolean {
   return (
     /^(?:PATH|IFS|ENV|HOME|SHELL|SHELLOPTS|BASHOPTS|CDPATH|PS4|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|CC|CXX|MAKEFLAGS)\b/.test(

@@ -1,16 +1,16 @@
 import type { CommandText, ReadCommand } from '../event/permission.ts'
 
-/** A pattern for command lines, in which `*` stands for any characters of one command. */
+/** A pattern for command lines; `*` matches any characters of one command. */
 export interface CommandPattern {
-  /** For what allows: the whole command, with its variables, fits whatever of it is not known. */
+  /** For allowing: the whole command, with its variables, matches whatever its unknown parts are. */
   readonly isSure: (command: ReadCommand) => boolean
-  /** For what denies or asks: `may` where only a part of the command fits, or what is not known would have to. */
+  /** For denying or asking: `may` if only a part of the command matches, or its unknown part might. */
   readonly match: (command: ReadCommand) => 'yes' | 'may' | 'no'
-  /** Of a line that is not understood: the word that the pattern begins with is in it somewhere, or may be. */
+  /** For a line that could not be parsed: whether it contains, or might contain, the first word of the pattern. */
   readonly isIn: (line: string) => boolean
 }
 
-/** A pattern that ends in ` *` is also about the command without anything behind it. */
+/** A pattern that ends in ` *` also matches the command without arguments. */
 export function compileCommandPattern(written: string): CommandPattern {
   const pattern = written.trim().replaceAll(/\s+/g, ' ')
   const [first = '', ...parts] = pattern.split('*')
@@ -29,7 +29,7 @@ export function compileCommandPattern(written: string): CommandPattern {
     return text.length - last.length >= from && text.endsWith(last)
   }
 
-  /** Whatever comes behind what is known is what the last `*` stands for. */
+  /** Any unknown rest is covered by the final `*`. */
   function isSure({ text, isOpen }: CommandText): boolean {
     return isOpen === true ? last === '' && fits(text) : text === bare || fits(text)
   }

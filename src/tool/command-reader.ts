@@ -10,7 +10,7 @@ import {
 } from './command-cursor.ts'
 import { readExpanded, readWord } from './command-words.ts'
 
-/** Words that are part of the grammar where a command may begin; behind them one may begin again. */
+/** Grammar words at the start of a command; another command may follow them. */
 const keywords: ReadonlySet<string> = new Set([
   'if',
   'then',
@@ -28,18 +28,18 @@ const keywords: ReadonlySet<string> = new Set([
 ])
 const beyond: ReadonlySet<string> = new Set(['case', 'select', 'coproc', '[['])
 
-/** The command that is being read. */
+/** The command being parsed. */
 interface Current {
   assignments: ShellWord[]
   words: ShellWord[]
-  /** The words are those that a loop goes through. */
+  /** The words are the list of a `for` loop. */
   isList: boolean
 }
 
 /**
- * Reads a line as bash does, as far as it takes to know its simple commands, also those in substitutions, loops and
- * functions: rather one too many than one too few.
- * @throws NotUnderstood for grammar that it does not know, and for what is no valid line
+ * Parses a line as bash does, as far as needed to find its simple commands, including those in substitutions, loops and
+ * functions. If in doubt, it reports a command too many rather than one too few.
+ * @throws NotUnderstood for syntax that is not supported or invalid
  */
 export function readShell(source: string, sink: LineSink): void {
   const readAgain = (text: string): void => readShell(text, sink)
@@ -94,7 +94,7 @@ function readList(cursor: ShellCursor, closer: ')' | undefined): void {
   }
 }
 
-/** A subshell, or the parentheses of a function that is defined. */
+/** A subshell, or the parentheses of a function definition. */
 function openParenthesis(cursor: ShellCursor, { assignments, words }: Current, begins: boolean): void {
   const [name, ...others] = words
   if (begins && peek(cursor, 1) !== '(') {
@@ -114,7 +114,7 @@ function takeWord(cursor: ShellCursor, current: Current, begins: boolean): void 
   const word = readWord(cursor)
   const isBeforeRedirect = (): boolean => peek(cursor) === '<' || peek(cursor) === '>'
   if (!begins) {
-    // the list of a loop may be left out: `for x do`
+    // the list of a loop is optional: `for x do`
     if (current.isList && current.words.length === 1 && word.raw === 'do') {
       current.isList = false
       current.words = []
@@ -184,7 +184,7 @@ function readRedirect(cursor: ShellCursor): void {
     sink.doubt('a redirect into a file')
 }
 
-/** Behind the end of a line: passes the texts of its here-documents, and reads what is expanded in them. */
+/** After the end of a line: skips the texts of its here-documents, and parses the expansions in them. */
 function readHereDocuments(cursor: ShellCursor): void {
   const { source, sink, pending } = cursor
   cursor.pending = []
@@ -194,7 +194,7 @@ function readHereDocuments(cursor: ShellCursor): void {
     for (;;) {
       const stop = source.indexOf('\n', cursor.at)
       const line = source.slice(cursor.at, stop === -1 ? source.length : stop)
-      // the next line would be a part of this one
+      // the line continues, so the next one cannot be checked for the end
       if (!isLiteral && line.endsWith('\\')) throw new NotUnderstood()
       if ((isStripped ? line.replace(/^\t+/, '') : line) === end) {
         body = cursor.at

@@ -1,13 +1,13 @@
 import { enterList, NotUnderstood, peek, type ShellCursor, type ShellWord, startsWith } from './command-cursor.ts'
 
-/** A word that is being read. */
+/** A word being parsed. */
 interface Draft {
   readonly start: number
   text: string
   openAt: number | undefined
 }
 
-/** Reads a word with its quotes, variables and substitutions. @throws NotUnderstood where there is none */
+/** Parses a word with its quotes, variables and substitutions. @throws NotUnderstood if there is none */
 export function readWord(cursor: ShellCursor): ShellWord {
   const draft: Draft = { start: cursor.at, text: '', openAt: undefined }
   for (;;) {
@@ -33,7 +33,7 @@ export function readWord(cursor: ShellCursor): ShellWord {
   return { text, raw: cursor.source.slice(start, cursor.at), ...(openAt === undefined ? {} : { openAt }) }
 }
 
-/** Reads up to `end` text that is expanded like that in double quotes. */
+/** Parses text up to `end` that is expanded as in double quotes. */
 export function readExpanded(cursor: ShellCursor, end: number): void {
   while (cursor.at < end) {
     if (peek(cursor) === '\\') cursor.at += 2
@@ -43,12 +43,12 @@ export function readExpanded(cursor: ShellCursor, end: number): void {
   }
 }
 
-/** From here on nobody knows what the word is. */
+/** From here on the word is unknown. */
 function open(draft: Draft): void {
   draft.openAt ??= draft.text.length
 }
 
-/** What a `$` stands for; undefined: nobody knows. */
+/** Adds the value of a `$` expansion; undefined if it is unknown. */
 function take(draft: Draft, found: string | undefined): void {
   if (found === undefined) open(draft)
   else draft.text += found
@@ -93,13 +93,13 @@ function readDouble(cursor: ShellCursor, draft: Draft): void {
   cursor.at += 1
 }
 
-/** A character without quotes, which may be a glob. */
+/** An unquoted character, which may be a glob. */
 function readPlain(cursor: ShellCursor, draft: Draft): void {
   const { source, at, sink } = cursor
   const next = peek(cursor)
   const isEmptyBraces = startsWith(cursor, '{}')
   const isLone = (sign: string): boolean => at === draft.start && next === sign && /^[ \t\n]?$/.test(peek(cursor, 1))
-  // `[` and `[[` are names of commands
+  // `[` and `[[` are command names
   const isBracketCommand = /^\[{1,2}(?:[ \t\n]|$)/.test(source.slice(draft.start, draft.start + 3))
   const isGlob =
     '*?'.includes(next) || (next === '[' && !isBracketCommand) || (next === '{' && !isEmptyBraces && !isLone('{'))
@@ -114,7 +114,7 @@ function readPlain(cursor: ShellCursor, draft: Draft): void {
   cursor.at += taken.length
 }
 
-/** At a `$`: gives its text where that is known. */
+/** At a `$`: returns its text if that is known. */
 function readDollar(cursor: ShellCursor, inQuotes: boolean): string | undefined {
   const { sink, source } = cursor
   cursor.at += 1
@@ -140,7 +140,7 @@ function readDollar(cursor: ShellCursor, inQuotes: boolean): string | undefined 
   return '$'
 }
 
-/** A line of its own, in which some characters are escaped once more. */
+/** A nested line in which some characters have another level of escaping. */
 function readBackticks(cursor: ShellCursor): void {
   cursor.sink.doubt('a substitution')
   let inner = ''
@@ -183,7 +183,7 @@ function unescaped(written: string, hex?: string, unicode?: string, octal?: stri
   if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8) & 0xff)
   if (letter in controls) return controls[letter] ?? ''
   if ('\\\'"?'.includes(letter)) return letter
-  // \c and \U, and what bash leaves as it is
+  // \c and \U are not supported; bash leaves other escapes unchanged
   if ('cU'.includes(letter)) throw new NotUnderstood()
   return written
 }

@@ -3,20 +3,20 @@ import type { ShellWord } from './command-cursor.ts'
 
 /** What a command starts. */
 export type Inner =
-  /** Another command; `isOpen`: more words come behind these. */
+  /** Another command; `isOpen`: more words follow these. */
   | { readonly kind: 'command'; readonly words: readonly ShellWord[]; readonly isOpen?: true }
   /** A line for a shell. */
   | { readonly kind: 'line'; readonly line: string }
-  /** Nobody knows. */
+  /** Cannot be determined. */
   | { readonly kind: 'unknown' }
 
 const unknown: readonly Inner[] = [{ kind: 'unknown' }]
 
-/** Options that take the next word, as letters, and others that take none; any other option is not understood. */
+/** Options that take the next word (as letters), and options that take none; any other option is not understood. */
 interface Options {
   readonly taking?: string
   readonly plain?: RegExp
-  /** Words behind the options that are no part of the command: the time of `timeout`. */
+  /** Number of words after the options that do not belong to the command: the duration of `timeout`. */
   readonly skipped?: number
   readonly hasAssignments?: true
   readonly addsWords?: true
@@ -48,7 +48,7 @@ const wrappers: { readonly [name: string]: Options } = {
 }
 
 const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'])
-/** They start commands in ways that are not read here. */
+/** They start commands in ways that are not parsed here. */
 const others: ReadonlySet<string> = new Set(
   ['parallel', 'watch', 'su', 'script', 'flock', 'busybox', 'strace', 'ltrace', 'chroot', 'unshare', 'nsenter'].concat([
     'systemd-run',
@@ -64,7 +64,7 @@ const others: ReadonlySet<string> = new Set(
   ]),
 )
 
-/** The commands that a command starts, as far as its words say: `rm x` for `env A=1 rm x`. */
+/** The commands that a command starts, as far as its words show them: `rm x` for `env A=1 rm x`. */
 export function innerCommands(words: readonly ShellWord[]): readonly Inner[] {
   const [first, ...rest] = words
   if (first === undefined || first.openAt !== undefined) return []
@@ -104,7 +104,7 @@ function wrapped(words: readonly ShellWord[], options: Options): readonly Inner[
   }
 }
 
-/** Of `sh -c LINE`; one that reads its script from standard input may do anything. */
+/** For `sh -c LINE`; a shell that reads its script from stdin may do anything. */
 function shellScript(words: readonly ShellWord[]): readonly Inner[] {
   let isLine = false
   for (const [index, word] of words.entries()) {

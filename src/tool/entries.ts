@@ -24,17 +24,17 @@ import { atEntry, type HeldFolder, inFolder } from '../base/held-folder.ts'
 import { irregular, readRegular } from '../base/regular-file.ts'
 
 /*
- * Changes of what stands at paths (absolute, links resolved but for the last part). None of them follows a link that is put
- * into a path meanwhile, also inside of folders that are moved or removed.
+ * Changes of entries at paths (absolute, links resolved except for the last part). None of them follows a link that is
+ * put into a path in the meantime, not even inside folders that are moved or removed.
  */
 
-/** Of what is changed itself: links are not followed, and nothing that is no file is waited for. */
+/** Flags for opening the entry itself: do not follow links, and do not block on pipes and devices. */
 const itself = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | itself
 
 /**
- * Adds to the end of a file, or nothing: a disk that fills up takes a part of it, which would stand there for good. A
- * file that has other names becomes a file of its own, so that only this one gets what is added.
+ * Appends to a file, all or nothing: on a full disk, a partial write would otherwise remain. A file with several hard
+ * links is replaced by a copy first, so that only this name gets the added content.
  */
 export function appendWhole(file: string, content: Uint8Array, offset: number): void {
   atEntry(
@@ -77,7 +77,7 @@ function readFrom(entry: string, offset: number, most: number): Buffer {
   })
 }
 
-/** Moves a file, folder or link: by the file system's own move where possible, else by a copy and a removal. */
+/** Moves a file, folder or link: with a rename if possible, else with a copy and a removal. */
 export function moveTo(from: string, target: string): void {
   inFolder(dirname(from), (source) =>
     inFolder(
@@ -102,7 +102,7 @@ interface Entry {
   readonly name: string
 }
 
-/** Links are copied as they are written. What stands at the place is replaced when it is no folder. */
+/** Links are copied verbatim. An existing target is replaced unless it is a folder. */
 function copyEntry(from: Entry, to: Entry): void {
   const [source, place] = [from.folder.at(from.name), to.folder.at(to.name)]
   const status = lstatSync(source)
@@ -117,13 +117,13 @@ function copyEntry(from: Entry, to: Entry): void {
     )
     setMode(place, status.mode & 0o7777)
   } else if (!status.isFile())
-    throw new Error(`${source} is a device or pipe, which is not moved to another file system`)
+    throw new Error(`${source} is a device or pipe, which cannot be moved to another file system`)
   else copyFileSync(source, place, constants.COPYFILE_EXCL)
 }
 
 /**
- * Removes a file, a link (not what it leads to), or a folder with all that is in it. A folder is given a temporary name
- * first: a process that is killed leaves it whole or not at all at its path.
+ * Removes a file, a link (not its target), or a folder with everything in it. A folder is first renamed to a temporary
+ * name, so that a killed process leaves it at its path either complete or not at all.
  */
 export function remove(path: string, temporaryName?: string): void {
   inFolder(dirname(path), (folder) => {
@@ -138,7 +138,7 @@ export function remove(path: string, temporaryName?: string): void {
   })
 }
 
-/** False: it cannot be renamed, as a folder that something is mounted at. */
+/** False if it cannot be renamed, for example because it is a mount point. */
 function isRenamed({ at }: HeldFolder, name: string, newName: string): boolean {
   try {
     renameSync(at(name), at(newName))
@@ -156,12 +156,12 @@ function removeEntry(folder: HeldFolder, name: string): void {
   rmdirSync(folder.at(name))
 }
 
-/** Removes a folder that has nothing in it. */
+/** Removes an empty folder. */
 export function removeFolder(path: string): void {
   atEntry(path, (entry) => rmdirSync(entry))
 }
 
-/** Makes a folder and those above it. */
+/** Creates a folder and its parents. */
 export function makeFolder(path: string): void {
   inFolder(path, () => undefined, { make: true })
 }
@@ -176,7 +176,7 @@ function setMode(entry: string, mode: number): void {
   try {
     descriptor = openSync(entry, constants.O_RDONLY | itself)
   } catch (error) {
-    // what may not be read cannot be opened
+    // an unreadable file cannot be opened
     if (!hasSystemCode(error, 'EACCES') || lstatSync(entry).isSymbolicLink()) throw error
     return chmodSync(entry, mode)
   }
@@ -187,7 +187,7 @@ function setMode(entry: string, mode: number): void {
   }
 }
 
-/** Makes a link in place of what stands at the path, unless that is a folder, and the folders above it. */
+/** Creates a link, with missing parent folders; replaces an existing entry unless it is a folder. */
 export function makeLink(path: string, to: string, temporaryName: string): void {
   inFolder(
     dirname(path),

@@ -9,26 +9,26 @@ import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import type { ShowPath } from './kept-states.ts'
 import { type FileStatus, notAFile, orUnreadable, statusAt } from './workspace-reads.ts'
 
-/** A call that changes files: the context it runs in, and the place its effect is recorded at. */
+/** A call that changes files: the context it runs in, and the place at which its effect is recorded. */
 export interface FileCall {
   readonly context: RunContext
   readonly at: Place
 }
 
-/** A change as its caller asks for it. */
+/** A change as its caller requests it. */
 export interface Asked {
   readonly op: string
   /** Absolute. */
   readonly path: string
-  /** As it is shown. */
+  /** As displayed. */
   readonly from?: string
-  /** As it is shown: what the content is made of. */
+  /** As displayed: what the content is made from. */
   readonly source?: string
 }
 
-/** What it comes to. */
+/** The resolved change. */
 export interface Planned {
-  /** `path` is absolute here, and where links lead. */
+  /** `path` is absolute here, with links followed. */
   readonly record: Omit<FileChangeRecord, 'op'> & {
     readonly path: string
     readonly before: string | null
@@ -39,7 +39,8 @@ export interface Planned {
 }
 
 /**
- * One file effect: asks whether it is allowed, records it, does it, and sends `file.changed`. True when something has changed.
+ * One file effect: checks the permission, records it, performs it, and emits `file.changed`. Returns true if something
+ * has changed.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function change(
@@ -74,50 +75,50 @@ function orFileFailed(act: () => void, { op, path }: { readonly op: string; read
   }
 }
 
-/** How paths are named in records. */
+/** How paths are written in records. */
 export function showIn(call: FileCall): ShowPath {
   return (path) => shown(path, call)
 }
 
-/** A path as a person sees it: from the workspace. */
+/** A path as displayed: relative to the workspace. */
 export function shown(path: string, { context }: FileCall): string {
   return displayPath(context.scope.folders.workspace, path)
 }
 
-/** What stands at a path, as one hash; null for nothing. @throws BatonError FILE_FAILED */
+/** The hash of the entry at a path; null if it does not exist. @throws BatonError FILE_FAILED */
 export function hashOf(path: string, call: FileCall): string | null {
   return orUnreadable(shown(path, call), () => entryHash(path))
 }
 
-/** @throws BatonError FILE_FAILED where something stands */
+/** @throws BatonError FILE_FAILED if something exists there */
 export function refuseExisting(target: string, call: FileCall): void {
   if (statusAt(target) === undefined) return
-  throw new BatonError('FILE_FAILED', `${shown(target, call)} exists already`, {
+  throw new BatonError('FILE_FAILED', `${shown(target, call)} already exists`, {
     hint: 'Pass { overwrite = true } to replace it.',
   })
 }
 
-/** Refuses what cannot be written as a file; gives what is there now. */
+/** Throws if the target cannot be written as a file; returns the current status. */
 export function refuseOther(target: string, call: FileCall): FileStatus | undefined {
   const status = statusAt(target)
   if (status === undefined || status.kind === 'file') return status
   throw notAFile(shown(target, call), status.kind)
 }
 
-/** Who asks for a file to be written, and what it will hold, or its beginning. */
+/** Who writes a file, and its new content, or at least the start of it. */
 interface Writing {
   readonly asking: Asking
   readonly content: () => string | Uint8Array
 }
 
-/** Where a file is written: where links lead. */
+/** The path a file is written to, with links followed. */
 export function writtenPath(path: string, call: FileCall, { asking, content }: Writing): string {
   const target = allowedPath('write', path, asking, content)
   refuseOther(target, call)
   return target
 }
 
-/** The path of a file or link that is replaced itself. */
+/** The path of a file or link that is itself replaced. */
 export function replacedEntry(path: string, call: FileCall, { asking, content }: Writing): string {
   const target = allowedEntry(path, asking)
   asking.allow({ kind: 'write', path: target, named: path }, content)

@@ -6,8 +6,8 @@ import { createHash, sha256 } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
 
 /**
- * What stands at a path, as one hash for the record of a change: SHA-256 of a file's content, of a link's target, of
- * the sorted names below a folder. Null when there is nothing.
+ * One hash for the entry at a path, for the record of a change: SHA-256 of a file's content, of a link's target, or of
+ * the sorted names below a folder. Null if it does not exist.
  */
 export function entryHash(path: string): string | null {
   const status = entryStatus(path)
@@ -19,11 +19,11 @@ export function entryHash(path: string): string | null {
 
 const chunkBytes = 1024 * 1024
 
-/** SHA-256 of `size` bytes of a file from a byte on, or of all that it has. @throws the error of the system */
+/** SHA-256 of `size` bytes of a file from an offset on, or of the whole file. @throws the system error */
 export function startHash(path: string, size = Infinity, from = 0): string {
   return readRegular(path, (descriptor) => {
     const hash = createHash('sha256')
-    // most files are small; one that grows meanwhile is read in smaller pieces
+    // most files are small; if one grows meanwhile, it is read in smaller chunks
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, fstatSync(descriptor).size)))
     let position = from
     for (let left = size; left > 0;) {

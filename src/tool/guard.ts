@@ -6,8 +6,8 @@ import type { Allow } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 
 /**
- * The real path of what is to be changed, once that is allowed. Nothing on disk is changed before this returns. `content`: of
- * a file that is written.
+ * The real path of what is to be changed, once that is allowed. Nothing on disk changes before this returns. `content`:
+ * that of a file to be written.
  */
 export function allowedPath(
   kind: 'read' | 'write' | 'delete',
@@ -20,15 +20,15 @@ export function allowedPath(
   return path
 }
 
-/** Who asks for a change of files: `allow` is that of the gate. */
+/** Who wants to change files; `allow` is that of the gate. */
 export interface Asking {
   readonly context: RunContext
   readonly allow: Allow
 }
 
 /**
- * As `allowedPath`, for what removes an entry of a folder: when the entry is a link, the link is meant, not what it leads
- * to. Still both must be allowed, so that nothing that leads out is touched.
+ * As `allowedPath`, for removing an entry of a folder: if the entry is a link, the link itself is removed, not its
+ * target. Both must still be allowed, so that nothing that leads out of the workspace is touched.
  */
 export function allowedEntry(named: string, asking: Asking): string {
   allowedPath('delete', named, asking)
@@ -37,12 +37,12 @@ export function allowedEntry(named: string, asking: Asking): string {
   return path
 }
 
-/** The real path of something that may be read, links resolved. @throws BatonError OUTSIDE_WORKSPACE, or FILE_FAILED */
+/** The real path of something that may be read, links resolved. @throws BatonError OUTSIDE_WORKSPACE or FILE_FAILED */
 export function readablePath(named: string, context: RunContext): string {
   return allowedPath('read', named, { context, allow: allowOf(context) })
 }
 
-/** True when the path may be read: always, but for agents that are held to the capabilities of their pack. */
+/** Whether the path may be read: always true, except for agents that are held to the capabilities of their pack. */
 export function mayRead(named: string, context: RunContext, allow: Allow = allowOf(context)): boolean {
   try {
     allowedPath('read', named, { context, allow })
@@ -52,7 +52,7 @@ export function mayRead(named: string, context: RunContext, allow: Allow = allow
   }
 }
 
-/** The files of a listing that may be read. Nobody but a pack is kept from files that a listing of the workspace finds. */
+/** The files of a listing that may be read. Only packs are restricted within a listing of the workspace. */
 export function readableFiles<File extends { readonly absolute: string }>(
   files: readonly File[],
   { context, allow }: Asking,
@@ -61,12 +61,12 @@ export function readableFiles<File extends { readonly absolute: string }>(
   return files.filter(({ absolute }) => mayRead(absolute, context, allow))
 }
 
-/** Asks the permission of a context, outside of an effect: for what only looks. */
+/** Checks the permission of a context outside of an effect, for operations that only read. */
 export function allowOf({ services }: RunContext): Allow {
   return (action, content) => {
     const verdict = services.permission.check(action, content)
     if (verdict.kind === 'allow') return
-    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', 'this needs an approval, and nobody can be asked')
+    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', 'this needs an approval, but nobody can be asked')
     const { reason, code, hint } = verdict
     throw new BatonError(code, reason, hint === undefined ? {} : { hint })
   }
@@ -76,7 +76,7 @@ function resolved(path: string, { scope }: RunContext): string {
   try {
     return realPath(path)
   } catch (error) {
-    const reason = hasSystemCode(error, 'ELOOP') ? 'its links lead in a circle' : messageOf(error)
+    const reason = hasSystemCode(error, 'ELOOP') ? 'its links form a loop' : messageOf(error)
     const shown = displayPath(scope.folders.workspace, path)
     throw new BatonError('FILE_FAILED', `${shown} cannot be used: ${reason}`, { cause: error })
   }

@@ -4,19 +4,20 @@ import { readRegular } from '../base/regular-file.ts'
 import type { RunContext } from '../event/context.ts'
 import { readSlices } from './workspace-reads.ts'
 
-/** The hash of a file that was read whole, for as long as nobody writes it. */
+/** The hash of a file that was read completely, valid as long as nobody writes the file. */
 export interface HashedFile {
   readonly hash: string
-  /** Whether the file is still the one that was read, by what the system says of it: nothing is read again. */
+  /** Whether the file is unchanged, according to its status; its content is not read again. */
   readonly isUnchanged: () => boolean
 }
 
-/** The clock of a file system is coarser than ours: what was written shortly before may be written again unseen. */
+/** Timestamps of file systems are coarser than our clock: a second write shortly after the first may go unnoticed. */
 const clockMs = 100n
 
 /**
- * Hashes a large file (absolute path, links resolved) while other work of the process continues. Undefined where a change could not be
- * noticed: it was written just now, is written meanwhile, or its system keeps no exact times. Rejects with the reason of the signal.
+ * Hashes a large file (absolute path, links resolved) without blocking other work of the process. Undefined if a change
+ * could go unnoticed: the file was just written, is written meanwhile, or its file system has no exact times. Rejects
+ * with the reason of the signal.
  */
 export async function hashedFile(path: string, context: RunContext): Promise<HashedFile | undefined> {
   const before = statusOf(path)
@@ -31,12 +32,12 @@ export async function hashedFile(path: string, context: RunContext): Promise<Has
   return isUnchanged() ? { hash: hash.digest('hex'), isUnchanged } : undefined
 }
 
-/** Of the open file: a network file system asks its server then. */
+/** From an open descriptor: that makes a network file system ask its server. */
 function statusOf(path: string): BigIntStats | undefined {
   try {
     return readRegular(path, (descriptor) => fstatSync(descriptor, { bigint: true }))
   } catch {
-    // who reads or writes it says why it cannot be
+    // whoever reads or writes the file reports the problem
     return undefined
   }
 }

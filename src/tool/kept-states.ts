@@ -5,17 +5,17 @@ import { sha256 } from '../base/hash.ts'
 import type { Kept, KeptContent, PathState } from '../event/effects.ts'
 import { startHash } from './file-hash.ts'
 
-/** How a path (absolute) is named in records. */
+/** How a path (absolute) is written in records. */
 export type ShowPath = (path: string) => string
 
-/** A content that is written as a whole, with its hash: these bytes, or those of another file. */
+/** New content of a whole file, with its hash: these bytes, or those of another file. */
 export type NewContent =
   | { readonly kind: 'bytes'; readonly bytes: string | Uint8Array; readonly hash: string }
   | { readonly kind: 'file'; readonly file: string; readonly bytes: number; readonly hash: string }
 
 /**
- * Of a file that is written as a whole. `before` is the hash of what it holds, null for no file. All paths here are absolute,
- * with links resolved but for the last part.
+ * For a file that is written as a whole. `before` is the hash of its present content, null if there is no file. All
+ * paths here are absolute, with links resolved except for the last part.
  */
 export function keptWrite(
   path: string,
@@ -44,12 +44,12 @@ export function keptWrite(
   }
 }
 
-/** What is added to files is in the record itself up to so many bytes: there may be many small pieces. */
+/** Appended content up to this many bytes is stored in the record itself: there may be many small pieces. */
 const mostInRecord = 16 * 1024
-/** The content of a larger file is not kept because something is added to it: what was added can be taken away again. */
+/** The content of a larger file is not kept before an append: the appended bytes can be cut off again. */
 const mostBelowAdded = 64 * 1024 * 1024
 
-/** Of a file that is added to. `isFirst`: what it holds has not been kept before. */
+/** For a file that is appended to. `isFirst`: its content has not been kept before. */
 export function keptAppend(
   path: string,
   { content, isFirst }: { readonly content: string | Uint8Array; readonly isFirst: boolean },
@@ -79,10 +79,10 @@ export function keptAppend(
   }
 }
 
-/** What is moved is kept too, unless it is more than this: then only where it went is known. */
+/** Moved content is kept too, up to this size; beyond it, only the new path is known. */
 const mostMoved = 64 * 1024 * 1024
 
-/** Of something that is moved. */
+/** For a moved entry. */
 export function keptMove({ from, path }: { readonly from: string; readonly path: string }, show: ShowPath): Kept {
   const moved = presentStates(from, show)
   const folders = missingFolders(path, show)
@@ -96,25 +96,25 @@ export function keptMove({ from, path }: { readonly from: string; readonly path:
   }
 }
 
-/** Of something that is removed with all that is in it. */
+/** For an entry that is removed with everything in it. */
 export function keptDelete(path: string, show: ShowPath): Kept {
   const before = presentStates(path, show)
   return { before, after: before.map(absentOf), contents: contentsAt(path) }
 }
 
-/** Of a folder that is made, with those above it. */
+/** For a folder that is created, with its parents. */
 export function keptFolder(path: string, show: ShowPath): Kept {
   const folders = [...missingFolders(path, show), { path: show(path), kind: 'folder' } as const]
   return { before: folders.map(absentOf), after: folders, contents: [] }
 }
 
-/** Of a file or folder whose permission bits are set. */
+/** For a file or folder whose permission bits are set. */
 export function keptMode(path: string, mode: number, show: ShowPath): Kept {
   const present = presentStates(path, show).slice(0, 1)
   return { before: present, after: present.map((state) => ({ ...state, mode })), contents: contentsAt(path, 'itself') }
 }
 
-/** Of a link that is made, in place of a file or link if need be. */
+/** For a link that is created, possibly replacing a file or link. */
 export function keptLink(path: string, to: string, show: ShowPath): Kept {
   const folders = missingFolders(path, show)
   return {
@@ -128,7 +128,7 @@ function absentOf({ path }: PathState): PathState {
   return { path, kind: 'absent' }
 }
 
-/** Folders above a path that are missing, from the top. */
+/** Missing folders above a path, outermost first. */
 function missingFolders(path: string, show: ShowPath): readonly PathState[] {
   const missing: PathState[] = []
   for (let folder = dirname(path); !existsSync(folder); folder = dirname(folder)) {
@@ -137,7 +137,10 @@ function missingFolders(path: string, show: ShowPath): readonly PathState[] {
   return missing.toReversed()
 }
 
-/** What stands at a path and below it; a device or pipe counts as nothing, because it cannot be kept. */
+/**
+ * The states of the entry at a path and everything below it; a device or pipe counts as absent, because it cannot be
+ * kept.
+ */
 function presentStates(path: string, show: ShowPath, hashOf = hashIfReadable): readonly PathState[] {
   const found: PathState[] = []
   visit(path, (entry, status) => void found.push(stateOf(entry, status, { show, hashOf })))
@@ -163,7 +166,7 @@ function hashIfReadable(path: string): string | undefined {
   try {
     return startHash(path)
   } catch {
-    // it can still be removed, but not be kept
+    // it can be removed, but not kept
     return undefined
   }
 }

@@ -8,13 +8,13 @@ import { foldedName } from './protected/names.ts'
 /** Something that is done to a path. */
 export type PathAction = Extract<Action, { readonly path: string }>
 
-/** Why an action is refused; undefined: it is allowed. */
+/** Why an action is refused; undefined if it is allowed. */
 export type PathRule = (action: PathAction, content?: NewFileContent) => string | undefined
 
 /**
- * What scripts of an author may do with files: read whatever their user may, since running an agent is consent to it;
- * but for the places of the system; write in the workspace and in `~/.aipack-base`, there neither packs nor config, which decide what runs; delete in the
- * workspace alone. Never in `.git`, never the workspace itself.
+ * What scripts of an author may do with files. Read: whatever their user may, since running an agent is consent to it,
+ * except for system paths. Write: in the workspace and in `~/.aipack-base`, except for packs and config there, which
+ * decide what runs. Delete: only in the workspace. Never in `.git`, and never the workspace itself.
  */
 export function workspaceRule({
   workspace,
@@ -35,19 +35,20 @@ export function workspaceRule({
   return ({ kind, path }) => {
     switch (kind) {
       case 'read':
-        return isOfSystem(path) ? `${path} belongs to the system, and nothing there is read` : undefined
+        return isOfSystem(path) ? `${path} is a system path, which agents cannot read` : undefined
       case 'write':
         if (base === undefined || !isInside(base, path)) return change(path)
         if (mayKeepIn(base, path)) return undefined
-        return `${path} decides what AIPack and Baton run, and agents never change it`
+        return `${path} decides what AIPack and Baton run, so agents never change it`
       case 'delete':
-        if (base !== undefined && (isInside(base, path) || isInside(path, base))) return `nothing is deleted in ${base}`
+        if (base !== undefined && (isInside(base, path) || isInside(path, base)))
+          return `nothing can be deleted in ${base}`
         return change(path)
     }
   }
 }
 
-/** Below AIPack's folder, but neither a pack nor one of the files at its top, which configure it. */
+/** In AIPack's base folder, but neither a pack nor one of the config files at its top. */
 function mayKeepIn(base: string, path: string): boolean {
   const [first = '', ...rest] = relative(base, path).split(sep)
   return first !== 'pack' && (rest.length > 0 || !/^(?:config.*\.toml|version\.txt|)$/.test(first))

@@ -6,7 +6,7 @@ import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
 import { toolJudge } from './tool-judge.ts'
 
-/** The permission that rights stand for: all rules must allow an action. */
+/** The permission defined by rights: every rule must allow an action. */
 export function createPermission(
   { packs, protections, rules }: Rights,
   folders: Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders' | 'closed'>,
@@ -45,7 +45,7 @@ export function createPermission(
           ? reason
           : `${shown} leads outside the workspace through the link ${displayPath(workspace, link)}`,
       code: 'OUTSIDE_WORKSPACE',
-      hint: kind === 'read' ? capabilityHint : `Agents change files only below ${workspace}.`,
+      hint: kind === 'read' ? capabilityHint : `Agents can change files only in ${workspace}.`,
     }
   }
 
@@ -75,7 +75,7 @@ export function createPermission(
   }
 }
 
-/** The same permission, but what it allows a person is asked about. */
+/** The same permission, but everything it allows needs an approval first. */
 export function askingFirst(permission: Permission): Permission {
   return {
     check(action, content) {
@@ -86,5 +86,5 @@ export function askingFirst(permission: Permission): Permission {
 }
 
 const capabilityHint =
-  'What its agents may do is declared in [capabilities] of its pack.toml, and is agreed to when it is installed.'
-const modelHint = 'Name a model that [capabilities] of its pack.toml names.'
+  '[capabilities] in its pack.toml declares what its agents may do; you agree to that when you install it.'
+const modelHint = 'Use a model that [capabilities] in its pack.toml lists.'

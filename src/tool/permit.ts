@@ -4,9 +4,9 @@ import type { Action, Permit } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
 
 /**
- * What allows an action, from a person where rules say so. A question is withdrawn when the work that asks is stopped, for
- * example because another item beside it failed: it stays open, and may be answered another time.
- * @throws BatonError UNTRUSTED, NEEDS_INPUT where it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
+ * Gets permission for an action, from a human if the rules say so. If the work is stopped while it waits, for example
+ * because another item failed, the question is withdrawn: it stays pending and can be answered later.
+ * @throws BatonError UNTRUSTED, NEEDS_INPUT if it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
  */
 export async function permitWhileWorking(
   { services: { signal, questions, asking } }: Pick<RunContext, 'services'>,

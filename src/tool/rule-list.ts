@@ -2,7 +2,7 @@ import type { ToolRule } from '../event/permission.ts'
 import { fileRules } from './toolbox/default-rules.ts'
 import { factsOf, itemTools, teamTools, toolNames } from './toolbox/names.ts'
 
-/** What holds when nobody says otherwise: of tools that Baton does not know, each call is asked about. */
+/** The built-in defaults: calls of tools that Baton does not know need an approval. */
 const defaultRules: readonly ToolRule[] = [
   { tool: '*', effect: 'ask', origin: 'default' },
   ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
@@ -14,7 +14,7 @@ const defaultRules: readonly ToolRule[] = [
   ...fileRules,
 ]
 
-/** The rules of one run, weakest first: what holds when nobody says otherwise, and behind it what settings say. */
+/** The rules of one run, weakest first: the built-in defaults, followed by those from settings. */
 export function toolRules(written: readonly ToolRule[] = []): readonly ToolRule[] {
   return [...defaultRules, ...written]
 }
@@ -24,7 +24,9 @@ interface RuleSettings {
   readonly auto_approve_plan_mode?: boolean | undefined
 }
 
-/** What settings say of calls of tools, weakest first: `[permission]`, and before it what other keys come to (R19). */
+/**
+ * The rules that settings define for tool calls, weakest first: those implied by other keys (R19), then `[permission]`.
+ */
 export function writtenRules({ permission = [], auto_approve_plan_mode: approves }: RuleSettings): readonly ToolRule[] {
   if (approves !== true) return permission
   return [{ tool: 'exit_plan', effect: 'allow', origin: 'auto_approve_plan_mode' }, ...permission]

@@ -7,18 +7,18 @@ import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { isHost, namePattern } from './capabilities.ts'
 import { type CommandPattern, compileCommandPattern } from './command-pattern.ts'
 
-/** A part of what a call is about that is judged by itself; `unread`: a line of which not all is understood. */
+/** A part of a call's subject that is judged separately; `unread`: a line that could not be parsed completely. */
 export type SubjectPiece =
   | Exclude<ToolSubject, { readonly kind: 'command' }>
   | { readonly kind: 'command'; readonly command: ReadCommand; readonly isDoubtful: boolean }
   | { readonly kind: 'unread'; readonly line: string }
 
-/** `may`: it is not known; then the rule counts where it is stricter than those before it. */
+/** `may`: unknown; then the rule applies only if it is stricter than those before it. */
 export type PatternMatch = 'yes' | 'may' | 'no'
 
 /**
- * The test of a rule's pattern, which depends on what a call is about: a glob for paths, a host, a name, a command. What it
- * takes is worked out once, when it is first needed.
+ * The test for a rule's pattern, which depends on the subject of the call: a glob for paths, a host, a name, a command.
+ * Compiled when it is first needed.
  * @throws BatonError USAGE, when called, for a glob that cannot be parsed
  */
 export function compilePattern(
@@ -54,9 +54,9 @@ export function compilePattern(
 }
 
 /**
- * A glob from the workspace, from `/` or from `~/`. Links in the part before the first wildcard are resolved, as they are
- * in the paths that it is held against. What is denied or asked about by a glob that begins with `**` + `/` is so outside
- * the workspace as well.
+ * A glob relative to the workspace, or starting with `/` or `~/`. Links in the part before the first wildcard are
+ * resolved, as they are in the paths it is matched against. A glob that starts with `**` + `/` and denies or asks also
+ * applies outside the workspace.
  */
 function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string): (path: string) => boolean {
   const inner = compileGlobs([absoluteGlob(pattern, workspace)])
@@ -64,7 +64,7 @@ function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string
   const root = realPath(workspace)
   const steps = sep === '/' ? (path: string): string => path : (path: string): string => path.split(sep).join('/')
   if (everywhere === undefined) return (path) => inner.matches(steps(path))
-  // what matches inside matches everywhere too: few paths are looked at twice
+  // a match inside the workspace also matches everywhere, so few paths are tested twice
   return (path) => everywhere.matches(steps(path)) && (!isInside(root, path) || inner.matches(steps(path)))
 }
 
@@ -79,12 +79,12 @@ function absoluteGlob(pattern: string, workspace: string): string {
   return [start === '/' && rest.length > 0 ? '' : start, ...rest].join('/')
 }
 
-/** An IPv6 address as addresses hold it; the colon of a port is the only one of its text. */
+/** Puts an IPv6 address into brackets. Other hosts have at most one colon, before the port. */
 export function bracketed(host: string): string {
   return /^[^[]*:[^[]*:/.test(host) ? `[${host}]` : host
 }
 
-/** A host without a port is one that is spoken to on the usual one. */
+/** A host without a port counts as one on the default port. */
 function urlOf({ host, port }: Extract<ToolSubject, { readonly kind: 'host' }>): URL {
   const name = bracketed(host)
   return new URL(port === undefined ? `https://${name}` : `http://${name}:${port}`)

@@ -4,7 +4,7 @@ import { homeFolder } from '../base/home.ts'
 import type { ToolSubject } from '../event/permission.ts'
 import { commandSubject } from './command-line.ts'
 
-/** What patterns of rules are held against, by tool; tools that are not here have nothing of the kind. */
+/** What the patterns of a tool's rules are matched against; tools not listed here have no subject. */
 const subjects: { readonly [tool: string]: Exclude<ToolSubject['kind'], 'any'> } = {
   read: 'path',
   write: 'path',
@@ -18,15 +18,15 @@ const subjects: { readonly [tool: string]: Exclude<ToolSubject['kind'], 'any'> }
   spawn_agent: 'name',
 }
 
-/** Names of the tools that patterns can be about. */
+/** Names of the tools whose rules can have patterns. */
 export const subjectTools: readonly string[] = Object.keys(subjects)
 
-/** Undefined for tools whose calls are about nothing that patterns could name. */
+/** Undefined for tools whose calls have no subject that patterns could name. */
 export function subjectKind(tool: string): ToolSubject['kind'] | undefined {
   return Object.hasOwn(subjects, tool) ? subjects[tool] : undefined
 }
 
-/** What a call is about, from what a person writes of it: a path from the workspace, an address or host, a command line. */
+/** The subject of a call, from user input: a path relative to the workspace, a URL or host, a command line. */
 export function subjectFrom(tool: string, text: string, workspace: string): ToolSubject {
   switch (subjectKind(tool)) {
     case 'path': {

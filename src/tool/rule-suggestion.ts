@@ -5,14 +5,14 @@ import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { decidingRule, type ToolAction } from './tool-rules.ts'
 
 interface Around {
-  /** The rules that hold, those of the run first. */
+  /** The rules in effect, those of the run first. */
   readonly lists: readonly (readonly ToolRule[])[]
   readonly workspace: string
 }
 
 /**
- * What a model is told of a call that a person would have to allow where there is none: which rule asks, and what to set so
- * that it is not asked about.
+ * The text for a model whose call needs an approval when nobody can be asked: which rule asks, and how to allow the
+ * call.
  */
 export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): string {
   const { subject } = action
@@ -29,7 +29,7 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
     return `permission denied: ${ignored.origin} allows it, which counts only once that file is trusted (baton trust)`
   }
   const patterns = patternsFor(action, { lists, workspace })
-  // a rule of a file of the folder stands above those of the user's file
+  // rules of a folder's file take precedence over those of the user's file
   const [shown, ...others] =
     rule?.tightens === undefined
       ? patterns.map((pattern) => `${pathText(pattern)} = "allow"`)
@@ -40,13 +40,13 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
     : `permission denied by ${rule.origin}; to allow it use ${all}`
 }
 
-/** A rule as it would count if the file that it came with were trusted. */
+/** A rule as if the file it comes from were trusted. */
 function trusted(rule: ToolRule): ToolRule {
   const { tightens, ...kept } = rule
   return tightens === undefined ? rule : kept
 }
 
-/** Paths of the rules that would allow a call, as narrow as makes sense: `['bash', 'npm test*']`. */
+/** Paths of the rules that would allow a call, as narrow as sensible: `['bash', 'npm test*']`. */
 function patternsFor({ tool, subject }: ToolAction, { lists, workspace }: Around): readonly (readonly string[])[] {
   if (subject?.kind !== 'command') {
     const pattern = patternOf(subject, workspace)
@@ -79,7 +79,7 @@ function patternOf(subject: ToolSubject | undefined, workspace: string): string 
   }
 }
 
-/** The program with its subcommand, whatever comes behind: `npm test*`, `npm run build*`, `ls *`. */
+/** The program with its subcommand and any arguments: `npm test*`, `npm run build*`, `ls *`. */
 function commandPattern(text: string): string {
   const words = text.split(' ')
   const names = words.slice(0, words[1] === 'run' ? 3 : 2)

@@ -3,8 +3,9 @@ import { namePattern } from './capabilities.ts'
 import { comesWith, isTeamTool } from './toolbox/names.ts'
 
 /**
- * Whether a tool may be offered to a model: all filters let it through. A tool that one disallows is not allowed (R28). One
- * that comes with another passes where that one is named, and not where that one is disallowed. Tools of a team need not be named.
+ * Whether a tool may be offered to a model: every filter must let it through. A tool that one filter disallows is not
+ * allowed (R28). A tool that comes with another one passes if that one is named, and not if that one is disallowed.
+ * Team tools need not be named.
  */
 export function passesFilters(name: string, filters: readonly ToolFilter[] = []): boolean {
   const leader = comesWith(name)
@@ -17,19 +18,19 @@ export function passesFilters(name: string, filters: readonly ToolFilter[] = [])
   )
 }
 
-/** Whether one of the names or patterns means a tool. */
+/** Whether one of the names or patterns matches a tool. */
 function isToolNamed(name: string, patterns: readonly string[]): boolean {
   return patterns.map(toolPattern).some((test) => test(name))
 }
 
-/** Whether it is the name of a tool of a server: `server__tool` (R308). No other has `__` in its name. */
+/** Whether it is the name of a server's tool: `server__tool` (R308). No other name contains `__`. */
 export function isServerTool(name: string): boolean {
   return name.includes('__')
 }
 
 /**
- * Whether a name or pattern means a tool, by the name it has for models. That of a server may be written as
- * `mcp__server__tool`, and `mcp__*` is every one of a server.
+ * Whether a name or pattern matches a tool, by its name for models. A server's tool may also be written as
+ * `mcp__server__tool`; `mcp__*` matches every tool of every server.
  */
 export function toolPattern(pattern: string): (name: string) => boolean {
   const isNamed = plainPattern(pattern)
@@ -45,10 +46,13 @@ function plainPattern(pattern: string): (name: string) => boolean {
   return (name) => test.test(name)
 }
 
-/** What `[permission]` calls the tools of servers; patterns of it are about their names: `mcp."github__*"`. */
+/** The name of the servers' tools in `[permission]`, where patterns match their names: `mcp."github__*"`. */
 export const serverTools = 'mcp'
 
-/** The tools that a rule is about, and which of their calls: `mcp."github__*"` is `mcp__github__*`, and all of its calls. */
+/**
+ * The tools a rule is about, and the pattern for their calls: `mcp."github__*"` becomes `mcp__github__*` for all its
+ * calls.
+ */
 export function ruledTools({ tool, pattern }: Pick<ToolRule, 'tool' | 'pattern'>): Pick<ToolRule, 'tool' | 'pattern'> {
   if (tool !== serverTools) return { tool, ...(pattern === undefined ? {} : { pattern }) }
   return { tool: pattern?.startsWith('mcp__') === true ? pattern : `mcp__${pattern ?? '*'}` }

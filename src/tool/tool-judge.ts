@@ -2,13 +2,13 @@ import type { toolVerdict } from './tool-rules.ts'
 
 let judge: typeof toolVerdict | undefined
 
-/** Loads what judges calls of tools: runs in which no model has tools do not need it. Before the first tool is bound. */
+/** Loads the code that judges tool calls, which runs without tools do not need. Call before the first tool is bound. */
 export async function loadToolJudge(): Promise<void> {
   judge ??= (await import('./tool-rules.ts')).toolVerdict
 }
 
-/** What judges calls of tools. */
+/** The function that judges tool calls. */
 export function toolJudge(): typeof toolVerdict {
-  if (judge === undefined) throw new Error('calls of tools are judged once loadToolJudge has loaded what judges them')
+  if (judge === undefined) throw new Error('loadToolJudge must finish before tool calls can be judged')
   return judge
 }

@@ -13,7 +13,7 @@ import { ruledTools, toolPattern } from './tool-filter.ts'
 
 export type ToolAction = Extract<Action, { readonly kind: 'tool' }>
 
-/** What several lists of rules say of a call: the strictest. A list without a rule that matches says nothing. */
+/** What several lists of rules decide about a call: the strictest result. A list without a matching rule is ignored. */
 export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: ToolAction, workspace: string): Verdict {
   const deciding = lists.flatMap((rules) => decidingRule(rules, action, workspace) ?? [])
   const strictest = strictestOf(deciding)
@@ -22,18 +22,18 @@ export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: Too
   return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
 }
 
-/** Whose rules are asked, and where paths begin. */
+/** Whose rules apply, and the base of relative paths. */
 interface RuleScope {
   readonly rights: Pick<RunScope['rights'], 'rules'>
   readonly folders: Pick<RunScope['folders'], 'workspace'>
 }
 
-/** What the rules of a scope say of every call of a tool, whatever it is about. */
+/** What the rules of a scope say about every call of a tool, whatever its subject. */
 export function verdictOnAny(tool: string, { rights, folders }: RuleScope): Verdict {
   return toolVerdict(rights.rules, { kind: 'tool', tool, input: null, subject: { kind: 'any' } }, folders.workspace)
 }
 
-/** `[permission] bash."rm *" = "deny"`: a rule as people write it. */
+/** `[permission] bash."rm *" = "deny"`: a rule as users write it. */
 export function ruleText({ tool, pattern, effect }: Pick<ToolRule, 'tool' | 'pattern' | 'effect'>): string {
   return `[permission] ${pathText(pattern === undefined ? [tool] : [tool, pattern])} = "${effect}"`
 }
@@ -45,9 +45,9 @@ function strictness({ effect }: Pick<ToolRule, 'effect'>): number {
 type Asked = Pick<ToolAction, 'tool' | 'subject'>
 
 /**
- * The rule that decides about a call: the last that matches. Of the rules that came with one file of a folder the last
- * that matches counts where it is stricter than what the rules before them say. Of a command line each command is judged
- * by itself, and the strictest rule decides. Undefined: none matches.
+ * The rule that decides about a call: the last one that matches. Among the rules from one folder's file, the last that
+ * matches counts only if it is stricter than what the preceding rules say. Each command of a command line is judged
+ * separately, and the strictest rule decides. Undefined if none matches.
  */
 export function decidingRule(rules: readonly ToolRule[], action: Asked, workspace: string): ToolRule | undefined {
   const list = compiled(rules, workspace)
@@ -58,7 +58,7 @@ function strictestOf(rules: readonly ToolRule[]): ToolRule | undefined {
   return rules.toSorted((left, right) => strictness(right) - strictness(left))[0]
 }
 
-/** What a call is about, in the parts that are judged by themselves. */
+/** The parts of a call's subject that are judged separately. */
 function piecesOf(subject: ToolSubject | undefined): readonly (SubjectPiece | undefined)[] {
   if (subject?.kind !== 'command') return [subject]
   const { line, commands, doubt, unread } = subject
@@ -75,7 +75,7 @@ const nothing: ReadCommand = { texts: [{ text: '' }] }
 
 function lastOf(rules: readonly CompiledRule[], tool: string, piece: SubjectPiece | undefined): ToolRule | undefined {
   let deciding: ToolRule | undefined
-  // what the rules of one folder are held to
+  // the result that the rules of one folder can only tighten
   let before: ToolRule | undefined
   let source: string | undefined
   for (const { rule, matches } of rules) {
@@ -97,7 +97,7 @@ interface CompiledRule {
   readonly matches: (tool: string, piece: SubjectPiece | undefined) => PatternMatch
 }
 
-/** Rights are narrowed for each call, and their rules stay: patterns are compiled once for a list. */
+/** Rights are narrowed for each call while their rules stay the same: patterns are compiled once per list. */
 const lists = new WeakMap<
   readonly ToolRule[],
   { readonly workspace: string; readonly rules: readonly CompiledRule[] }

@@ -1,12 +1,12 @@
 import type { RunContext } from '../event/context.ts'
 import type { ToolRule } from '../event/permission.ts'
 
-/** Kept, because the rules of a list are compiled once. */
+/** Cached, because the rules of a list are compiled only once. */
 const lists = new WeakMap<readonly ToolRule[], readonly ToolRule[]>()
 
 /**
- * The same context, in which nobody is asked what only Baton's own rules ask about (R195). Rules that somebody has written
- * hold, and what is denied stays so.
+ * The same context, but without the approvals that only Baton's built-in rules require (R195). Rules that someone has
+ * written still apply, and what is denied stays denied.
  */
 export function withoutUsualQuestions({ scope, services }: RunContext): RunContext {
   const rights = { ...scope.rights, rules: scope.rights.rules.map(withoutQuestions) }

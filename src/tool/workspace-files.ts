@@ -44,8 +44,8 @@ export interface Transfer {
 }
 
 /**
- * Writes a whole file; missing folders are made. Every path here is absolute, and each function is one file effect, which asks
- * whether it is allowed, and sends `file.changed`.
+ * Writes a whole file; missing folders are created. Every path here is absolute, and each function is one file effect,
+ * which checks the permission and emits `file.changed`.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function saveFile(path: string, content: string | Uint8Array, call: FileCall): void {
@@ -54,18 +54,18 @@ export function saveFile(path: string, content: string | Uint8Array, call: FileC
 
 interface SavedContent {
   readonly content: string | Uint8Array
-  /** SHA-256 of the content, where it is known. */
+  /** SHA-256 of the content, if known. */
   readonly hash?: string
   readonly over?: string | null | undefined
-  /** What stands there, where it was read ahead. */
+  /** The present file, if it was hashed in advance. */
   readonly present?: HashedFile | undefined
-  /** Only the run's own files hold the content: the record says so, for copies of the run that are replayed elsewhere. */
+  /** The content exists only in the run's own files: recorded, for copies of the run that are replayed elsewhere. */
   readonly isOnlyKept?: boolean
 }
 
 /**
- * The same, but only in place of what was there when the content was made of it: `over` is its SHA-256, null for nothing,
- * left out for whatever there is. False when something else stands there by now, which then stays.
+ * The same, but only if the file is still the one the content is based on: `over` is its SHA-256, null for no file,
+ * omitted to overwrite anything. Returns false, and changes nothing, if the file differs by now.
  */
 export function saveFileOver(
   path: string,
@@ -81,23 +81,23 @@ export function saveFileOver(
   })
 }
 
-/** SHA-256 of the file that a path leads to; null when nothing stands there, undefined when it is none that is read. */
+/** SHA-256 of the file a path leads to; null if it does not exist, undefined if it cannot be read as a file. */
 export function presentHash(path: string): string | null | undefined {
   try {
     const status = statusAt(path)
     return status === undefined ? null : status.kind === 'file' ? startHash(realPath(path)) : undefined
   } catch {
-    // whoever uses the file says why it cannot be
+    // whoever uses the file reports the problem
     return undefined
   }
 }
 
-/** A content that was kept: bytes, or a file, with its SHA-256. */
+/** Stored content: bytes, or a file, with its SHA-256. */
 export type KnownContent = { readonly bytes: Uint8Array } | (FilePart & { readonly hash: string })
 
 /**
- * Writes a whole file with a content that may be in another file and need not fit into memory. What stands at the path
- * itself is replaced, also a link, which `saveFile` writes through.
+ * Writes a whole file with content that may be in another file and need not fit into memory. Replaces the entry at the
+ * path itself, even if it is a link, whereas `saveFile` writes through links.
  */
 export function restoreFile(path: string, content: KnownContent, call: FileCall): void {
   change({ op: 'write', path }, call, (asking) => {
@@ -107,18 +107,18 @@ export function restoreFile(path: string, content: KnownContent, call: FileCall)
   })
 }
 
-/** A file whose content is made of other files. */
+/** A file whose content is made from other files. */
 export interface Making {
   readonly op: 'pack' | 'unpack' | 'split' | 'restore'
-  /** Absolute path of the file or folder it is made of. */
+  /** Absolute path of the file or folder it is made from. */
   readonly source: string
-  /** Asked only when the file is written: bytes, or all that another file (absolute path) holds. */
+  /** Called only when the file is written: bytes, or the whole content of another file (absolute path). */
   readonly make: () => Uint8Array | { readonly file: string }
 }
 
 /**
- * Writes a whole file whose content is made of other files: a replay, which need not have them, compares only the paths, as it
- * does for copies. One that is restored takes the place of what stands at the path itself; others go where links lead.
+ * Writes a whole file whose content is made from other files. As with copies, a replay compares only the paths, because
+ * it may not have those files. A restore replaces the entry at the path itself; other operations follow links.
  */
 export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
   change({ op, path, source: shown(source, call) }, call, (asking) => {
@@ -143,7 +143,7 @@ function inMemory(bytes: string | Uint8Array): NewContent {
   return { kind: 'bytes', bytes, hash: sha256(bytes) }
 }
 
-/** Puts a content in place of what a file holds. `from`: what it is a copy of, as it is shown. */
+/** Replaces the whole content of a file. `from`: what it is a copy of, as displayed. */
 function wholeWrite(
   target: string,
   content: NewContent,
@@ -163,8 +163,8 @@ function wholeWrite(
 }
 
 /**
- * Adds to the end of a file, which is made when missing. What is recorded is the size before (`offset`), and length and
- * hash of what was added: hashing all that is there already would make many small appends slow.
+ * Appends to a file, which is created if missing. The record has the size before (`offset`), and the length and hash of
+ * the added content: hashing the whole file each time would make many small appends slow.
  */
 export function appendToFile(path: string, content: string | Uint8Array, call: FileCall): void {
   change({ op: 'append', path }, call, (asking) => {
@@ -190,7 +190,7 @@ export function copyFile({ source, destination, overwrite }: Transfer, call: Fil
   })
 }
 
-/** Moves a file, folder or link. The file system's own move where possible, else a copy and a removal. */
+/** Moves a file, folder or link: with a rename if possible, else with a copy and a removal. */
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
   change({ op: 'move', path: destination, from: shown(source, call) }, call, (asking) => {
     const from = allowedEntry(source, asking)
@@ -211,7 +211,7 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
   })
 }
 
-/** Asks for each file of a folder that is moved by the name that it gets: who is held to a pack may not write all names. */
+/** Checks each file of a moved folder under its new name: a pack may not be allowed to write all names. */
 function allowBelow(
   from: string,
   target: string,
@@ -228,8 +228,8 @@ function allowBelow(
 }
 
 /**
- * Removes a file, a link (not what it leads to) or a folder with all that is in it. AIPack moves to the trash; here it
- * is gone. False when there is nothing.
+ * Removes a file, a link (not its target) or a folder with everything in it. AIPack moves to the trash; here the
+ * removal is final. Returns false if it does not exist.
  */
 export function deleteEntry(path: string, call: FileCall): boolean {
   return change({ op: 'delete', path }, call, (asking) => {
@@ -246,7 +246,7 @@ export function deleteEntry(path: string, call: FileCall): boolean {
   })
 }
 
-/** Makes a folder and those above it. False when it exists already; an error when something else stands there. */
+/** Creates a folder and its parents. Returns false if it already exists; throws if something else exists there. */
 export function makeFolder(path: string, call: FileCall): boolean {
   return change({ op: 'mkdir', path }, call, (asking) => {
     const target = allowedPath('write', path, asking)
@@ -261,7 +261,7 @@ export function makeFolder(path: string, call: FileCall): boolean {
   })
 }
 
-/** Removes a folder that has nothing in it. False when it is not there or holds something. */
+/** Removes an empty folder. Returns false if it does not exist or is not empty. */
 export function removeEmptyFolder(path: string, call: FileCall): boolean {
   return change({ op: 'delete', path }, call, (asking) => {
     const target = allowedEntry(path, asking)
@@ -288,7 +288,7 @@ export function setMode(path: string, mode: number, call: FileCall): void {
   })
 }
 
-/** Makes a link to `to`, which is kept as it is written; it takes the place of a file or link. Missing folders are made. */
+/** Creates a link to `to`, which is stored verbatim; replaces a file or link. Missing folders are created. */
 export function makeLink(path: string, to: string, call: FileCall): void {
   change({ op: 'link', path }, call, (asking) => {
     const target = replacedEntry(path, call, { asking, content: () => to })

@@ -16,14 +16,14 @@ export interface FileStatus {
 }
 
 /**
- * What stands at the path (absolute), links followed; undefined when nothing does.
+ * The status of a path (absolute), links followed; undefined if it does not exist.
  * @throws BatonError OUTSIDE_WORKSPACE
  */
 export function fileStatus(path: string, context: RunContext): FileStatus | undefined {
   return statusAt(readablePath(path, context))
 }
 
-/** The same without asking: for paths that have been allowed already. */
+/** The same without a permission check, for paths that are already allowed. */
 export function statusAt(path: string): FileStatus | undefined {
   try {
     const status = statSync(path, { bigint: true })
@@ -36,7 +36,7 @@ export function statusAt(path: string): FileStatus | undefined {
 }
 
 /**
- * The bytes of a file. Pipes and devices are refused, because reading them could last for ever.
+ * The bytes of a file. Pipes and devices are refused, because reading them might never end.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function readBytes(path: string, context: RunContext): Buffer {
@@ -44,7 +44,7 @@ export function readBytes(path: string, context: RunContext): Buffer {
 }
 
 /**
- * Reads a file with `read`, which is given its descriptor once its real path is allowed and known to be a file.
+ * Calls `read` with the descriptor of a file, once its real path is allowed and known to be a file.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 function readAllowed<T>(path: string, context: RunContext, read: (descriptor: number) => T): T {
@@ -56,12 +56,12 @@ function readAllowed<T>(path: string, context: RunContext, read: (descriptor: nu
   return orUnreadable(shown, () => readRegular(real, read, { real: true }))
 }
 
-/** The error for something that is no file, as it is shown. */
+/** The error for something that is not a file; `shown` is its path as displayed. */
 export function notAFile(shown: string, kind: 'folder' | 'other'): BatonError {
   return new BatonError('FILE_FAILED', `${shown} is ${kind === 'folder' ? 'a folder' : 'a device or pipe'}, not a file`)
 }
 
-/** Reads with FILE_FAILED as the error for a path, as it is shown, that the system does not let be read. */
+/** Calls `read`, and turns system errors into FILE_FAILED for a path as displayed. */
 export function orUnreadable<T>(shown: string, read: () => T): T {
   try {
     return read()
@@ -71,12 +71,12 @@ export function orUnreadable<T>(shown: string, read: () => T): T {
   }
 }
 
-/** The text of a UTF-8 file; a byte order mark stays. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+/** The text of a UTF-8 file; a byte order mark is kept. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
 export function readText(path: string, context: RunContext): string {
   return decodeText(readBytes(path, context), displayPath(context.scope.folders.workspace, path))
 }
 
-/** @throws BatonError FILE_FAILED when the bytes are not UTF-8 */
+/** @throws BatonError FILE_FAILED if the bytes are not UTF-8 */
 export function decodeText(bytes: Uint8Array, name: string): string {
   return orNoText(name, () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
 }
@@ -86,15 +86,15 @@ function orNoText(name: string, decode: () => string): string {
     return decode()
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${name} is not UTF-8 text`, {
-      hint: 'Only text can be loaded; leave binary files out of the globs.',
+      hint: 'Only text can be loaded: exclude binary files from the globs.',
       cause: error,
     })
   }
 }
 
 /**
- * The same for a file that may be large, with the SHA-256 of its bytes. Other work of the process continues meanwhile, and the
- * file may change.
+ * The same for a file that may be large, with the SHA-256 of its bytes. Does not block other work of the process, so
+ * the file may change meanwhile.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export async function readTextInSlices(
@@ -122,12 +122,12 @@ export async function readTextInSlices(
 
 const pieceBytes = 64 * 1024
 
-/** Takes the next piece of a file, which is overwritten by the one after it. False: no more is wanted. */
+/** Takes the next piece of a file; the buffer is reused for the following one. Return false to stop. */
 export type PieceTaker = (piece: Buffer) => boolean
 
 /**
- * Reads a file (absolute path) piece by piece, so that one that does not fit into memory can be looked at. `from` is the
- * byte to begin at.
+ * Reads a file (absolute path) piece by piece, for files that do not fit into memory. `from` is the byte offset to
+ * start at.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function readPieces(
@@ -147,8 +147,8 @@ export function readPieces(
 }
 
 /**
- * The same for what may take long: other work of the process continues in between. The file is opened anew for each slice of
- * the work, so it may change meanwhile. Rejects with the reason of the signal besides.
+ * The same without blocking other work of the process. The file is reopened for each slice of the work, so it may
+ * change meanwhile. Also rejects with the reason of the signal.
  */
 export async function readSlices(path: string, take: PieceTaker, context: RunContext): Promise<void> {
   const { signal } = context.services

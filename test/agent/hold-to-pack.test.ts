@@ -112,7 +112,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     const refused = agentWorld(files('"other"'), { provider: createFakeProvider([{ text: ['hi'] }]) })
     await expect(refused.run('demo@notes')).rejects.toMatchObject({
       code: 'UNTRUSTED',
-      message: 'demo@notes may not ask the model fake::mini: its capabilities do not name it',
+      message: 'demo@notes may not call the model fake::mini: its capabilities do not include it',
     })
   })
 

@@ -128,7 +128,7 @@ aip.file.save(".github/workflows/opened.yml", "x")`
   const refused = await inPack(lua)
   expectHeld(refused.world, refused.end, [1])
   expect(refused.end.stderr).toContain(
-    '.github/workflows/opened.yml is protected, because other programs run it by themselves. To let a@b change it,',
+    '.github/workflows/opened.yml is protected, because other programs run it automatically. To let a@b change it,',
   )
   const read = (path: string): string => readFileSync(join(refused.world.work, path), 'utf8')
   expect([read('named/.envrc'), read('out/b/one.txt'), read('out/report.md')]).toEqual([

@@ -152,7 +152,7 @@ it('a pack needs git and the editor among its commands', async () => {
   repository(held.work)
   const refused = await held.run(['own@p'])
   expectHeld(held, refused, [0])
-  expect(refused.stdout).toContain('aip.git.restore: own@p may not run git: its capabilities do not name it')
+  expect(refused.stdout).toContain('aip.git.restore: own@p may not run git: its capabilities do not include it')
   expect(refused.stdout).toContain('aip.editor.open_file: own@p may not run window-editor')
   const granted = createWorld({ work: pack('"git", "window-editor"'), env })
   repository(granted.work)

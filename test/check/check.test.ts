@@ -328,20 +328,20 @@ describe('checking a file whose programs need a sandbox, where there is none', (
 
   it('warns at the tools, in the words of a run', async () => {
     expect(await check({ 'ask.md': prompt('tools = ["bash"]\nwrite_mode = true') })).toEqual([
-      `warning ask.md:2:9 ${missing} "workspace-write": bwrap is not found`,
+      `warning ask.md:2:9 ${missing} "workspace-write": bwrap not found`,
     ])
     expect(await check({ 'ask.md': prompt('tools = ["*"]') })).toEqual([
-      `warning ask.md:2:9 no model is given bash: ${missing} "read-only": bwrap is not found`,
+      `warning ask.md:2:9 bash is not offered to models: ${missing} "read-only": bwrap not found`,
     ])
     const entry = 'sub_agents = [{ name = "a.aip", options = { tools = ["bash_output"] } }]'
     expect(await check({ 'ask.md': prompt(entry), 'a.aip': '# User\n\nLook.\n' })).toEqual([
-      `warning ask.md:2:53 ${missing} "read-only": bwrap is not found`,
+      `warning ask.md:2:53 ${missing} "read-only": bwrap not found`,
     ])
   })
 
   it('warns of commands of scripts', async () => {
     expect(await check({ 'ask.md': prompt('[sandbox]\nscripts = true') })).toEqual([
-      `warning ask.md:3:11 ${missing} "read-only": bwrap is not found`,
+      `warning ask.md:3:11 ${missing} "read-only": bwrap not found`,
     ])
   })
 

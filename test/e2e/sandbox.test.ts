@@ -49,7 +49,7 @@ options = { tools = ["bash"] }
     })
     expect(end, end.stderr).toMatchObject({ code: 6, stdout: '' })
     expect(end.stderr).toContain('there is no sandbox for "')
-    expect(end.stderr).toContain('bwrap is not found')
+    expect(end.stderr).toContain('bwrap not found')
     expect(end.stderr).toContain('apt install bubblewrap')
     expect(model.requests).toHaveLength(0)
   })
@@ -60,7 +60,7 @@ options = { tools = ["bash"] }
     const { folder, env } = await world({ 'ask.md': prompt() })
     const end = await baton(['ask.md'], { cwd: folder, env: { ...env, PATH: `${path}:/bin:/usr/bin` } })
     expect(end.code, end.stderr).toBe(6)
-    expect(end.stderr).toContain('cannot make a sandbox: No permissions to create new namespace')
+    expect(end.stderr).toContain('cannot create a sandbox: No permissions to create new namespace')
   })
 
   it('a model that is given all tools by a pattern is given none that runs programs, and the run says so once', async () => {
@@ -68,7 +68,7 @@ options = { tools = ["bash"] }
     const { model, folder, env } = await world({ 'ask.md': text }, [{ text: 'Done.' }, { text: 'Done.' }])
     const end = await baton(['ask.md', '-i', 'a', '-i', 'b'], { cwd: folder, env: { ...env, PATH: tempTree() } })
     expect(end.code, end.stderr).toBe(0)
-    expect(end.stderr.match(/no model is given bash: there is no sandbox/g)).toHaveLength(1)
+    expect(end.stderr.match(/bash is not offered to models: there is no sandbox/g)).toHaveLength(1)
     expect(end.stderr).toContain('apt install bubblewrap')
     const offered = model.requests.map(({ body }) => JSON.stringify(body?.['tools'] ?? []))
     expect(offered.map((tools) => [tools.includes('"grep"'), tools.includes('bash')])).toEqual([

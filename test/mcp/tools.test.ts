@@ -263,7 +263,7 @@ describe('a pack that is held to its capabilities', () => {
     expect(names(await here.give(['files__read']))).toEqual(['files__read'])
     await expect(here.give(['issues__*'])).rejects.toMatchObject({
       code: 'UNTRUSTED',
-      message: 'tools: demo@tools may not use the MCP server issues: its capabilities do not name it',
+      message: 'tools: demo@tools may not use the MCP server issues: its capabilities do not include it',
     })
     expect(names(await here.give(['*']))).toEqual(['files__read', 'files__write'])
     expect([here.mcp.started, here.warnings()]).toEqual([['files'], []])

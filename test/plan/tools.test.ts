@@ -59,12 +59,12 @@ describe('the plan of a file with tools', () => {
   it('notes what a run would say of a missing sandbox, once', async () => {
     const noted = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
       (await planned(files)).plan.notes.filter((note) => note.includes('sandbox'))
-    const missing = 'there is no sandbox for "read-only": bwrap is not found'
+    const missing = 'there is no sandbox for "read-only": bwrap not found'
     expect(await noted({ 'ask.md': prompt('tools = ["bash"]') })).toEqual([missing])
     expect(await noted({ 'ask.md': prompt('[sandbox]\nscripts = true') })).toEqual([missing])
     const agent = '# Options\n\n```toml\ntools = ["*"]\n```\n\n# User\n\nLook.\n'
     const chain = prompt('tools = ["*"]\nsub_agents = ["a.aip"]')
-    expect(await noted({ 'ask.md': chain, 'a.aip': agent })).toEqual([`no model is given bash: ${missing}`])
+    expect(await noted({ 'ask.md': chain, 'a.aip': agent })).toEqual([`bash is not offered to models: ${missing}`])
     expect(await noted({ 'ask.md': prompt('tools = ["read"]') })).toEqual([])
   })
 

@@ -148,7 +148,7 @@ describe('what a pack is held to', () => {
     const { reason } = world({ commands: ['git'] })
     expect(reason(running('git'))).toBeUndefined()
     expect(reason(running('/tmp/git'))).toBe(
-      'aip.cmd.exec: demo@notes may not run /tmp/git: its capabilities do not name it',
+      'aip.cmd.exec: demo@notes may not run /tmp/git: its capabilities do not include it',
     )
     expect(world({ commands: ['*'] }).reason(running('sh'))).toBeUndefined()
   })

@@ -62,7 +62,7 @@ describe('all rights', () => {
     expect(refused(join(workspace, '.git/config'))).toMatchObject({ code: 'FILE_FAILED', hint: 'Use another path.' })
     expect(refused(join(elsewhere, 'x.txt'))).toMatchObject({
       code: 'OUTSIDE_WORKSPACE',
-      hint: `Agents change files only below ${workspace}.`,
+      hint: `Agents can change files only in ${workspace}.`,
     })
   })
 })

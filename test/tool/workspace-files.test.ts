@@ -112,7 +112,7 @@ describe('changes of files', () => {
     )
     expect(refused).toMatchObject({
       code: 'FILE_FAILED',
-      message: 'b.txt exists already',
+      message: 'b.txt already exists',
       hint: expect.stringContaining('overwrite'),
     })
     copyFile({ source: space.at('a.txt'), destination: space.at('b.txt'), overwrite: true }, space.files)
@@ -268,7 +268,7 @@ describe('what leads outside', () => {
     symlinkSync('one', space.at('two'))
     expect(errorOf(() => readText(space.at('one'), space.section.context))).toMatchObject({
       code: 'FILE_FAILED',
-      message: 'one cannot be used: its links lead in a circle',
+      message: 'one cannot be used: its links form a loop',
     })
   })
 })

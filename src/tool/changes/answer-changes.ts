@@ -22,12 +22,12 @@ import { readBlock as readSearchBlock, readSearchBlocks } from './search-blocks.
 import { isDirective, type Tag, tagLikeName } from './tag.ts'
 import { readUnifiedDiff } from './unified-diff.ts'
 
-/** How a model writes the content of files into its answer (`file_content_mode`). */
+/** How a model writes file contents in its answer (`file_content_mode`). */
 export type FileContentMode = 'udiffx' | 'whole' | 'search_replace_auto'
 
-/** What a model is told about the form of file changes, for a system message. `readFileChanges` reads all forms. */
+/** The instruction about the form of file changes, for a system message. `readFileChanges` reads all forms. */
 export function changesInstruction(mode: FileContentMode): string {
-  // not a table: where the command is bundled, the texts may be set after this file is loaded
+  // not a table: in the bundled command, the texts may be set after this file is loaded
   switch (mode) {
     case 'udiffx':
       return editingInstruction
@@ -40,22 +40,22 @@ export function changesInstruction(mode: FileContentMode): string {
 
 export interface AnswerChanges {
   readonly directives: readonly Directive[]
-  /** The answer without them, and without the fences and empty lines they leave. */
+  /** The answer without the changes, and without the fences and empty lines they leave behind. */
   readonly text: string
 }
 
 /**
- * Takes the file changes out of an answer, in whatever form: directives in a container or alone, whole-file blocks, search and
- * replace blocks, fenced unified diffs. Only what begins in the first column counts, and nothing in reasoning,
- * comments, files that are quoted, or fences beside other text. Nothing is thrown: what looks like a change and is
- * none becomes a directive of the kind Fail that says why.
+ * Extracts the file changes from an answer, in any form: directives in a container or alone, whole-file blocks, search
+ * and replace blocks, fenced unified diffs. Only changes that start in the first column count, and none in reasoning,
+ * comments, quoted files, or fences next to other text. Never throws: something that looks like a change but is not
+ * valid becomes a directive of the kind Fail with the reason.
  */
 export function readFileChanges(answer: string): AnswerChanges {
   if (answer.length > mostCharacters) return { directives: [tooLong(answer)], text: answer }
   const pieces = withJoinedDiffs(withMeantChanges(withoutExamples(piecesOf(answer))))
   const written = joined(refuseRepeatedPatches(directivesOf(pieces)))
   const directives = mainEnd(answer) === '\n' ? written : written.map(withPlainEnds)
-  // the end of a change that does not count says less than its beginning
+  // an error about the start of an ignored change is more useful than one about its end
   const hasNone = directives.every(
     (directive) => directive.kind === 'Fail' && directive.reason.endsWith(' closes nothing'),
   )
@@ -63,12 +63,12 @@ export function readFileChanges(answer: string): AnswerChanges {
   return { directives: lookalike === undefined ? withinLimits(directives) : [lookalike], text: tidyRestOf(pieces) }
 }
 
-/** An answer that has CRLF everywhere says nothing of the line breaks of a file, which keeps its own. */
+/** An answer with CRLF everywhere says nothing about the line endings of a file, which keeps its own. */
 function withPlainEnds(directive: Directive): Directive {
   return 'content' in directive ? { ...directive, content: directive.content.replaceAll('\r\n', '\n') } : directive
 }
 
-/** What is done to the end or within a file piece by piece, in one directive per file, where nothing else stands between. */
+/** Merges piecewise appends and replacements into one directive per file, if nothing else comes in between. */
 function joined(directives: readonly Directive[]): readonly Directive[] {
   const result: Directive[] = []
   let parts = new Map<string, { readonly index: number; readonly contents: string[] }>()
@@ -95,7 +95,7 @@ function joined(directives: readonly Directive[]): readonly Directive[] {
 type JoinedDirective = ContentDirective & { readonly kind: 'SearchReplace' | 'AppendLines' }
 
 function isJoined(directive: Directive): directive is JoinedDirective {
-  // to add nothing is a fault of its own
+  // an empty append is reported as a separate error
   return directive.kind === 'SearchReplace' || (directive.kind === 'AppendLines' && directive.content !== '')
 }
 
@@ -103,7 +103,7 @@ function partKey({ kind, filePath }: JoinedDirective): string {
   return `${kind} ${filePath}`
 }
 
-/** Each begins on a line of its own. */
+/** Each starts on a new line. */
 function joinedLines(contents: readonly string[]): string {
   return contents
     .map((content, index) => (contents[index - 1]?.endsWith('\n') === false ? `\n${content}` : content))
@@ -140,7 +140,7 @@ function followFences(open: string[], line: string): void {
   else open.push(fence.marks)
 }
 
-/** Examples of the instruction that are quoted are no changes; a single line counts as one only beside others. */
+/** Quoted examples of the instruction are not changes; a single line counts as one only next to others. */
 function withoutExamples(pieces: readonly Piece[]): readonly Piece[] {
   const instructed = (['udiffx', 'whole', 'search_replace_auto'] as const).map(changesInstruction)
   const isExample = (text: string): boolean => instructed.some((instruction) => instruction.includes(text))
@@ -153,7 +153,7 @@ function withoutExamples(pieces: readonly Piece[]): readonly Piece[] {
 
 const blockName = 'AIP_FILE_CHANGE'
 
-/** The change outside of a container that begins the line; undefined when the line is text. */
+/** The change outside of a container that starts on the line; undefined if the line is text. */
 function readSingle(lines: AnswerLines, written: readonly Piece[]): readonly Directive[] | undefined {
   const { line } = lines
   const name = /^[<[]/.test(line) ? tagLikeName(line) : undefined
@@ -169,7 +169,7 @@ function readSingle(lines: AnswerLines, written: readonly Piece[]): readonly Dir
   if (tag.form === 'close') {
     if (tag.rest.trim() !== '') return undefined
     lines.pass(tag.rest)
-    // the end of a change that could not be read is no second fault
+    // the end of an unreadable change is not reported as a second error
     const last = written.findLast(({ kind }) => kind === 'change')
     return last?.kind === 'change' && last.directives.at(-1)?.kind === 'Fail' ? [] : [closesNothing(tag)]
   }
@@ -199,7 +199,7 @@ function readBlock(lines: AnswerLines, tag: Tag): readonly Directive[] {
   return [parts ? blocksIn(content, filePath) : { kind: 'New', filePath, content }]
 }
 
-/** The search and replace blocks of a whole-file block, in exact marker lines. */
+/** The search and replace blocks of a whole-file block, with exact marker lines. */
 function blocksIn(content: string, filePath: string): Directive {
   const lines = new AnswerLines(content)
   const parts: string[] = []

@@ -1,20 +1,20 @@
 import { readFence } from './fence.ts'
 import { closingIn, readTag, type Tag } from './tag.ts'
 
-/** What a line does to what stands in pairs. */
+/** Whether a line opens or closes a pair. */
 type Side = 'open' | 'close' | undefined
 
-/** The lines of an answer, each with its line break, how far they have been read, and where things in them end. */
+/** The lines of an answer with their line breaks, the read position, and where the pairs in them end. */
 export class AnswerLines {
   readonly all: string[]
-  /** Index of the line that is read next. */
+  /** Index of the next line to read. */
   at = 0
   readonly #ends: readonly number[]
   readonly #tags: (Tag | null | undefined)[] = []
   readonly #tables = new Map<string, Table>()
   #taggedLines: ReadonlyMap<string, readonly number[]> | undefined
   #fenceLines: readonly number[] | undefined
-  /** By tag: how far before the end of its line the last closing one stood that was looked for. */
+  /** By tag: the last closing tag found on a line, as its distance from the end of the line. */
   readonly #closings = new Map<
     string,
     { readonly line: number; readonly left: number | undefined; readonly length: number }
@@ -34,12 +34,12 @@ export class AnswerLines {
     return this.all[this.at] ?? ''
   }
 
-  /** Where in the text the reading has come to. */
+  /** The read position as an offset in the text. */
   get position(): number {
     return (this.#ends[this.at] ?? this.#ends.at(-1) ?? 0) - this.line.length
   }
 
-  /** The tag that a line begins with. */
+  /** The tag at the start of a line. */
   tagAt(index: number): Tag | undefined {
     const known = this.#tags[index]
     if (known !== undefined) return known ?? undefined
@@ -48,7 +48,7 @@ export class AnswerLines {
     return tag
   }
 
-  /** Goes on at a line, or with what is left of the one before it. */
+  /** Continues at a line, or with the rest of the line before it. */
   goTo(next: number, rest = ''): void {
     this.at = next
     if (rest.trim() === '') return
@@ -57,17 +57,17 @@ export class AnswerLines {
     this.#tags[this.at] = undefined
   }
 
-  /** Goes on with what is left of the line, else at the next one. */
+  /** Continues with the rest of the line, or else at the next one. */
   pass(rest = ''): void {
     this.goTo(this.at + 1, rest)
   }
 
   /**
-   * The first line from `start` on with a closing tag like this one of which the opening one stands before `start`.
-   * Tags further right than `maxIndent` do not count.
+   * The first line at or after `start` with a matching closing tag whose opening tag is before `start`. Tags indented
+   * more than `maxIndent` do not count.
    */
   closingTag(start: number, { name, style }: Tag, maxIndent: number): number | undefined {
-    // the more there are to tell apart, the more tables there would be
+    // bounds the number of tables
     const indent = maxIndent > mostIndent ? Number.POSITIVE_INFINITY : maxIndent
     const places = (this.#taggedLines ??= this.#linesByTag()).get(style + name)
     return this.#look(`tag ${style}${name} ${indent}`, start, {
@@ -80,7 +80,7 @@ export class AnswerLines {
     })
   }
 
-  /** The line that closes the fence that line `start` opens, with the rules of `fenceEnd`. */
+  /** The line that closes the fence opened at line `start`, by the rules of `fenceEnd`. */
   closingFence(start: number): number | undefined {
     const marks = readFence(this.all[start] ?? '')?.marks.slice(0, mostMarks)
     if (marks === undefined) return undefined
@@ -94,7 +94,9 @@ export class AnswerLines {
     })
   }
 
-  /** The first line from `start` on that is a fence of its own in the first column: at least these marks and nothing else. */
+  /**
+   * The first line at or after `start` that is a bare fence in the first column: at least these marks and nothing else.
+   */
   bareFence(start: number, marks: string): number | undefined {
     const least = marks.slice(0, mostMarks)
     return this.#look(`bare fence ${least}`, start, {
@@ -106,7 +108,10 @@ export class AnswerLines {
     })
   }
 
-  /** The first line from `start` on of which this is true; `key` names the question, of which there may be only a few. */
+  /**
+   * The first line at or after `start` for which `isWanted` returns true. `key` identifies the predicate; there may be
+   * only a few of them.
+   */
   next(key: string, start: number, isWanted: (index: number) => boolean): number | undefined {
     return this.#look(key, start, {
       places: this.all.keys(),
@@ -114,9 +119,9 @@ export class AnswerLines {
     })
   }
 
-  /** The first place of the closing tag in what is left of the line, of which `rest` is the end. See `closingIn`. */
+  /** The first position of the closing tag in the rest of the line; `rest` is its tail. See `closingIn`. */
   closingInRest(rest: string, tag: Tag): ReturnType<typeof closingIn> {
-    // what is left gets shorter with each tag of a line, and is not looked through for each
+    // the rest shrinks with each tag of a line, and must not be searched again for each
     const key = tag.style + tag.name
     const known = this.#closings.get(key)
     if (known?.line === this.at && (known.left === undefined || known.left <= rest.length)) {
@@ -148,8 +153,8 @@ export class AnswerLines {
   }
 
   /**
-   * All that closes more than was opened is worked out at once, from the end: an answer may hold thousands of things
-   * that never end, each of which would be looked for up to the end.
+   * Computes all unmatched closing lines in one pass from the end: an answer may contain thousands of pairs that are
+   * never closed, and each would otherwise be searched for until the end.
    */
   #look(key: string, start: number, { places, sideOf }: Looking): number | undefined {
     let table = this.#tables.get(key)
@@ -161,18 +166,18 @@ export class AnswerLines {
   }
 }
 
-/** Directives that are further to the right than this are not told apart. */
+/** Directives indented more than this are treated alike. */
 const mostIndent = 40
-/** Longer fences are read as if they had so many marks. */
+/** Longer fences are treated as if they had this many marks. */
 const mostMarks = 32
 
 interface Looking {
-  /** The lines that may be on a side, ascending. */
+  /** The candidate lines, ascending. */
   readonly places: Iterable<number>
   readonly sideOf: (index: number) => Side
 }
 
-/** Lines that are on a side, and for each where what is open from it on ends: undefined when it does not. */
+/** Candidate lines, and for each the line at which a pair open there is closed; undefined if it is not. */
 interface Table {
   readonly lines: readonly number[]
   readonly ends: readonly (number | undefined)[]
@@ -183,7 +188,7 @@ function tableOf(places: Iterable<number>, sideOf: (index: number) => Side): Tab
     const side = sideOf(index)
     return side === undefined ? [] : [{ index, side }]
   })
-  /** The number, among those found, of what closes at each of them; their count when nothing does. */
+  /** For each found line, the number of the line that closes it; the number of lines if none does. */
   const none = found.length
   const closes = new Int32Array(none + 1).fill(none)
   for (let number = none - 1; number >= 0; number -= 1) {
@@ -196,7 +201,9 @@ function tableOf(places: Iterable<number>, sideOf: (index: number) => Side): Tab
   }
 }
 
-/** Where in ascending numbers the first stands that is not below one; their count when there is none. */
+/**
+ * Index of the first number, in an ascending list, that is at least `least`; the length of the list if there is none.
+ */
 function firstAtLeast(numbers: readonly number[], least: number): number {
   let [from, to] = [0, numbers.length]
   while (from < to) {

@@ -7,10 +7,10 @@ import type { TextThread } from './text-thread.ts'
 import { whileUnchanged } from './while-unchanged.ts'
 
 /**
- * Carries out directives one after the other below a base folder (absolute), each against the files as they then are.
- * One that fails leaves the others standing. What the n-th makes of the files it finds is an observation,
- * carrying it out an effect, both below the place of the call.
- * @throws the reason of the context's signal, or what the thread throws; what was done until then stays
+ * Applies directives in order below a base folder (absolute), each to the files as they are at that point. A failing
+ * directive does not affect the others. Planning the n-th directive is an observation, applying it an effect, both
+ * below the place of the call.
+ * @throws the reason of the context's signal, or what the thread throws; changes made before that remain
  */
 export async function applyChanges(
   directives: readonly Directive[],
@@ -34,7 +34,7 @@ export async function applyChanges(
   return items
 }
 
-/** Carries out one step. What keeps it from being done, or undefined. */
+/** Applies one step. Returns the failed item, or undefined if it succeeded. */
 function doneStep({ action }: ChangeStep, directive: Directive, call: FileCall): ChangeItem | undefined {
   try {
     if (action !== undefined) performStep(action, call)

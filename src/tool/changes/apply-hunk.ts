@@ -5,19 +5,19 @@ import { markMap, translateMarks } from './marks.ts'
 import type { Placement } from './place.ts'
 import type { LineIndices } from './place-blanks.ts'
 
-/** What a hunk makes of a document. */
+/** The result of applying a hunk to a document. */
 export interface HunkResult {
-  /** Indices of the lines that go: from `start`, before `end`. */
+  /** Indices of the removed lines: from `start`, up to but excluding `end`. */
   readonly start: number
   readonly end: number
-  /** The lines that come in their place. */
+  /** The lines that replace them. */
   readonly lines: readonly Line[]
   readonly hasFinalNewline: boolean
 }
 
 /**
- * What a hunk makes of a document at its place. Context keeps the file's own lines, also where they differ. Undefined
- * when nobody can say how the file would write the added lines.
+ * Applies a hunk to a document at its place. Context lines keep the file's own text, even if they differ. Undefined if
+ * it cannot be determined how the file would write the added lines.
  */
 export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkResult | undefined {
   const placed = at.filter((index) => index !== undefined)
@@ -37,7 +37,7 @@ interface Translating {
   readonly lines: readonly Line[]
 }
 
-/** The added lines with quotes, dashes and entities as the file writes them in the lines that both have. */
+/** The added lines, with quotes, dashes and entities as the file writes them in the lines that both have. */
 function translated(texts: readonly string[], { hunk, at, lines }: Translating): readonly string[] | undefined {
   const pairs = hunk.lines.flatMap((line, number) => {
     const found = lines[at[number] ?? -1]
@@ -48,7 +48,7 @@ function translated(texts: readonly string[], { hunk, at, lines }: Translating):
   return result.every((text) => text !== undefined) ? result : undefined
 }
 
-/** Puts the added lines of a hunk at the end of a document; blank context between them is added with them. */
+/** Appends the added lines of a hunk to a document, including blank context between them. */
 export function appendHunk(document: Document, hunk: Hunk): HunkResult {
   const first = hunk.lines.findIndex(({ kind }) => kind === 'add')
   const last = hunk.lines.findLastIndex(({ kind }) => kind === 'add')
@@ -58,7 +58,7 @@ export function appendHunk(document: Document, hunk: Hunk): HunkResult {
   return { start: document.lines.length, end: document.lines.length, lines, hasFinalNewline }
 }
 
-/** Puts the added lines of a hunk at the start of a document. */
+/** Inserts the added lines of a hunk at the start of a document. */
 export function prependHunk(document: Document, hunk: Hunk): HunkResult {
   const lines = hunk.lines.map((line) => newLine(textOf(line), document))
   return { start: 0, end: 0, lines, hasFinalNewline: document.lines.length === 0 || document.hasFinalNewline }
@@ -79,9 +79,9 @@ function finalNewline(document: Document, { finalNewline: wanted }: Hunk, end: n
 interface Rewriting {
   readonly hunk: Hunk
   readonly at: LineIndices
-  /** Index of the first line of the file that the hunk speaks of. */
+  /** Index of the first line of the file that the hunk mentions. */
   readonly start: number
-  /** Text of each line of the hunk when it is added. */
+  /** The text of each line of the hunk if it is added. */
   readonly added: readonly string[]
 }
 
@@ -111,7 +111,7 @@ function allBlank(lines: readonly Line[]): boolean {
   return lines.every(({ text }) => !hasText(text))
 }
 
-/** A blank line that the file does not have, between added lines: its `+` was forgotten. */
+/** A blank line between added lines that the file does not have: its `+` was forgotten. */
 function isMissingPrefix({ lines }: Hunk, number: number): boolean {
   return lines[number]?.kind === 'context' && lines[number - 1]?.kind === 'add' && lines[number + 1]?.kind === 'add'
 }
@@ -131,15 +131,15 @@ function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): rea
   })
 }
 
-/** Indentation of a line as the hunk writes it and as the file has it. */
+/** Indentation of a line in the hunk and in the file. */
 interface IndentPair {
   readonly written: string
   readonly found: string
 }
 
 /**
- * The line (as the hunk writes it) with the indentation it has in the file: moved by as much as the line beside it is
- * moved, with the file's tabs or blanks. `beside` is the nearest line that is in both.
+ * A line of the hunk with the indentation it has in the file: shifted by the same amount as the line next to it, with
+ * the file's tabs or spaces. `beside` is the nearest line that both have.
  */
 function reindent(line: string, beside: IndentPair | undefined, convert: (indent: string) => string): string {
   if (beside === undefined || line.trim() === '') return line
@@ -156,7 +156,7 @@ function moved(indent: string, from: string, to: string): string {
   return indent.slice(Math.min(-more, indent.length))
 }
 
-/** Rewrites blanks of the hunk as tabs of the file or the other way round, when the two differ in that. */
+/** Converts spaces of the hunk to tabs of the file or vice versa, if the two differ in that. */
 function converter(pairs: readonly IndentPair[]): (indent: string) => string {
   const usesTabs = ({ found, written }: IndentPair): boolean => found.includes('\t') && !written.includes('\t')
   const usesBlanks = ({ found, written }: IndentPair): boolean => written.includes('\t') && !found.includes('\t')
@@ -173,7 +173,7 @@ function converter(pairs: readonly IndentPair[]): (indent: string) => string {
 
 const defaultWidth = 4
 
-/** From how the indentation grows between two lines, else from that of one line. */
+/** Derived from the change of indentation between two lines, or else from the indentation of one line. */
 function blanksPerTab(lines: readonly { readonly blanks: number; readonly tabs: number }[]): number {
   const distinct = lines.toSorted((a, b) => a.tabs - b.tabs)
   const least = distinct[0]

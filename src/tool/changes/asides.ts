@@ -3,19 +3,19 @@ import { failDirective } from './directive.ts'
 import { faultPiece, type Piece, textPiece } from './pieces.ts'
 import { isContainer, isDirective } from './tag.ts'
 
-/** As servers leave it in answers that they should have taken it out of, and as models are often told to write it. */
+/** Names of reasoning tags that servers fail to strip from answers, and that models are often told to write. */
 const reasoningNames = 'think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|seed:think'
 const reasoningStart = new RegExp(`^\\s*(?:<(${reasoningNames})>|\\[(THINK)\\]|◁(think)▷)`, 'i')
 const reasoningEnd = new RegExp(`^\\s*(?:</(?:${reasoningNames})>|\\[/THINK\\]|◁/think▷)`, 'i')
 const commentStart = /^<!--/
-/** Files as they are shown to a model, by prompt files and by packs. */
+/** Files as prompt files and packs show them to a model. */
 const quotedFile =
   /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?(?: ends_with="(\/file \w+)")?[^>]*>/
 const markedEnd = /^<\/file \w+>/
 
 /**
- * Reads what is said beside the answer from the line on: reasoning, a comment, a file that is quoted as it was shown. Nothing
- * in it is a change. False when the line begins nothing of the kind.
+ * Skips text that is not part of the answer proper, starting at the line: reasoning, a comment, a file quoted as it was
+ * shown. Nothing in it is a change. Returns false if the line does not start such text.
  */
 export function readAside(lines: AnswerLines, written: Piece[]): boolean {
   const { line } = lines
@@ -23,7 +23,7 @@ export function readAside(lines: AnswerLines, written: Piece[]): boolean {
   const [opening] = reasoningStart.exec(line) ?? []
   if (opening !== undefined) return readReasoning(lines, written, opening.trim())
   if (reasoningEnd.test(line)) {
-    // some servers leave out where the reasoning begins
+    // some servers omit the opening tag of the reasoning
     const before = written.splice(0).reduce((text, piece) => text + piece.text, '')
     written.push({ ...textPiece(before), isAside: true })
     return pass(lines, written, lines.at)
@@ -41,7 +41,7 @@ export function readAside(lines: AnswerLines, written: Piece[]): boolean {
   )
 }
 
-/** A quoted file with an end of its own, because its text holds the usual one. */
+/** A quoted file with a custom end marker, because its text contains the usual one. */
 function readMarked(
   lines: AnswerLines,
   written: Piece[],
@@ -73,7 +73,7 @@ function readReasoning(lines: AnswerLines, written: Piece[], opening: string): b
   return true
 }
 
-/** Goes on behind line `end`. */
+/** Continues after line `end`. */
 function pass(lines: AnswerLines, written: Piece[], end: number | undefined): boolean {
   if (end === undefined) return false
   for (const text of lines.all.slice(lines.at, end + 1)) written.push({ ...textPiece(text), isAside: true })

@@ -1,7 +1,7 @@
 import type { FileChange } from '../../event/event.ts'
 import type { ChangeItem, ChangeStep } from './plan.ts'
 
-/** What became of one change of an answer: with more than scripts of `aip.udiffx` get. */
+/** The outcome of one change of an answer, with more detail than scripts get from `aip.udiffx`. */
 export function reportOf(change: ChangeItem): FileChange {
   const { fromPath, isReplaced, isSuccess } = change
   return {
@@ -11,7 +11,7 @@ export function reportOf(change: ChangeItem): FileChange {
   }
 }
 
-/** What became of one change, as JSON in the words that agents see as `file_changes`. */
+/** The outcome of one change as JSON, with the keys that agents see in `file_changes`. */
 export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks }: ChangeItem): FileChange {
   const hunks = failedHunks?.map(({ body, cause }) => ({ hunk_body: body, cause }))
   return {
@@ -23,7 +23,7 @@ export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks
   }
 }
 
-/** What is reported when nothing stays done. `reason` is said of changes that had no fault of their own. */
+/** The reports if no change is kept. `reason` is the error of changes that did not fail themselves. */
 export function reports(steps: readonly ChangeStep[], reason: string): readonly FileChange[] {
   return steps.map(({ item }) => reportOf(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
 }

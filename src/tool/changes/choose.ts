@@ -3,17 +3,18 @@ import type { Hint } from './hunk.ts'
 
 interface ChooseOptions {
   readonly hint: Hint
-  /** How many lines of the file the hunk names before the one that is at the places. */
+  /** Number of lines of the file that the hunk names before the one at the places. */
   readonly ahead: number
   readonly lines: readonly Line[]
-  /** Index behind the last line of the previous hunk that was applied. */
+  /** Index after the last line of the previously applied hunk. */
   readonly previousEnd: number
 }
 
 /**
- * Chooses among places where a hunk fits equally well: indices of lines that ascend. What stands behind its `@@` decides:
- * the heading, then the number of the line; a number that names none of the places takes the nearest, as a guess. Without
- * either it is the first place behind the previous hunk, else the first of all. Undefined when there are no places.
+ * Chooses among places where a hunk fits equally well, given as ascending line indices. What follows the `@@` decides:
+ * first the heading, then the line number; if the number matches none of the places, the nearest one is taken as a
+ * guess. Without either, it is the first place after the previous hunk, or else the first one. Undefined if there are
+ * no places.
  */
 export function choosePlace(
   places: readonly number[],
@@ -32,10 +33,13 @@ export function choosePlace(
   return place === undefined ? undefined : { place, isGuess: pool.length > 1 }
 }
 
-/** A text that stands in more lines is no heading. */
+/** A text that occurs in more lines is not used as a heading. */
 const mostHeadings = 100
 
-/** The places in what a heading begins, else the first behind it; all of them when it is not in the file. */
+/**
+ * The places in the section that a heading starts, or else the first place after it; all places if the file does not
+ * contain the heading.
+ */
 function below(heading: string, places: readonly number[], lines: readonly Line[]): readonly number[] {
   const headings = headingLines(heading, lines)
   if (headings.length > mostHeadings) return places
@@ -47,7 +51,7 @@ function below(heading: string, places: readonly number[], lines: readonly Line[
   return found.length > 0 ? [...new Set(found)].toSorted((one, other) => one - other) : places
 }
 
-/** Headings are often cut. */
+/** Headings are often truncated. */
 function headingLines(heading: string, lines: readonly Line[]): readonly number[] {
   const wanted = formOf(heading, 'whitespace')
   const indices = (fits: (text: string) => boolean): readonly number[] =>
@@ -56,7 +60,7 @@ function headingLines(heading: string, lines: readonly Line[]): readonly number[
   return equal.length > 0 ? equal : indices((text) => text.startsWith(wanted))
 }
 
-/** The first line behind a heading that is indented no further. */
+/** The first line after a heading that is not indented more than it. */
 function endOf(heading: number, lines: readonly Line[]): number {
   const indent = indentOf(lines[heading]?.text ?? '').length
   let end = heading + 1

@@ -14,8 +14,8 @@ import {
 } from './tag.ts'
 
 /**
- * What is taken for a change. `pack`: what AIPack takes for one, for scripts. `answer`: only what is clearly
- * meant, for prompt files: it begins in the first column, is closed, and holds no mark of another form.
+ * What counts as a change. `pack`: what AIPack accepts, for scripts. `answer`: only what is clearly meant as one, for
+ * prompt files: it starts in the first column, is closed, and contains no mark of another form.
  */
 export type ReadingPolicy = 'pack' | 'answer'
 
@@ -24,7 +24,7 @@ interface DirectiveOptions {
   readonly policy: ReadingPolicy
 }
 
-/** Reads the directive whose tag begins the line. */
+/** Reads the directive whose tag starts the line. */
 export function readDirective(lines: AnswerLines, tag: Tag, { name, policy }: DirectiveOptions): Directive {
   const kind = directiveKinds[name]
   switch (kind) {
@@ -58,7 +58,9 @@ function readContent(lines: AnswerLines, tag: Tag, { kind, policy }: ContentOpti
   return { kind: kind === 'Append' && policy === 'answer' ? 'AppendLines' : kind, filePath, content }
 }
 
-/** What a directive without an end holds where its container is closed: all up to the next directive, as in AIPack. */
+/**
+ * The content of an unclosed directive whose container is closed: everything up to the next directive, as in AIPack.
+ */
 function readUpToNext(lines: AnswerLines, open: Tag): readonly string[] | undefined {
   const start = lines.at
   const end = lines.next('end of an open directive', start, (index) => {
@@ -74,7 +76,7 @@ function readUpToNext(lines: AnswerLines, open: Tag): readonly string[] | undefi
   return [...(open.rest.trim() === '' ? [] : [open.rest]), ...lines.all.slice(start, end)]
 }
 
-/** Reads what stands between the tag that begins the line and its closing one; undefined when it is never closed. */
+/** Reads what is between the tag that starts the line and its closing tag; undefined if it is never closed. */
 export function readEnclosed(lines: AnswerLines, tag: Tag): readonly string[] | undefined {
   if (tag.form === 'single') {
     lines.pass(tag.rest)
@@ -113,7 +115,7 @@ function transfer(tag: Tag, kind: TransferDirective['kind']): Directive {
   return filePath === undefined ? missing(tag, 'to_path', fromPath) : { kind, fromPath, filePath }
 }
 
-/** A directive without content may still be written with a closing tag. */
+/** A directive without content may still have a closing tag. */
 function passEmpty(lines: AnswerLines, tag: Tag): void {
   if (tag.form === 'single') return lines.pass(tag.rest)
   const inline = closingInRest(lines, tag.rest, tag)
@@ -123,23 +125,23 @@ function passEmpty(lines: AnswerLines, tag: Tag): void {
   return isClosed ? lines.goTo(lines.at + 2, following.rest) : lines.pass(tag.rest)
 }
 
-/** The value of an attribute; an empty one counts as left out. */
+/** The value of an attribute; an empty one counts as missing. */
 export function attribute({ attributes }: Tag, name: string): string | undefined {
   const value = attributes.get(name)?.trim()
   return value === '' ? undefined : value
 }
 
-/** Stands for a tag that cannot be read. */
+/** The fault for a tag that cannot be parsed. */
 export function unreadable(line: string): Directive {
   return failDirective('malformed', `the tag ${line.trim()} cannot be read: attributes are written name="value"`)
 }
 
-/** Stands for a closing tag without an opening one. */
+/** The fault for a closing tag without an opening one. */
 export function closesNothing(tag: Tag): Directive {
   return failDirective('malformed', `${closingText(tag)} closes nothing`)
 }
 
-/** Stands for a directive that lacks an attribute. */
+/** The fault for a directive that lacks an attribute. */
 export function missing(tag: Tag, name: string, filePath?: string): Directive {
   return failDirective('malformed', `${tag.name} needs the attribute ${name}`, { filePath })
 }
@@ -148,17 +150,17 @@ export function missing(tag: Tag, name: string, filePath?: string): Directive {
 interface Closing {
   /** Index of the line with the closing tag. */
   readonly line: number
-  /** What stands before the tag on its line: content. */
+  /** Text before the tag on its line, which is content. */
   readonly before: string
-  /** What stands behind it. */
+  /** Text after it. */
   readonly rest: string
 }
 
 /**
- * Finds the closing tag of a directive that opened in the line before `start`. A file may hold tags of this format
- * itself, so the reading that keeps most of the content together wins: a fence that wraps the content first, then the
- * last closing tag on a line of its own before the next directive, with pairs inside it left alone. A tag that is
- * further right than the opening one is content. Only when nothing fits is a tag at another place taken.
+ * Finds the closing tag of a directive opened on the line before `start`. A file may itself contain tags of this
+ * format, so the reading that keeps most of the content together takes precedence: first a fence that wraps the
+ * content, then the last closing tag on a separate line before the next directive, skipping pairs inside. A tag
+ * indented more than the opening one is content. A tag at any other position is used only if nothing else fits.
  */
 function findClosing(lines: AnswerLines, start: number, open: Tag): Closing | undefined {
   return (
@@ -193,7 +195,7 @@ function closingOnOwnLine(
   return { line, before: '', rest: lines.tagAt(line)?.rest ?? '' }
 }
 
-/** The first line with a tag that content does not go beyond once it could end. */
+/** The first line with a tag beyond which content cannot extend once it could end. */
 function nextEnd(
   lines: AnswerLines,
   start: number,
@@ -220,7 +222,7 @@ function closingAtLineEnd(lines: AnswerLines, start: number, open: Tag): Closing
   return undefined
 }
 
-/** The content of a directive that opens and closes in one line. */
+/** The content of a directive that opens and closes on one line. */
 function closingInRest(lines: AnswerLines, rest: string, open: Tag): Omit<Closing, 'line'> | undefined {
   const closing = lines.closingInRest(rest, open)
   if (closing === undefined) return undefined

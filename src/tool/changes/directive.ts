@@ -1,30 +1,33 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import { isInside } from '../../base/files.ts'
 
-/** A part of a patch that did not find its place: the part as it was written, and why. */
+/** A hunk that could not be placed: its text as written, and the reason. */
 export interface HunkFailure {
   readonly body: string
   readonly cause: string
 }
 
-/** One change that an answer asks for. Paths are as they were written, relative to a base folder. */
+/** One change requested by an answer. Paths are as written, relative to a base folder. */
 export type Directive = ContentDirective | ReplaceDirective | TransferDirective | DeleteDirective | FailDirective
 
-/** Changes whose result is a text. AppendLines begins on a line of its own, Append goes on where the file ends. `content` of a patch holds its hunks, that of SearchReplace its blocks (6.4). */
+/**
+ * Changes that produce a text. AppendLines starts on a new line, Append directly at the end of the file. `content` of a
+ * patch is its hunks, that of SearchReplace its blocks (6.4).
+ */
 export interface ContentDirective {
   readonly kind: 'New' | 'Patch' | 'Append' | 'AppendLines' | 'SearchReplace'
   readonly filePath: string
   readonly content: string
 }
 
-/** Puts one text in place of another one, wherever in a file it stands; answers have no form for it. */
+/** Replaces one text with another, wherever it occurs in a file; answers have no form for it. */
 export interface ReplaceDirective {
   readonly kind: 'Replace'
   readonly filePath: string
-  /** What is searched; empty: the file is made. */
+  /** The text to search for; empty to create the file. */
   readonly search: string
   readonly content: string
-  /** It may stand in several places. */
+  /** Whether it may occur several times. */
   readonly all: boolean
 }
 
@@ -40,14 +43,14 @@ export interface DeleteDirective {
 }
 
 /**
- * What is wrong with a change as it is written. `malformed`: a tag, an attribute or an end is wrong or missing. `mixed`:
- * the marks of one form stand within a change of another. `fenced`: changes stand in a code fence beside other text, so
- * that nobody can say whether they are meant or shown. `lookalike`: an edit in no form that is known, or without its
- * file. `repeated`: a file that has a patch already. `limit`: more than is read.
+ * What is wrong with a change as written. `malformed`: a tag, an attribute or an end is invalid or missing. `mixed`: a
+ * change contains marks of another form. `fenced`: changes in a code fence next to other text, so it is unclear whether
+ * they are meant or only shown. `lookalike`: an edit in an unknown form, or without its file. `repeated`: a file that
+ * already has a patch. `limit`: more than is read.
  */
 export type Fault = 'malformed' | 'mixed' | 'fenced' | 'lookalike' | 'repeated' | 'limit'
 
-/** What was asked for in a way that cannot be carried out; it is reported like a change that failed. */
+/** A requested change that cannot be applied; it is reported like one that failed. */
 export interface FailDirective {
   readonly kind: 'Fail'
   readonly fault: Fault
@@ -57,18 +60,24 @@ export interface FailDirective {
 }
 
 interface FailOptions {
-  /** Left out where the change names no file. */
+  /** Omitted if the change names no file. */
   readonly filePath?: string | undefined
   readonly hunks?: readonly HunkFailure[]
 }
 
-/** Stands for what cannot be carried out; `reason` says to a model, too, what is wrong and what to write instead. */
+/**
+ * Creates the fault for something that cannot be applied; `reason` also tells the model what is wrong and what to write
+ * instead.
+ */
 export function failDirective(fault: Fault, reason: string, options: FailOptions = {}): FailDirective {
   const { filePath = 'unknown', hunks = [] } = options
   return { kind: 'Fail', fault, filePath, reason, hunks }
 }
 
-/** The directives with absolute paths below the base folder (absolute) made relative to it; others stay as written. */
+/**
+ * The directives, with absolute paths below the base folder (absolute) made relative to it; other paths stay as
+ * written.
+ */
 export function relativeTo(baseDir: string, directives: readonly Directive[]): readonly Directive[] {
   const named = (path: string): string =>
     isAbsolute(path) && isInside(baseDir, resolve(path)) ? relative(baseDir, path) || '.' : path

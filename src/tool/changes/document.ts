@@ -1,13 +1,14 @@
 import { plainMarks } from './marks.ts'
 
 /**
- * How lines are compared, with growing tolerance. `text`: as they are. `whitespace`: white space at both ends does
- * not count, and runs of it count as one blank. `marks`: nor does how quotes, dashes and entities are written. `letters`: nor do case and punctuation; lines of punctuation alone are
- * compared as they are. Lines with the same form are the same.
+ * How lines are compared, with increasing tolerance. `text`: verbatim. `whitespace`: ignores white space at both ends,
+ * and treats runs of it as one space. `marks`: also ignores how quotes, dashes and entities are written. `letters`:
+ * also ignores case and punctuation, except in lines that consist only of punctuation. Lines with the same form are
+ * equal.
  */
 export type Form = 'text' | 'whitespace' | 'marks' | 'letters'
 
-/** A text in one of the forms. */
+/** A text normalized to one of the forms. */
 export function formOf(text: string, form: Form): string {
   switch (form) {
     case 'text':
@@ -23,12 +24,12 @@ export function formOf(text: string, form: Form): string {
   }
 }
 
-/** A line of a file that is being patched. */
+/** A line of a file being patched. */
 export class Line {
   readonly text: string
   /** `\n` or `\r\n`; empty only for a last line without one. */
   readonly end: string
-  /** Counts from 1 in the file as the model saw it; undefined for what a hunk of this patch has put there. */
+  /** The number in the file as the model saw it, from 1; undefined for lines added by a hunk of this patch. */
   readonly number: number | undefined
   #whitespace: string | undefined
   #marks: string | undefined
@@ -40,7 +41,7 @@ export class Line {
     this.number = number
   }
 
-  /** The text in a form, which is worked out once: the same lines are looked at for every hunk. */
+  /** The text normalized to a form; cached, because the same lines are compared with every hunk. */
   as(form: Form): string {
     switch (form) {
       case 'text':
@@ -55,11 +56,11 @@ export class Line {
   }
 }
 
-/** A text as lines; `join` gives it back unchanged. */
+/** A text split into lines; `join` restores it unchanged. */
 export interface Document {
   readonly mark: string
   readonly lines: readonly Line[]
-  /** The line break of new lines: that of most lines of the file. */
+  /** The line ending for new lines: the most frequent one in the file. */
   readonly end: string
   readonly hasFinalNewline: boolean
 }
@@ -90,13 +91,13 @@ export function fromDocument({ mark, lines, end, hasFinalNewline }: Document): s
   return mark + parts.join('')
 }
 
-/** The line break that most lines of a text have. */
+/** The most frequent line ending of a text. */
 export function mainEnd(text: string): '\n' | '\r\n' {
   const pairs = text.split('\r\n').length - 1
   return pairs > 0 && pairs * 2 > text.split('\n').length - 1 ? '\r\n' : '\n'
 }
 
-/** The blanks and tabs that a line begins with. */
+/** The spaces and tabs at the start of a line. */
 export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }

@@ -10,8 +10,8 @@ import { type PlannedChanges, previewTransaction, type RefusedPlan } from './pla
 import type { TransactionOptions } from './transaction.ts'
 
 /**
- * What a set of changes would do in a run that changes no file: it is worked out for the files as those before it would have
- * left them, and those behind it see what it would leave. Recorded as one observation, so a resumed run knows it.
+ * What a set of changes would do in a run that changes no files: planned against the files as earlier changes would
+ * have left them; later ones see its result. Recorded as one observation, so that a resumed run knows it.
  */
 export async function dryTransaction(
   asked: readonly Directive[],
@@ -30,11 +30,11 @@ export async function dryTransaction(
     }
     const files = (disk: Parameters<typeof overlaid>[1]): typeof disk => overlaid(services.planned, disk)
     const result = await previewTransaction(asked, { ...options, files }, call, overlayOf)
-    // what an older process has planned is noted from the start
+    // what an earlier process has planned is noted at the start of a resume
     if (result.kind !== 'planned' || !isNew || notePlanned(result.overlay ?? [], texts, services)) return result
     emit(call.context, {
       type: 'warning',
-      message: `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: later parts of it do not see these changes`,
+      message: `a dry run keeps at most ${sizeText(mostPlanned)} of planned file content: later parts of the run do not see these changes`,
     })
     return result
   }

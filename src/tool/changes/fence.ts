@@ -3,7 +3,7 @@ interface Fence {
   readonly info: string
 }
 
-/** The fence that a line opens or closes, with what stands behind its marks. */
+/** The fence that a line opens or closes, with the text after its marks. */
 export function readFence(line: string): Fence | undefined {
   const match = /^\s*(`{3,}|~{3,})(.*)$/s.exec(line)
   const [, marks = '', info = ''] = match ?? []
@@ -12,9 +12,8 @@ export function readFence(line: string): Fence | undefined {
 }
 
 /**
- * Where the fence that opens in line `start` ends: the index of its closing line. Fences in it that are as long and
- * name a language are passed over as a whole; shorter ones do not matter. Undefined when `start` opens none, or it is
- * never closed.
+ * The index of the line that closes the fence opened on line `start`. Skips nested fences that are at least as long and
+ * name a language; shorter ones are ignored. Undefined if `start` opens no fence, or it is never closed.
  */
 function fenceEnd(lines: readonly string[], start: number): number | undefined {
   const open = readFence(lines[start] ?? '')
@@ -29,7 +28,7 @@ function fenceEnd(lines: readonly string[], start: number): number | undefined {
   return undefined
 }
 
-/** The lines without a fence that wraps all of them; blank lines around it go with it. */
+/** The lines without a fence that wraps all of them; blank lines around it are removed too. */
 export function withoutFence(lines: readonly string[]): readonly string[] {
   const first = lines.findIndex(hasText)
   const last = lines.findLastIndex(hasText)
@@ -38,8 +37,8 @@ export function withoutFence(lines: readonly string[]): readonly string[] {
 }
 
 /**
- * The lines within the fence that they begin and end with, whatever fences stand between; the lines themselves when
- * they do not begin with one. Undefined when the last line does not close the fence that the first opens.
+ * The lines inside the fence that the first and the last line form, whatever fences are in between; the lines unchanged
+ * if they do not start with one. Undefined if the last line does not close the fence that the first one opens.
  */
 export function outerFenceContent(lines: readonly string[]): readonly string[] | undefined {
   const first = lines.findIndex(hasText)
@@ -51,7 +50,7 @@ export function outerFenceContent(lines: readonly string[]): readonly string[] |
   return isClosed ? lines.slice(first + 1, last) : undefined
 }
 
-/** Whether a line holds more than white space. */
+/** Whether a line contains more than white space. */
 export function hasText(line: string): boolean {
   return line.trim() !== ''
 }

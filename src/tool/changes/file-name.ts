@@ -2,11 +2,11 @@ import type { AnswerLines } from './answer-lines.ts'
 import { hasText, readFence } from './fence.ts'
 import type { Piece } from './pieces.ts'
 
-/** Names of files that have neither a folder nor an extension. */
+/** Names of files without a folder or an extension. */
 const bareNames = /^(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Justfile|Vagrantfile)$/
 const pathCharacters = /^[^\s<>|"'`*?:]+$/
 
-/** The file that a line names and nothing else: `a/b.ts`, `**a/b.ts**`, `### a/b.ts:`, `File: a/b.ts`. */
+/** The file name that makes up a whole line: `a/b.ts`, `**a/b.ts**`, `### a/b.ts:`, `File: a/b.ts`. */
 export function fileNameIn(line: string): string | undefined {
   const plain = line
     .trim()
@@ -22,7 +22,7 @@ function isPath(text: string): boolean {
   return pathCharacters.test(text) && !text.endsWith('.') && /[./]/.test(text.slice(0, -1))
 }
 
-/** The file that the fence of a line names behind its language: `ts src/a.ts`, `ts:src/a.ts`, `src/a.ts`. */
+/** The file that a fence line names after its language: `ts src/a.ts`, `ts:src/a.ts`, `src/a.ts`. */
 export function fileNameOfFence(line: string): string | undefined {
   const words = readFence(line)?.info.split(/[\s:]+/) ?? []
   const last = words.at(-1)?.replace(/^(?:file|path|title|filename)=["']?|["']$/g, '')
@@ -30,7 +30,7 @@ export function fileNameOfFence(line: string): string | undefined {
 }
 
 /**
- * Takes the file that the text right above is about out of what is written: the last line with text, when it is
+ * Removes from the text above the file name that it ends with, and returns it: the last line with text, if that is
  * nothing but a name.
  */
 export function takeNameAbove(written: Piece[], lines: AnswerLines): string | undefined {

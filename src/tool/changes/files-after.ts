@@ -3,7 +3,7 @@ import type { OverlayEntry } from '../../event/overlay.ts'
 import type { FileStatus } from '../workspace-reads.ts'
 import type { ChangeAction, Files } from './space.ts'
 
-/** The files as they will be after the action, without touching any. */
+/** The files as they will be after the action, without changing any. */
 export function filesAfter(files: Files, action: ChangeAction): Files {
   return (files instanceof PlannedFiles && files.isLatest ? files : new PlannedFiles(files, new Map(), 0)).after(action)
 }
@@ -11,11 +11,11 @@ export function filesAfter(files: Files, action: ChangeAction): Files {
 /** What a planned change leaves at a path. */
 type Left =
   | { readonly kind: 'file'; readonly text: string }
-  /** Made because something is written below. */
+  /** Created because something is written below it. */
   | { readonly kind: 'folder' | 'nothing' }
-  /** The file that the files below have at another path. */
+  /** The file that the base has at another path. */
   | { readonly kind: 'below'; readonly path: string }
-  /** What stood at another path before, with all that is in it. */
+  /** What was at another path before, with everything in it. */
   | { readonly kind: 'from'; readonly path: string }
 
 interface Change {
@@ -23,10 +23,13 @@ interface Change {
   readonly left: Left
 }
 
-/** Files after a number of planned changes, which those after more of them share. A lookup costs as much as a path is deep. */
+/**
+ * Files after a number of planned changes, which are shared with later states. The cost of a lookup is the depth of the
+ * path.
+ */
 export class PlannedFiles implements Files {
   readonly #base: Files
-  /** The changes of each path, the last one last. */
+  /** The changes of each path, the latest last. */
   readonly #changes: Map<string, Change[]>
   readonly #count: number
   #isLatest = true
@@ -59,14 +62,14 @@ export class PlannedFiles implements Files {
     return found.left.kind === 'file' && found.at === found.path ? Buffer.byteLength(found.left.text) : 0
   }
 
-  /** What stands at a path: of its own, or what the files below have there or at another one. */
+  /** The entry at a path: a planned one, or what the base has there or at another path. */
   entryAt(path: string): OverlayEntry {
     const found = this.#find(path)
     if (found.left === undefined) return { kind: 'disk', path: found.path }
     return found.at === found.path ? found.left : { kind: 'nothing' }
   }
 
-  /** `replaces`: nobody looks at what a file held before, so that text is let go. */
+  /** `replaces`: the previous text of a file is not needed any more, and is released. */
   after(action: ChangeAction, replaces = false): PlannedFiles {
     this.#isLatest = false
     const count = this.#count + 1
@@ -95,7 +98,7 @@ export class PlannedFiles implements Files {
     return left?.kind === 'file' && at === below ? left : { kind: 'below', path: below }
   }
 
-  /** The last change that says what stands at a path, followed through moves; none: the path in the files below. */
+  /** The last change that determines the entry at a path, followed through moves; if none, the path in the base. */
   #find(asked: string): {
     readonly path: string
     readonly at?: string
@@ -119,7 +122,7 @@ export class PlannedFiles implements Files {
     let last: { readonly at: string; readonly change: Change } | undefined
     for (const at of [path, ...foldersAbove(path)]) {
       const change = this.#changes.get(at)?.findLast((one) => one.count < before)
-      // a folder that was made says nothing of what is in it
+      // the creation of a folder says nothing about its content
       if (change === undefined || (change.left.kind === 'folder' && at !== path)) continue
       if (last === undefined || change.count > last.change.count) last = { at, change }
     }

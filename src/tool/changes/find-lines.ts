@@ -3,8 +3,8 @@ import { formOf } from './document.ts'
 import type { OldLine } from './hunk.ts'
 
 /**
- * Where a list of lines occurs in another one, as ascending start indices, overlapping ones too. Takes time in
- * proportion to both lengths, also when all lines are alike (Knuth, Morris and Pratt).
+ * The start indices of a list of lines in another one, ascending and including overlaps. Linear in both lengths, even
+ * if all lines are alike (Knuth, Morris and Pratt).
  */
 export function occurrences(needle: readonly string[], lines: readonly string[]): readonly number[] {
   if (needle.length === 0) return []
@@ -22,7 +22,7 @@ export function occurrences(needle: readonly string[], lines: readonly string[])
   return found
 }
 
-/** For each prefix, the length of the longest shorter prefix that it ends with. */
+/** For each prefix, the length of its longest proper border. */
 function borders(needle: readonly string[]): readonly number[] {
   const lengths = [0]
   let length = 0
@@ -34,20 +34,20 @@ function borders(needle: readonly string[]): readonly number[] {
   return lengths
 }
 
-/** Lines of a hunk that are this much alike on average count as found, removed lines each at least nearly so. */
+/** The average similarity from which lines of a hunk count as found; each removed line must come close to it, too. */
 const wantedAverage = 0.85
 const wantedRemoved = 0.75
 const wantedContext = 0.6
-/** Fewer letters than this say too little to take a place that is only similar. */
+/** Fewer letters than this are not enough for a match that is only similar. */
 const leastLetters = 20
 /** Longer lines are not compared letter by letter. */
 const longestLine = 500
-/** Parts with more lines than this are not compared so: each place costs as much as the part is long. */
+/** Longer parts are not compared for similarity: the cost per place is the length of the part. */
 const mostLines = 300
-/** A context line that ends like the file's line and is at least so long may have been cut at its start. */
+/** A context line of at least this length that is a suffix of the file's line may have been truncated at its start. */
 const leastSuffix = 10
 
-/** Indices of lines: from `start`, before `end`. `effort`: how many pairs of letters may still be compared. */
+/** Line indices: from `start`, up to but excluding `end`. `effort`: the remaining budget of letter pairs to compare. */
 interface Range {
   readonly start: number
   readonly end: number
@@ -55,8 +55,8 @@ interface Range {
 }
 
 /**
- * Where in the range lines similar to those of a part of a hunk begin, all of them together. The texts have no needless
- * white space.
+ * The start indices in the range at which consecutive lines are similar to a part of a hunk. White space in the texts
+ * is already normalized.
  */
 export function similarStarts(part: readonly OldLine[], texts: readonly string[], range: Range): readonly number[] {
   const wanted = part.map(({ kind, text }) => ({ kind, text: formOf(text, 'whitespace').toLowerCase() }))
@@ -92,7 +92,7 @@ function isSimilar(wanted: readonly WantedLine[], lines: readonly string[], { st
   return weight > 0 && sum / weight >= wantedAverage
 }
 
-/** From 0, not alike enough, to 1. A removed line is never like one with other numbers. */
+/** From 0 (not similar enough) to 1. A removed line is never similar to one with different numbers. */
 function similarity({ kind, text: left }: WantedLine, right: string, { effort }: Pick<Range, 'effort'>): number {
   if (left === right) return 1
   if (kind === 'context' && left.length >= leastSuffix && right.endsWith(left)) return 0.95

@@ -9,10 +9,10 @@ export const replaceMark = /^>{5,9} ?REPLACE\s*$/
 const tagMark =
   /^(<|\[\[\[)\/?((?:UDIFFX_)?FILE_(?:CHANGES|NEW|PATCH|APPEND|COPY|RENAME|DELETE)|AIP_FILE_CHANGE)(?=[\s/>\]])/
 
-/** The form a change is written in: that of tags by their brackets, whole-file blocks, or search and replace blocks. */
+/** The form a change is written in: tags by their brackets, whole-file blocks, or search and replace blocks. */
 export type WrittenForm = Tag['style'] | 'block' | 'search'
 
-/** The mark of a form other than the given one that a line begins with, in the first column. */
+/** The mark of another form at the start of a line, in the first column. */
 export function foreignMark(line: string, form: WrittenForm): string | undefined {
   const isSearch = searchMark.test(line) || replaceMark.test(line)
   if (isSearch) return form === 'search' || form === 'block' ? undefined : line.trim()
@@ -31,7 +31,7 @@ export function foreignMarkIn(content: string, form: WrittenForm): string | unde
   return undefined
 }
 
-/** Stands for a change that holds a mark of another form: nobody can say where the one ends and the other begins. */
+/** The fault for a change that contains a mark of another form: it is unclear where one ends and the other starts. */
 export function mixedFault(name: string, mark: string, filePath?: string): Directive {
   const reason = `the line ${mark} is a mark of another form within ${name}: write each change in one form only. If the file shall really hold this line, write it in a FILE_PATCH, where + stands before it`
   return failDirective('mixed', reason, { filePath })

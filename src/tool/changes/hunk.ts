@@ -2,40 +2,40 @@ import { hasText, withoutFence } from './fence.ts'
 
 type HunkLine =
   | { readonly kind: 'context' | 'remove' | 'add'; readonly text: string }
-  /** `~`: everything between the removed lines around it goes. */
+  /** `~`: removes everything between the removed lines around it. */
   | { readonly kind: 'gap' }
 
-/** A part of a patch: lines that are in the file (context, remove) and lines to put there (add). */
+/** A hunk of a patch: lines of the file (context, remove) and lines to add (add). */
 export interface Hunk {
-  /** As it was written, with its header. */
+  /** The text as written, with its header. */
   readonly body: string
   readonly lines: readonly HunkLine[]
   readonly hint: Hint
-  /** Set by `\ No newline at end of file`: whether a file that ends with this hunk ends with a line break. */
+  /** Set by `\ No newline at end of file`: whether a file that ends with this hunk has a final line break. */
   readonly finalNewline?: boolean
-  /** What is only added comes first in the file, not last. */
+  /** Added lines without context go to the start of the file, not the end. */
   readonly isAtStart?: true
 }
 
-/** Where a hunk stands in the file, as its header says; often wrong, or left out. */
+/** Where a hunk is in the file, according to its header; often wrong or missing. */
 export interface Hint {
-  /** Of the first line that it names, from 1, in the file as the model saw it. */
+  /** Number of its first line, from 1, in the file as the model saw it. */
   readonly number?: number
-  /** A line further up: what the hunk is a part of. */
+  /** A line further up that names the section containing the hunk. */
   readonly heading?: string
 }
 
 const header = /^@@(?:\s|$)/
 const numbers = /^-(\d+)(?:,\d+)?(?:\s+\+\d+(?:,\d+)?)?(?:\s|$)/
-/** What other patch formats write around hunks. */
+/** Lines that other patch formats write around hunks. */
 const wrapper = /^(?:\*\*\* (?:Begin Patch|End Patch|End of File|Update File:)|diff --git |index [0-9a-f]+\.\.)/
 const fileHeader = /^(?:--- |\+\+\+ )/
 const noNewline = /^\\ No newline/
 
 /**
- * Reads the hunks of a patch. A hunk begins with a line `@@`, behind which a number and a heading may stand. Without any
- * `@@` the whole text is one hunk. Lines begin with a blank, `-` or `+`; what begins with none of them is context as it
- * stands. Text before the first `@@` counts when it adds or removes something. Hunks without any line are left out.
+ * Parses the hunks of a patch. A hunk starts with a line `@@`, which may be followed by a number and a heading. Without
+ * any `@@`, the whole text is one hunk. Lines start with a space, `-` or `+`; other lines are context, verbatim. Text
+ * before the first `@@` counts if it adds or removes something. Hunks without lines are skipped.
  */
 export function parseHunks(patch: string): readonly Hunk[] {
   const lines = withoutFence(patch.split('\n').map((line) => line.replace(/\r$/, '')))
@@ -95,7 +95,10 @@ function withoutBlankEnd(lines: readonly string[]): readonly string[] {
   return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
 }
 
-/** Without a fence around a patch of which only one end was written: context lines begin with a blank. */
+/**
+ * Removes a fence around a patch of which only one end was written: context lines start with a space, so it cannot be
+ * one.
+ */
 function withoutLooseFence(lines: readonly string[]): readonly string[] {
   const start = looseFence.test(lines[0] ?? '') ? 1 : 0
   const content = withoutBlankEnd(lines)
@@ -117,7 +120,7 @@ export interface OldLine {
   readonly index: number
 }
 
-/** The lines of a hunk that are in the file, in parts that stand together: gaps separate them. */
+/** The lines of a hunk that are in the file, split at gaps into consecutive parts. */
 export function oldParts(hunk: Hunk): readonly (readonly OldLine[])[] {
   const parts: OldLine[][] = [[]]
   for (const [index, line] of hunk.lines.entries()) {

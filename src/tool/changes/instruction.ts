@@ -53,13 +53,13 @@ export const greeting = 'Good morning'
 7. Do not use FILE_PATCH for files that are new or that change nearly everywhere: use FILE_NEW with the whole content.`
 
 /**
- * What a model is told about the form of file changes: exactly what `parseChanges` and `applyPatch` read. Meant to be
- * put into a system message. For packs, whose changes `applyChanges` carries out.
+ * The instruction about the form of file changes: exactly what `parseChanges` and `applyPatch` read. Intended for a
+ * system message. For packs, whose changes `applyChanges` applies.
  */
 export const fileChangesInstruction = `${form} A FILE_NEW with what the file holds already is an error.
 `
 
-/** The same for changes that `applyTransaction` carries out. */
+/** The same for changes that `applyTransaction` applies. */
 export const editingInstruction = `${form} A file that exists is only replaced, by FILE_NEW, FILE_COPY or FILE_RENAME, when you were shown what it holds.
 `
 
@@ -77,7 +77,7 @@ Give every file that you create or change as one block in your answer. The block
 - Blocks and lines are carried out from top to bottom.
 `
 
-/** What a model is told in the mode `whole`. */
+/** The instruction for the mode `whole`. */
 export const wholeFileInstruction = `${blockForm}- The fence holds the whole file as it shall be, from the first line to the last. Never shorten it, never leave out parts that stay as they are.
 - Leave out files that do not change.
 - A file that exists is only replaced when you were shown what it holds.
@@ -93,7 +93,7 @@ export const greeting = 'Good morning'
 <FILE_DELETE file_path="src/old.ts" />
 `
 
-/** What a model is told in the mode `search_replace_auto`. */
+/** The instruction for the mode `search_replace_auto`. */
 export const searchReplaceInstruction = `${blockForm}- For a file that is new or that changes nearly everywhere, the fence holds the whole file as it shall be. A file that exists is only replaced when you were shown what it holds.
 - For all other files it holds search and replace parts, and nothing else. A part is: a line \`<<<<<<< SEARCH\`, lines of the file as it is now, a line \`=======\`, the lines to put there, a line \`>>>>>>> REPLACE\`.
 - The lines to search are whole lines, copied letter by letter with their full indentation, without leaving any out. Take as many as it needs to mean one place: the first place that fits is replaced.

@@ -7,8 +7,8 @@ import type { ChangePiece, Piece } from './pieces.ts'
 type Patch = ContentDirective & { readonly kind: 'Patch' }
 
 /**
- * Fenced diffs of one file, between which stands no other change of it, as one patch in the place of the first, where it is clear
- * what they come to: no hunk of one concerns lines of another. All others stay as they are.
+ * Merges fenced diffs of the same file, with no other change of it in between, into one patch at the position of the
+ * first, if the result is unambiguous: no hunk of one concerns lines of another. All other diffs stay unchanged.
  */
 export function withJoinedDiffs(pieces: readonly Piece[]): readonly Piece[] {
   const joins = groupsOf(pieces).filter((group) => group.length > 1 && isClear(group))
@@ -26,7 +26,7 @@ export function withJoinedDiffs(pieces: readonly Piece[]): readonly Piece[] {
   )
 }
 
-/** The patches that would be one, by file. */
+/** The patches that could be merged, by file. */
 function groupsOf(pieces: readonly Piece[]): readonly (readonly Patch[])[] {
   const groups: Patch[][] = []
   let open = new Map<string, Patch[]>()
@@ -34,7 +34,7 @@ function groupsOf(pieces: readonly Piece[]): readonly (readonly Patch[])[] {
     for (const directive of piece.directives) {
       const path = posix.normalize(directive.filePath)
       if (piece.form !== 'diff' || !isPatch(directive)) {
-        // what moves or deletes may concern more than its path
+        // moves and deletions may affect more than their own path
         if ('content' in directive) open.delete(path)
         else open = new Map()
         continue
@@ -55,9 +55,12 @@ function isPatch(directive: Directive): directive is Patch {
   return directive.kind === 'Patch'
 }
 
-/** Where all hunks have numbers, these say whether two concern the same lines; else the texts of the lines do. */
+/**
+ * Whether no two patches concern the same lines: by line numbers if all hunks have them, or else by the texts of the
+ * lines.
+ */
 function isClear(group: readonly Patch[]): boolean {
-  // lines in front of the first header would belong to the hunk before
+  // lines before the first header would belong to the previous hunk
   if (!group.every(({ content }) => content.startsWith('@@'))) return false
   const diffs = group.map(({ content }) => parseHunks(content))
   const hunks = diffs.flat()

@@ -1,30 +1,30 @@
 import { type Form, formOf, type Line } from './document.ts'
 
-/** Lines by their text in a form: the one line that has it, or `several`. */
+/** Lines by their normalized text: the only line with it, or `several`. */
 type Known = Map<string, Line | 'several'>
 
 /**
- * The lines of a file that is patched in many places, kept up while it changes: where a line stands that there is only
- * once, without looking through the file.
+ * An index of the lines of a file that is patched in many places, updated with each change: finds a line that occurs
+ * only once without scanning the file.
  */
 export class LineIndex {
   readonly #lines: readonly Line[]
   readonly #known = new Map<Form, Known>()
-  /** How much further down lines behind the last change stand than in the file as it was. */
+  /** How far the lines after the last change have moved down from their original position. */
   #shift = 0
 
   constructor(lines: readonly Line[]) {
     this.#lines = lines
   }
 
-  /** Where a text stands: its only index, `none`, or `several`. */
+  /** The only index of a text, or `none`, or `several`. */
   find(text: string, form: Form): number | 'none' | 'several' {
     const found = this.#of(form).get(formOf(text, form))
     if (found === undefined) return 'none'
     return found === 'several' ? 'several' : this.#indexOf(found)
   }
 
-  /** To be told of each change after it was made. */
+  /** Must be called after each change. */
   replaced(removed: readonly Line[], added: readonly Line[]): void {
     this.#shift += added.length - removed.length
     const stays = new Set(added)

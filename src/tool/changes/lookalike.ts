@@ -8,7 +8,7 @@ interface Lookalike {
 
 const inForm = 'write it as the instruction for file changes says'
 
-/** What edits in other forms, or at places where they do not count, begin with. */
+/** How edits in other forms, or in places where they do not count, start. */
 const lookalikes: readonly Lookalike[] = [
   {
     mark: /^[^\n`]*(?:<|\[\[\[)(?:FILE_(?:NEW|PATCH|APPEND|COPY|RENAME|DELETE)|AIP_FILE_CHANGE)\s+\w+\s*=/m,
@@ -52,7 +52,7 @@ const lookalikes: readonly Lookalike[] = [
   },
 ]
 
-/** Stands for something in an answer without any change that looks like one. Reasoning and comments do not count. */
+/** The fault for text that looks like a change, in an answer without any. Reasoning and comments do not count. */
 export function findLookalike(pieces: readonly Piece[]): Directive | undefined {
   const text = pieces
     .map((piece) =>

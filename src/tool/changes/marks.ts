@@ -1,4 +1,4 @@
-/** Characters that models and editors write in several ways, by the plain one. */
+/** Variants of characters that models and editors write differently, by the plain character. */
 const variants: Readonly<Record<string, string>> = {
   '"': '“”„‟«»',
   "'": '‘’‚‛',
@@ -35,21 +35,21 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
 }
 
-/** A text with its quotes, dashes, blanks and entities in their plain form. */
+/** A text with its quotes, dashes, spaces and entities in plain form. */
 export function plainMarks(text: string): string {
   return text.replaceAll(mark, (found) => plainOf.get(found) ?? found)
 }
 
-/** How a hunk writes marks, and how the file does. */
+/** How a hunk writes marks, and how the file writes them. */
 export type MarkMap = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Reads from pairs of lines that are the same in the form `marks` how the one writes each mark and how the other. */
+/** Derives the mapping from pairs of lines that are equal in the form `marks`. */
 export function markMap(pairs: readonly { readonly written: string; readonly found: string }[]): MarkMap {
   const map = new Map<string, Set<string>>()
   for (const { written, found } of pairs) {
     const from = written.trim().match(mark) ?? []
     const to = found.trim().match(mark) ?? []
-    // white space is translated on its own
+    // white space is converted separately
     const [left, right] = [from, to].map((marks) => marks.filter((one) => one !== ' '))
     if (left === undefined || right === undefined || left.length !== right.length) continue
     for (const [index, one] of left.entries()) {
@@ -60,7 +60,7 @@ export function markMap(pairs: readonly { readonly written: string; readonly fou
   return map
 }
 
-/** The lines in the way the file writes marks; undefined when that cannot be told. */
+/** The line with marks as the file writes them; undefined if that cannot be determined. */
 export function translateMarks(line: string, map: MarkMap): string | undefined {
   let isClear = true
   const text = line.replaceAll(mark, (found, at: number) => {
@@ -76,7 +76,7 @@ export function translateMarks(line: string, map: MarkMap): string | undefined {
   return isClear ? text : undefined
 }
 
-/** A mark that no line of the file has to say how it is written: entities of one text go together. */
+/** A mark without an example in the file: entities of one text are written consistently. */
 function translatedLikeOthers(found: string, map: MarkMap): string {
   const pairs = [...map].flatMap(([from, others]) => [...others].map((to) => ({ from, to })))
   const isDecoded = pairs.some(({ from, to }) => from.startsWith('&') && from.length > 1 && !to.startsWith('&'))

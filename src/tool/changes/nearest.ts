@@ -3,35 +3,35 @@ import { hasText } from './fence.ts'
 import { oldParts, parseHunks } from './hunk.ts'
 import { hasBlocks, searchedText } from './search-replace.ts'
 
-/** The place of a file that is most like what a hunk looks for. A type, because only types are JSON. */
+/** The place in a file most similar to what a hunk looks for. A type, because only types are assignable to JSON. */
 export type Nearest = {
-  /** The first line of `text` in the file, from 1. */
+  /** The number of the first line of `text` in the file, from 1. */
   readonly line: number
-  /** The lines there, with some around them. */
+  /** The lines there, with some context. */
   readonly text: string
 }
 
-/** Lines that are shown before and behind the place itself. */
+/** Lines of context shown before and after the place. */
 const around = 4
-/** The excerpt of a long hunk ends here. */
+/** Maximum number of lines in the excerpt of a long hunk. */
 const mostLines = 60
-/** Of a long hunk only so many lines are looked for. */
+/** Maximum number of lines of a long hunk that are looked for. */
 const mostWanted = 1000
 /** A line that occurs more often says nothing about the place. */
 const mostPlaces = 100
-/** Lines of a hunk of which words are looked for when the file holds none of its lines. */
+/** Number of lines of a hunk whose words are looked for if the file contains none of its lines. */
 const mostGuesses = 5
-/** So many of the words of a line must be in the line that is taken for it. */
+/** The share of a line's words that a matching line must contain. */
 const leastShared = 0.5
 
-/** The nearest place of each of the hunks or blocks, see `createNearest`. */
+/** The nearest place of each hunk or block, see `createNearest`. */
 export function nearestPlaces(content: string, bodies: readonly string[]): readonly (Nearest | undefined)[] {
   return bodies.map(createNearest(content))
 }
 
 /**
- * Makes the function that finds the place in a text that is most like the old lines of a hunk, or like the text that a
- * block searches. Lines are compared by their letters, then by their words; undefined when nothing is alike.
+ * Creates a function that finds the place in a text most similar to the old lines of a hunk, or to the text that a
+ * block searches for. Lines are compared by letters, then by words; undefined if nothing is similar.
  */
 function createNearest(content: string): (body: string) => Nearest | undefined {
   const lines = content.split('\n').map((line) => line.replace(/\r$/, ''))
@@ -56,13 +56,13 @@ function createNearest(content: string): (body: string) => Nearest | undefined {
   }
 }
 
-/** What a hunk, or a search and replace block, says that the file holds. */
+/** The lines that, according to a hunk or a search and replace block, the file contains. */
 function wantedLines(body: string): readonly string[] {
   if (hasBlocks(body)) return searchedText(body).split('\n')
   return parseHunks(body).flatMap((hunk) => oldParts(hunk).flatMap((part) => part.map(({ text }) => text)))
 }
 
-/** Each line of the hunk that the file has votes for where the hunk would begin; rare and long lines say more. */
+/** Each line of the hunk that the file contains votes for a start of the hunk; rare and long lines weigh more. */
 function startByLines(wanted: readonly string[], places: ReadonlyMap<string, readonly number[]>): number | undefined {
   const votes = new Map<number, number>()
   for (const [offset, line] of wanted.entries()) {
@@ -99,7 +99,7 @@ function startByWords(wanted: readonly string[], known: readonly ReadonlySet<str
   return bestOf(scores)
 }
 
-/** Longer lines are compared by their beginning. */
+/** Longer lines are compared only by their start. */
 const mostLetters = 500
 
 function wordsOf(line: string): ReadonlySet<string> {

@@ -5,10 +5,10 @@ import { statusAt } from '../workspace-reads.ts'
 import { PlannedFiles } from './files-after.ts'
 import type { Files } from './space.ts'
 
-/** Characters of all files together. */
+/** Total characters of all files. */
 export const mostPlanned = 64 * 1024 * 1024
 
-/** Nothing is planned at first. */
+/** An overlay without planned changes. */
 export function createOverlay(most = mostPlanned): Overlay {
   let files = new PlannedFiles(onDisk, new Map(), 0)
   let size = 0
@@ -32,7 +32,7 @@ export function createOverlay(most = mostPlanned): Overlay {
         hasMoved ||= change.op !== 'delete'
         return true
       }
-      // what is written through a link is written to what it leads to
+      // a write through a link goes to its target
       const path =
         files.entryAt(entryPath(change.path)).kind === 'disk' ? realPath(change.path) : entryPath(change.path)
       const before = files.entryAt(path)
@@ -46,14 +46,14 @@ export function createOverlay(most = mostPlanned): Overlay {
   }
 }
 
-/** Only which folders there are. */
+/** Used only to find out which folders exist. */
 const onDisk: Files = {
   kindAt: (path) => statusAt(path)?.kind,
   textAt: () => '',
   bytesAt: () => 0,
 }
 
-/** The files as they would be by now; without an overlay those that are given. */
+/** The files with the overlay applied; the given ones if there is none. */
 export function overlaid(overlay: Overlay | undefined, disk: Files): Files {
   if (overlay === undefined) return disk
   return {
@@ -77,8 +77,8 @@ export function overlaid(overlay: Overlay | undefined, disk: Files): Files {
 type Noting = Pick<RunServices, 'planned' | 'texts' | 'sources'>
 
 /**
- * Notes what a part of a run that changes no file has planned. `texts`: what files would hold, by hash; those that are
- * missing are looked for in what is kept with the run. False: it is more than a run holds, so a part of it is not noted.
+ * Notes what part of a run that changes no files has planned. `texts`: file contents by hash; missing ones are looked
+ * up in what is stored with the run. Returns false if the overlay is full, so that part of it is not noted.
  */
 export function notePlanned(
   changes: readonly OverlayChange[],
@@ -89,7 +89,7 @@ export function notePlanned(
   let isAll = true
   for (const change of changes) {
     const text = change.op === 'write' ? (texts.get(change.hash) ?? kept?.find(change.hash)) : ''
-    // a replay has all from its record, and need not have this
+    // a replay answers everything from its record, and may not have this text
     if (text === undefined) continue
     const there = planned.at(change.path)
     const isNew = there.kind === 'disk' ? statusAt(there.path) === undefined : there.kind === 'nothing'

@@ -15,8 +15,8 @@ export interface ParsedChanges {
 
 /**
  * Reads the file changes of an answer for a pack: all containers `<FILE_CHANGES>` or `[[[FILE_CHANGES]]]` with their
- * directives, but for those that are quoted. Nothing is thrown and nothing is lost: what cannot be read becomes a
- * directive of the kind Fail that says why. Of a container that is never closed, the directives that are complete still count.
+ * directives, except quoted ones. Never throws and drops nothing: what cannot be read becomes a directive of the kind
+ * Fail with the reason. In a container that is never closed, complete directives still count.
  */
 export function parseChanges(text: string): ParsedChanges {
   if (text.length > mostCharacters) return { directives: [tooLong(text)], rest: text }
@@ -32,18 +32,18 @@ export function parseChanges(text: string): ParsedChanges {
   return { directives: withinLimits(refuseRepeatedPatches(directivesOf(pieces))), rest: restOf(pieces) }
 }
 
-/** Longer answers are not looked through: far more than any model writes at once. */
+/** Longer answers are not parsed: this is far more than any model writes at once. */
 export const mostCharacters = 32 * 1024 * 1024
-/** So many changes one answer may hold. */
+/** Maximum number of changes in one answer. */
 const mostDirectives = 100_000
 
-/** Stands for an answer that is not read. */
+/** The fault for an answer that is too long to be read. */
 export function tooLong({ length }: string): Directive {
   const reason = `the answer has ${length} characters, and changes are read from ${mostCharacters} at most: send fewer changes at once`
   return failDirective('limit', reason)
 }
 
-/** The changes, or the fault of too many. */
+/** The changes, or the fault for too many of them. */
 export function withinLimits(directives: readonly Directive[]): readonly Directive[] {
   if (directives.length <= mostDirectives) return directives
   const reason = `the answer holds ${directives.length} changes, and ${mostDirectives} are the most: send fewer changes at once`
@@ -55,7 +55,7 @@ interface ContainerOptions {
   readonly policy: ReadingPolicy
 }
 
-/** Reads the container that begins in the line, with what stands before it; false when there is none. */
+/** Reads the container that starts on the line, with the text before it; false if there is none. */
 export function readContainer(lines: AnswerLines, written: Piece[], { text, policy }: ContainerOptions): boolean {
   const opening = readOpening(lines, policy)
   if (opening === undefined) return false
@@ -72,13 +72,15 @@ export function readContainer(lines: AnswerLines, written: Piece[], { text, poli
 
 const containerTag = /(?:<|\[\[\[)(?:UDIFFX_)?FILE_CHANGES\s*(?:>|\]\]\]?)/g
 
-/** More than the tag of a container is long. */
+/** Longer than any tag of a container. */
 const mostTag = 200
 
-/** The opening tag of a container: alone on its line, or followed by a directive. All else is a mention in prose. */
+/**
+ * The opening tag of a container: alone on its line, or followed by a directive. Anything else is a mention in prose.
+ */
 function readOpening(lines: AnswerLines, policy: ReadingPolicy) {
   const { all, at, line } = lines
-  // a line may be as long as the answer, and is read again behind each tag
+  // a line may be as long as the answer, and is parsed again after each tag
   if (policy === 'answer' && !/^(?:<|\[\[\[)[UF]/.test(line)) return undefined
   for (const { index } of (policy === 'answer' ? line.slice(0, mostTag) : line).matchAll(containerTag)) {
     if (policy === 'answer' && index > 0) return undefined
@@ -96,7 +98,7 @@ function readOpening(lines: AnswerLines, policy: ReadingPolicy) {
   return undefined
 }
 
-/** Reads up to behind the closing tag, else up to behind the last directive. */
+/** Reads until after the closing tag, or else until after the last directive. */
 function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
   const directives: Directive[] = []
   let used = lines.at
@@ -123,7 +125,7 @@ function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
   return { directives, isClosed: false }
 }
 
-/** The text of such a container would be lost, and may be a change in a form that nobody knows. */
+/** The fault for a container with only text: the text would be lost, and may be a change in an unknown form. */
 function proseOnly({ name }: Tag): Directive {
   return failDirective('malformed', `${name} holds text and no file change; leave it out if nothing is to be changed`)
 }
@@ -139,7 +141,7 @@ interface Entry {
 function readEntry(lines: AnswerLines, { open, tag, policy, previous }: Entry): Directive | undefined {
   const mark = policy === 'answer' ? foreignMark(lines.line, open.style) : undefined
   if (mark !== undefined) {
-    // what belongs to the same foreign change is one fault
+    // consecutive lines of the same foreign change are one fault
     if (previous?.kind === 'Fail' && previous.fault === 'mixed') return undefined
     lines.pass()
     return mixedFault(open.name, mark)
@@ -150,11 +152,11 @@ function readEntry(lines: AnswerLines, { open, tag, policy, previous }: Entry): 
   return readUnknown(lines, tag, previous)
 }
 
-/** What looks like a directive and is none. Prose between directives is passed over. */
+/** The fault for something that looks like a directive but is not one. Prose between directives is skipped. */
 function readUnknown(lines: AnswerLines, tag: Tag | undefined, previous: Directive | undefined): Directive | undefined {
   const { line } = lines
   const name = tagLikeName(line)
-  // the end of content that could not be read is no second fault
+  // the end of unreadable content is not reported as a second fault
   if (name === undefined || (tag?.form === 'close' && previous?.kind === 'Fail')) return undefined
   lines.goTo(tag?.form === 'open' ? behindUnknown(lines, tag) : lines.at + 1)
   if (tag?.form === 'close') return closesNothing(tag)
@@ -173,7 +175,7 @@ function behindUnknown(lines: AnswerLines, open: Tag): number {
   return closing < (next ?? all.length) ? closing + 1 : at + 1
 }
 
-/** All hunks of a file belong into one patch, because each is looked for behind the one before. */
+/** All hunks of a file belong into one patch, because each is searched for after the previous one. */
 export function refuseRepeatedPatches(directives: readonly Directive[]): readonly Directive[] {
   const patched = new Set<string>()
   return directives.map((directive) => {

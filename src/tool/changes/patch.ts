@@ -11,28 +11,31 @@ export interface PatchResult {
   readonly content: string
   readonly hunkCount: number
   readonly failures: readonly HunkFailure[]
-  /** What a person should look at: hunks that fitted several places, of which one was taken. */
+  /** Warnings for the user: hunks that fit several places, one of which was chosen. */
   readonly doubts: readonly string[]
 }
 
 /**
- * Applies the hunks of a patch to a text, each on its own: one that fails changes nothing and is named with its cause,
- * the others still count. Line breaks and a missing last one stay as they are in the text.
+ * Applies the hunks of a patch to a text, independently: a failing hunk changes nothing and is reported with its cause;
+ * the others still count. Line endings and a missing final line break of the text are preserved.
  */
 export function applyPatch(content: string, patch: string, tolerance: Tolerance = 'letters'): PatchResult {
   return applyHunks(content, parseHunks(patch), { tolerance, order: 'file' })
 }
 
-/** With fewer hunks it costs less to look through the file for each. */
+/** With fewer hunks, scanning the file for each is cheaper. */
 const leastIndexed = 30
 
 interface HunkOptions {
   readonly tolerance: Tolerance
-  /** Which of several places is meant: `file`: the first behind the hunk before; `first`: the first of all. */
+  /** Which of several places is used: `file`: the first after the previous hunk; `first`: the first in the text. */
   readonly order: 'file' | 'first'
 }
 
-/** Applies hunks, in time that grows with their number and with the text, not with both at once where lines are distinct. */
+/**
+ * Applies hunks. If lines are distinct, the time grows with the number of hunks plus the size of the text, not with
+ * their product.
+ */
 export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance, order }: HunkOptions): PatchResult {
   const failures: HunkFailure[] = []
   const guesses: Place[] = []
@@ -61,7 +64,7 @@ export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance,
   return { content: fromDocument(document), hunkCount: hunks.length, failures, doubts: doubtsOf(guesses, taken) }
 }
 
-/** More arguments than this are too many for one call. */
+/** The maximum number of arguments for one call. */
 const mostArguments = 10_000
 
 function replaceLines(lines: Line[], { start, end, lines: added }: HunkResult): readonly Line[] {
@@ -74,20 +77,20 @@ function replaceLines(lines: Line[], { start, end, lines: added }: HunkResult): 
   return removed
 }
 
-/** Numbers of lines in the file as the model saw it, from 1; 0 for lines that were not in it. */
+/** Line numbers in the file as the model saw it, from 1; 0 for lines that were not in it. */
 interface Place {
   readonly line: number
-  /** Where the hunk fits as well. */
+  /** Other places where the hunk fits. */
   readonly others: readonly number[]
 }
 
 const mostNumbers = 5
-/** Of more places the last are kept: hunks fill them from the first. */
+/** Only the last of them are kept: hunks take them from the first on. */
 const mostAlike = 100
 
 function doubtsOf(guesses: readonly Place[], taken: ReadonlySet<number>): readonly string[] {
   return guesses.flatMap(({ line, others }) => {
-    // where another hunk was applied, each has its place
+    // places taken by other hunks are not ambiguous
     const open = others.filter((other) => other > 0 && !taken.has(other))
     if (open.length === 0 || line === 0) return []
     const more = open.length > mostNumbers ? ` and ${open.length - mostNumbers} more` : ''
@@ -113,13 +116,13 @@ function tryHunk(document: Document, hunk: Hunk, options: PlaceOptions): Applied
   return { ...applied, place: { line, others } }
 }
 
-/** Nothing to look for: all that is not added is blank. */
+/** Nothing to look for: every line that is not added is blank. */
 function isAppending({ lines }: Hunk): boolean {
   return lines.every((line) => line.kind === 'add' || (line.kind === 'context' && !hasText(line.text)))
 }
 
 const gapNeighbours = 2
-/** For each, all places of the lines before it are kept. */
+/** All places are kept in memory for each gap. */
 const mostGaps = 50
 
 function problemOf(hunk: Hunk): string | undefined {

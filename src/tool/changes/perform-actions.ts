@@ -4,16 +4,19 @@ import type { FileCall } from '../workspace-files.ts'
 import { performStep } from './space.ts'
 import { type Before, beforeAction, type Begun, undoAction, type UndoableAction } from './undo.ts'
 
-/** One action of a set; `index` is its place below that of the call. Folders that are empty by then are made again with their files. */
+/**
+ * One action of a set; `index` is its place below that of the call. On rollback, folders that became empty are restored
+ * with their files.
+ */
 interface IndexedAction {
   readonly action: UndoableAction | { readonly op: 'rmdir'; readonly path: string }
   readonly index: number
 }
 
 interface Naming<A, Problem> {
-  /** How an action is named in what is recorded. */
+  /** The name of an action in records. */
   readonly nameOf: (action: A) => string
-  /** What is said of an action that failed. Throws what is no failure of it. */
+  /** The problem to report for a failed action. Rethrows errors that are not failures of the action. */
   readonly problem: (error: unknown, action: A) => Problem
 }
 
@@ -23,15 +26,15 @@ type Performed<A, Problem> =
       readonly kind: 'failed'
       readonly failed: A
       readonly problem: Problem
-      /** What could not be put back, and the same in words. */
+      /** What could not be restored, and the same in words. */
       readonly left: readonly Begun[]
       readonly notRestored: readonly string[]
     }
 
 /**
- * Carries out actions in order, all or nothing: when one fails, those before it are undone. Does all of it once it has
- * begun, signals or not: half of a set is worth nothing. What the files were is an observation and every action a file
- * effect, those on the way back too, all below the place of the call.
+ * Performs actions in order, all or nothing: if one fails, the ones before it are undone. Once started, it ignores
+ * signals: half a set is worthless. The state of the files before is an observation and every action a file effect,
+ * including those of the rollback, all below the place of the call.
  */
 export async function performActions<A extends IndexedAction, Problem>(
   actions: readonly A[],
@@ -64,7 +67,7 @@ export async function performActions<A extends IndexedAction, Problem>(
   return { kind: 'done' }
 }
 
-/** Undoes from the last to the first; the place of each is its number from the start. */
+/** Undoes actions from the last to the first; the place of each is its number from the start. */
 function rollBack(
   all: readonly Begun[],
   { context, at }: FileCall,
@@ -76,7 +79,7 @@ function rollBack(
     .map(({ begun, place }) => ({ begun, problems: undoAction(begun, { context, at: place }) }))
   return {
     left: undone.flatMap(({ begun, problems }) => (problems.length > 0 ? [begun] : [])),
-    // of several changes of one file each says the same
+    // several changes of one file report the same problem
     notRestored: [...new Set(undone.flatMap(({ problems }) => problems))],
   }
 }

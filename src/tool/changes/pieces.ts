@@ -1,22 +1,22 @@
 import { type Directive, failDirective } from './directive.ts'
 import { hasText, readFence } from './fence.ts'
 
-/** A part of an answer: a line that stays, or part of one, or changes with their text as it was written. */
+/** A part of an answer: a line or part of a line that stays, or changes with their text as written. */
 export type Piece = TextPiece | ChangePiece
 
 export interface TextPiece {
   readonly kind: 'text'
   readonly text: string
-  /** Part of what is said of something else: reasoning, a comment, a file that was shown. */
+  /** Part of reasoning, a comment, or a file that was shown. */
   readonly isAside?: true
 }
 
 export interface ChangePiece {
   readonly kind: 'change'
-  /** Empty for a fault of the text before it, which stays. */
+  /** Empty for a fault of the preceding text, which stays. */
   readonly text: string
   readonly directives: readonly Directive[]
-  /** A fence that holds a unified diff. */
+  /** A fence that contains a unified diff. */
   readonly form?: 'diff'
 }
 
@@ -24,22 +24,22 @@ export function textPiece(text: string): TextPiece {
   return { kind: 'text', text }
 }
 
-/** A fault of the text before it. */
+/** A fault of the preceding text. */
 export function faultPiece(directive: Directive): Piece {
   return { kind: 'change', text: '', directives: [directive] }
 }
 
-/** The directives in their order. */
+/** The directives in order. */
 export function directivesOf(pieces: readonly Piece[]): readonly Directive[] {
   return pieces.flatMap((piece) => (piece.kind === 'change' ? piece.directives : []))
 }
 
-/** What is left without the changes, as it was written but for the line break behind each, which stays. */
+/** The text without the changes, otherwise as written; the line break after each change stays. */
 export function restOf(pieces: readonly Piece[]): string {
   return pieces.map(({ kind, text }) => (kind === 'text' ? text : (/\r?\n$/.exec(text)?.[0] ?? ''))).join('')
 }
 
-/** What is left with an empty line in place of each hole; exactly the text when there is none. */
+/** The text with an empty line in place of each removed change; unchanged if there are none. */
 export function tidyRestOf(pieces: readonly Piece[]): string {
   const parts: string[][] = [[]]
   for (const { kind, text } of pieces) {
@@ -59,21 +59,21 @@ export function tidyRestOf(pieces: readonly Piece[]): string {
     .join('\n\n')
 }
 
-/** What stands in a fence, with the fences in it. */
+/** The content of a fence, including nested fences. */
 interface Fenced {
   readonly kind: 'fenced'
-  /** The first and the last are its own lines; a fence that is never closed has no last one. */
+  /** The first and the last piece are the fence lines; an unclosed fence has no last one. */
   readonly pieces: readonly Piece[]
-  /** `changes`: at least one, and nothing else. `both`: text or another fence beside. */
+  /** `changes`: at least one, and nothing else. `both`: also text or another fence. */
   readonly holds: 'text' | 'changes' | 'both'
 }
 
 type Part = Piece | Fenced
 
 /**
- * Tells changes that are shown from those that are meant, for packs. A fence that holds changes and anything else is a
- * quotation: all of it becomes text. A fence that holds nothing but changes is how models wrap them: it goes. A fence
- * that is never closed says nothing of what stands in it, because an earlier end may have been forgotten.
+ * Distinguishes changes that are only shown from those that are meant, for packs. A fence that contains changes and
+ * anything else is a quotation: all of it becomes text. A fence that contains only changes is how models wrap them: it
+ * is removed. An unclosed fence does not affect its content, because an earlier end may have been forgotten.
  */
 export function withoutQuotations(pieces: readonly Piece[]): readonly Piece[] {
   return partsOf(pieces).flatMap((part) => {
@@ -84,9 +84,9 @@ export function withoutQuotations(pieces: readonly Piece[]): readonly Piece[] {
 }
 
 /**
- * The same for answers to prompt files, where what is not clearly meant is not carried out: changes in fences count
- * only when the answer is nothing else. Changes that fill a fence beside other text are a fault, and so are those behind
- * a fence that is never closed; those in a fence with other text are a quotation.
+ * The same for answers to prompt files, where only clearly meant changes are applied: changes in fences count only if
+ * the answer is nothing else. Changes that fill a fence next to other text are a fault, and so are those after an
+ * unclosed fence; those in a fence with other text are a quotation.
  */
 export function withMeantChanges(pieces: readonly Piece[]): readonly Piece[] {
   const parts = partsOf(pieces)
@@ -116,7 +116,7 @@ function linesOf(part: Part): number {
   return pieces.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)
 }
 
-/** The pieces with those of a fence together. A fence in a fence must be as long and name a language. */
+/** Groups the pieces of each fence. A nested fence must be at least as long and name a language. */
 function partsOf(pieces: readonly Piece[]): readonly Part[] {
   const parts: Part[] = []
   const marks: string[] = []

@@ -4,12 +4,12 @@ import type { Looking } from './place-starts.ts'
 
 type Lines = Pick<Looking, 'lines' | 'without'>
 
-/** For each line of a hunk the index of the file's line, where it has one. */
+/** For each line of a hunk, the index of the matching line of the file, if any. */
 export type LineIndices = readonly (number | undefined)[]
 
 /**
- * Gives blank context and removed lines that were not compared the blank lines of the file that stand in their place,
- * where there are any.
+ * Matches blank context and removed lines, which were not compared, with the blank lines of the file at their place, if
+ * any.
  */
 export function placeBlanks(at: LineIndices, hunk: Hunk, options: Lines): LineIndices {
   const isOpen = hunk.lines.map(

@@ -4,16 +4,19 @@ import { hasText } from './fence.ts'
 import { type Hunk, oldParts, type OldLine } from './hunk.ts'
 import type { LineIndex } from './line-index.ts'
 
-/** What finding places may still cost. Shared by the hunks of a patch, so that many that fit nowhere do not take forever. */
+/**
+ * The remaining budget for finding places. Shared by the hunks of a patch, so that many unplaceable ones do not take
+ * forever.
+ */
 export interface Effort {
-  /** Lines that may be looked at by hunks of which no line stands in the file only once. */
+  /** Lines that may be scanned for hunks without a line that is unique in the file. */
   scanned: number
-  /** Lines that may be looked at for similar ones, and pairs of letters of them that may be compared. */
+  /** Lines that may be searched for similar ones, and pairs of their letters that may be compared. */
   similar: number
   letters: number
 }
 
-/** What all hunks of a patch may cost together. */
+/** The total budget for all hunks of a patch. */
 export function fullEffort(): Effort {
   return { scanned: 5_000_000, similar: 60_000, letters: 100_000_000 }
 }
@@ -22,38 +25,38 @@ export function fullEffort(): Effort {
 export interface Pass {
   readonly tier: 'exact' | 'whitespace' | 'marks' | 'fuzzy'
   readonly form: Form
-  /** Which blank lines are compared: `inner` leaves out blank context at both ends of the hunk. */
+  /** Which blank lines are compared: `inner` skips blank context at both ends of the hunk. */
   readonly blanks: 'all' | 'inner' | 'none'
   readonly isSimilar: boolean
 }
 
-/** Where starts are looked for, and how. */
+/** Where and how starts are searched. */
 export interface Looking {
   readonly pass: Pass
   readonly lines: readonly Line[]
   /** `added`: as if earlier hunks had added nothing. */
   readonly without: 'nothing' | 'added'
-  /** Index behind the last line of the previous hunk that was applied; undefined for the first. */
+  /** Index after the last line of the previously applied hunk; undefined for the first. */
   readonly previousEnd: number | undefined
-  /** What is known of where lines stand; undefined when there are too few hunks for that to pay. */
+  /** An index of the lines; undefined if there are too few hunks for it to pay off. */
   readonly index: LineIndex | undefined
   readonly effort: Effort
 }
 
-/** Lines further away from the previous hunk are not compared loosely. */
+/** Lines further away from the previous hunk are not matched by similarity. */
 export const fuzzyReach = 1000
 
-/** False for a line that an earlier hunk has put there. */
+/** False for a line added by an earlier hunk. */
 function isOld({ number }: Line): boolean {
   return number !== undefined
 }
 
-/** Anchors that are tried; a hunk of which no line stands alone is looked for in the whole file. */
+/** Maximum number of anchors to try; a hunk without a unique line is searched for in the whole file. */
 const mostAnchors = 20
 
 /**
- * Where the lines of a part stand, when one of them stands in the file only once: then there is no other place. `none`
- * when there is none at all, `unknown` when the whole file has to be looked through.
+ * The indices of the lines of a part, if one of them is unique in the file, so that there can be no other place. `none`
+ * if there is no match, `unknown` if the whole file has to be scanned.
  */
 export function knownStart(
   part: Part,
@@ -75,7 +78,7 @@ interface Walk extends Pick<Looking, 'lines' | 'pass' | 'without'> {
   readonly step: 1 | -1
 }
 
-/** The indices of lines that follow each other from an index on (exclusive); undefined when one is another. */
+/** The indices of consecutive lines from an index on (exclusive); undefined if one does not match. */
 function walk(part: Part, from: number, { lines, pass, without, step }: Walk): readonly number[] | undefined {
   const found: number[] = []
   let at = from
@@ -93,19 +96,19 @@ function walk(part: Part, from: number, { lines, pass, without, step }: Walk): r
   return found
 }
 
-/** Lines of a file as a hunk is compared with them: their texts in one form, and their indices in the file. */
+/** Lines of a file prepared for comparison with a hunk: their normalized texts, and their indices in the file. */
 export interface Compared {
   readonly texts: readonly string[]
   readonly indices: readonly number[]
 }
 
-/** The lines of a file as they are compared. */
+/** Prepares the lines of a file for comparison. */
 export function compared({ lines, without, pass: { form, blanks } }: Looking): Compared {
   const texts: string[] = []
   const indices: number[] = []
   for (const [index, line] of lines.entries()) {
     if (without === 'added' && !isOld(line)) continue
-    // a text of white space alone is empty in this form
+    // a text of only white space is empty in this form
     if (blanks === 'none' && line.as('whitespace') === '') continue
     texts.push(line.as(form))
     indices.push(index)
@@ -113,10 +116,10 @@ export function compared({ lines, without, pass: { form, blanks } }: Looking): C
   return { texts, indices }
 }
 
-/** Lines of a hunk that follow each other in the file. */
+/** Lines of a hunk that are consecutive in the file. */
 export type Part = readonly OldLine[]
 
-/** The lines of a hunk that are compared, in the parts between its gaps. */
+/** The compared lines of a hunk, split at its gaps. */
 export function comparedParts(hunk: Hunk, { blanks }: Pass): readonly Part[] {
   const parts = oldParts(hunk)
   if (blanks === 'all') return parts
@@ -127,10 +130,10 @@ export function comparedParts(hunk: Hunk, { blanks }: Pass): readonly Part[] {
   return parts.map((part) => part.filter(({ index }) => index >= first && index <= last))
 }
 
-/** Where each part of a hunk begins, as indices of the compared lines. */
+/** Where each part of a hunk starts, as indices of the compared lines. */
 export type Starts = readonly number[]
 
-/** Places whose lines are similar. Parts around a gap are not looked for in this way. */
+/** Places whose lines are similar. Not available for hunks with gaps. */
 export function similar(
   [part = [], ...others]: readonly Part[],
   { texts, indices }: Compared,
@@ -146,7 +149,7 @@ export function similar(
   return similarStarts(part, texts, { start, end, effort }).map((found) => [found])
 }
 
-/** All places where the parts stand one behind the other. */
+/** All places where the parts occur in sequence. */
 export function startsOf(parts: readonly Part[], texts: readonly string[], form: Form): readonly Starts[] {
   const [first = [], ...others] = parts
   const placesOf = (part: Part): readonly number[] => {
@@ -159,7 +162,7 @@ export function startsOf(parts: readonly Part[], texts: readonly string[], form:
   )
 }
 
-/** Adds to each start the first place of the next part behind it. All lists ascend. */
+/** Adds to each start the first place of the next part after it. All lists are ascending. */
 function withNext(found: readonly Starts[], places: readonly number[], length: number): readonly Starts[] {
   let next = 0
   return found.flatMap((starts) => {

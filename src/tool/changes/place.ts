@@ -17,15 +17,18 @@ import {
   startsOf,
 } from './place-starts.ts'
 
-/** Where the lines of a hunk stand in a file. */
+/** Where the lines of a hunk are in a file. */
 export interface Placement {
-  /** How far the lines may differ: `exact` means not at all. */
+  /** The tolerance needed: `exact` means none. */
   readonly tier: Pass['tier']
   /** Undefined for added lines, gaps, and blank lines that the file does not have. */
   readonly at: LineIndices
-  /** Index of the first line that was compared. */
+  /** Index of the first compared line. */
   readonly start: number
-  /** Such indices where the hunk fits as well, its own among them; nothing said which was meant. */
+  /**
+   * The start indices of all places where the hunk fits equally well, including its own; nothing indicates which was
+   * meant.
+   */
   readonly alike?: readonly number[]
 }
 
@@ -39,17 +42,18 @@ export interface PlaceOptions extends Pick<Looking, 'previousEnd' | 'index' | 'e
 }
 
 /**
- * How far removed lines may differ from the file. `letters`: also in case and punctuation, or in a few letters. `marks`: only
- * in how white space, quotes, dashes and entities are written, which added lines are translated by. `none`: not at all.
+ * How far removed lines may differ from the file. `letters`: also in case and punctuation, or in a few letters.
+ * `marks`: only in how white space, quotes, dashes and entities are written; added lines are converted accordingly.
+ * `none`: not at all.
  */
 export type Tolerance = 'letters' | 'marks' | 'none'
 
 /**
- * Finds the place of a hunk in three tiers, each tried only when the one before finds nothing: exact lines; lines alike but
- * for white space and blank lines; lines alike but for case and punctuation, or similar. In the first two, `choosePlace`
- * says which of several it is. The third takes a place only when it is the one there is within reach. Each looks at the
- * file as it is now, then without the lines that earlier hunks added: hunks may be written against the file as the model
- * saw it.
+ * Finds the place of a hunk in three tiers, each tried only if the one before finds nothing: exact lines; lines that
+ * differ only in white space and blank lines; lines that differ only in case and punctuation, or are similar. In the
+ * first two, `choosePlace` decides between several places. The third accepts a place only if it is the only one within
+ * reach. Each tier searches the current file, then the file without the lines that earlier hunks added: hunks may be
+ * written against the file as the model saw it.
  */
 export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOptions): Placement | Misplacement {
   const hasAdded = options.previousEnd !== undefined
@@ -66,7 +70,7 @@ export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOpti
   return { tier: 'none', cause: 'its context and removed lines are not in the file' }
 }
 
-/** Whether all removed lines are in the file but for how white space, quotes, dashes and entities are written. */
+/** Whether all removed lines are in the file, except for how white space, quotes, dashes and entities are written. */
 function differsInMarks(hunk: Hunk, { at }: Placement, lines: readonly Line[]): boolean {
   return hunk.lines.every((line, number) => {
     const found = lines[at[number] ?? -1]
@@ -88,7 +92,7 @@ function search(hunk: Hunk, options: Looking): Placement | Misplacement | undefi
   const { pass, previousEnd } = options
   const parts = comparedParts(hunk, pass)
   if (parts.some((part) => part.length === 0)) return undefined
-  // the pass before has looked for the same
+  // the previous pass was the same
   if (pass.blanks === 'inner' && parts.flat().length === oldParts(hunk).flat().length) return undefined
   const known = parts.length === 1 ? knownStart(parts[0] ?? [], options) : 'unknown'
   if (known === 'none') return undefined

@@ -6,28 +6,28 @@ import type { Tolerance } from './place.ts'
 import { type ReplacedLines, replaceText } from './replace-text.ts'
 import { type Block, blockText, readBlocks, searchedText } from './search-replace.ts'
 
-/** What a change makes of the text of a file. */
+/** The effect of a change on the text of a file. */
 export type ContentPlan =
   | {
       readonly kind: 'changed'
       readonly content: string
-      /** Hunks that did not find their place; the others are in `content`. */
+      /** Hunks that could not be placed; the others are in `content`. */
       readonly failures: readonly HunkFailure[]
       readonly hunkCount: number
       readonly doubts: readonly string[]
-      /** Where a text that was searched stood: the lines of the new text. */
+      /** The places of replaced text, as lines of the new text. */
       readonly places?: readonly ReplacedLines[]
-      /** How many such places there are: only the first of them are named. */
+      /** The total number of such places; `places` has only the first ones. */
       readonly placeCount?: number
     }
-  /** The file holds this content already. */
+  /** The file already has this content. */
   | { readonly kind: 'same' }
   | { readonly kind: 'refused'; readonly reason: string; readonly failures: readonly HunkFailure[] }
 
 /**
- * Works out the new text of a file; `content` is what it holds now, undefined when there is no such file. A patch that
- * would leave the file as it is, is refused. A file with `\r\n` or a byte order mark keeps it whatever the change
- * is written with.
+ * Computes the new text of a file; `content` is its present text, undefined if it does not exist. A patch that would
+ * not change the file is refused. A file with `\r\n` or a byte order mark keeps it, whatever the change is written
+ * with.
  */
 export function planChange(
   directive: ContentDirective | ReplaceDirective,
@@ -54,7 +54,7 @@ export function planChange(
   }
 }
 
-/** A search for nothing makes a file, or fills one that is empty. */
+/** An empty search creates a file, or fills an empty one. */
 function planReplacement(
   { filePath, search, content, all }: ReplaceDirective,
   present: string | undefined,
@@ -106,7 +106,7 @@ function planPatch(directive: ContentDirective, content: string | undefined, tol
   return { kind: 'changed', content: patched, failures, hunkCount, doubts }
 }
 
-/** What hunks that only add lines make of a file that is missing. */
+/** The content that hunks with only added lines give a missing file. */
 function addedLines(hunks: readonly Hunk[]): string | undefined {
   const lines = hunks.flatMap((hunk) => hunk.lines)
   const added = lines.flatMap((line) => (line.kind === 'add' ? [`${line.text}\n`] : []))
@@ -115,8 +115,8 @@ function addedLines(hunks: readonly Hunk[]): string | undefined {
 }
 
 /**
- * A file that is missing counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. What is
- * searched are whole lines: the first place where they stand in the file as the block before has left it.
+ * A missing file counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. The search
+ * text is matched as whole lines, at their first place in the file as the previous block has left it.
  */
 function planBlocks(directive: ContentDirective, content: string | undefined): ContentPlan {
   const mark = markOf(content)
@@ -141,7 +141,7 @@ function hunkOf({ search, replace }: Block): Hunk {
   return { body: blockText(search, replace), lines, hint: {}, isAtStart: true }
 }
 
-/** Blocks of which it is said whether their text stands inside of lines. */
+/** Maximum number of blocks for which it is checked whether their text occurs inside of lines. */
 const mostCauses = 20
 
 function blockCause(body: string, index: number, content: string): string {
@@ -151,7 +151,7 @@ function blockCause(body: string, index: number, content: string): string {
     : 'Search block not found in content'
 }
 
-/** What is said of a patch, or of search and replace blocks, of which some failed. */
+/** The error for a patch, or for search and replace blocks, with failures. */
 export function failureText(failures: readonly HunkFailure[], hunkCount: number): string {
   return `${failures.length} of ${hunkCount} hunks failed: ${failures[0]?.cause ?? ''}`
 }

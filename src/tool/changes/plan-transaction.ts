@@ -21,40 +21,47 @@ import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
 import { whileUnchanged } from './while-unchanged.ts'
 
 export interface PlanOptions {
-  /** Absolute: changes reach only what is below. */
+  /** Absolute: only files below it can be changed. */
   readonly baseDir: string
-  /** Carries out what can be carried out, single hunks too. Otherwise one fault keeps the whole set from being done. */
+  /** Applies whatever can be applied, including single hunks. Otherwise one fault prevents the whole set. */
   readonly partial: boolean
   /**
-   * Absolute paths of files that the model was shown, with the SHA-256 of their bytes as they then were. Undefined when
-   * nobody can say what was seen: then every file may be replaced.
+   * Absolute paths of files that the model was shown, with the SHA-256 of their bytes at that time. Undefined if it is
+   * unknown what was shown: then every file may be replaced.
    */
   readonly shown: ReadonlyMap<string, string> | undefined
-  /** Whether the run itself has made a file (real path). */
+  /** Whether the run itself has created a file (real path). */
   readonly isMade?: (path: string) => boolean
-  /** Globs from the workspace of files that may be changed although they decide what is run, or other programs run them. */
+  /**
+   * Globs relative to the workspace of files that may be changed although they decide what runs, or other programs run
+   * them.
+   */
   readonly allow?: readonly string[]
-  /** All changes together write no more. Undefined: as much as they like. */
+  /** Limit of bytes written by all changes together. Undefined for no limit. */
   readonly maxBytes?: number
-  /** The files that it is planned for, made of those on disk; left out: these. */
+  /** Maps the files on disk to those to plan for; the files on disk if omitted. */
   readonly files?: (disk: Files) => Files
-  /** What a person agreed to, as diffs in order: anything else is refused. */
+  /** The diffs that the user approved, in order: anything else is refused. */
   readonly approved?: readonly string[]
 }
 
-/** Why a set of changes is not carried out; plain JSON. Paths are as those of `TransactionResult`. */
+/** Why a set of changes is not applied; plain JSON. Paths are as in `TransactionResult`. */
 export type RefusedPlan =
-  /** Something cannot be done, so nothing was. `changed`: files among them that hold another text than was shown. */
+  /**
+   * Something cannot be applied, so nothing was. `changed`: files of failed changes whose content differs from what was
+   * shown.
+   */
   | { readonly kind: 'refused'; readonly items: readonly FileChange[]; readonly changed: readonly string[] }
   /**
-   * Files would be replaced, deleted, moved or added to whose present content the model has not seen: `paths` are those that changed since they were
-   * shown, `unseen` those that never were, `gone` those that are deleted since. Nothing was done.
+   * Files would be replaced, deleted, moved or appended to although the model has not seen their present content:
+   * `paths` have changed since they were shown, `unseen` were never shown, `gone` have been deleted since. Nothing was
+   * changed.
    */
   | ({ readonly kind: 'stale' } & StaleFiles)
 
 export type TransactionPlan = { readonly kind: 'ready'; readonly steps: readonly ChangeStep[] } | RefusedPlan
 
-/** Works out what a set of changes does, and changes nothing. */
+/** Computes what a set of changes does, without changing anything. */
 export function planTransaction(
   directives: readonly Directive[],
   options: PlanOptions,
@@ -114,10 +121,10 @@ async function planIn(
 
 const notApproved = 'it would do something else by now than what was agreed to'
 
-/** Said of a change that has no fault of its own. */
+/** The error of a change that did not fail itself. */
 export const notDone = 'not done, because another change of the answer failed'
 
-/** The reports with the place of each failed hunk that it may have meant. */
+/** The reports, with the place that each failed hunk may have meant. */
 async function withNearest(
   items: readonly FileChange[],
   space: ChangeSpace,
@@ -140,10 +147,10 @@ async function withNearest(
   return placed
 }
 
-/** Places are looked for so many failed hunks of a file: each costs as much as the file is long. */
+/** Places are searched for at most this many failed hunks of a file: the cost of each grows with the file. */
 const mostNearest = 20
 
-/** Files of failed changes that hold another text than the model was shown. */
+/** Files of failed changes whose content differs from what the model was shown. */
 function changedAmong(
   items: readonly FileChange[],
   { seen, baseDir }: Pick<PlanOptions, 'baseDir'> & Sight,
@@ -168,14 +175,14 @@ function presentText(path: string, { files, resolve: resolved }: ChangeSpace): s
   }
 }
 
-/** A whole file that is there already is what was wanted; it must not keep the rest of the set from being done. */
+/** A file that already has the requested content is a success: it must not prevent the rest of the set. */
 function acceptUnchanged(step: ChangeStep): ChangeStep {
   if (step.isUnchanged !== true) return step
   const { filePath, kind } = step.item
   return { item: { filePath, kind, isSuccess: true } }
 }
 
-/** The steps, with an error for the first whose present files are too much to be kept for the way back. */
+/** The steps, with an error for the first one whose present files are too large to be kept for a rollback. */
 function measured(directives: readonly Directive[], steps: readonly ChangeStep[]): readonly ChangeStep[] {
   let size: SnapshotSize = { bytes: 0, entries: 0 }
   return steps.map((step, index) => {
@@ -190,16 +197,16 @@ function measured(directives: readonly Directive[], steps: readonly ChangeStep[]
   })
 }
 
-/** A set of changes that could be carried out, of which nothing is done. */
+/** A set of changes that could be applied, but is not. */
 export interface PlannedChanges {
   readonly kind: 'planned'
   readonly items: readonly FileChange[]
   readonly changes: readonly ShownChange[]
-  /** In a run that changes no file: what the changes come to. */
+  /** In a run that changes no files: the result of the changes. */
   readonly overlay?: readonly OverlayChange[]
 }
 
-/** Works out what `applyTransaction` would do, and does nothing. `overlay`: what is recorded of it for later changes. */
+/** Computes what `applyTransaction` would do, without doing it. `overlay`: what is recorded of it for later changes. */
 export function previewTransaction(
   asked: readonly Directive[],
   options: PlanOptions,
@@ -222,7 +229,7 @@ interface Planning {
   readonly thread: TextThread
 }
 
-/** What the steps of a plan do, as a person sees it. */
+/** What the steps of a plan do, as displayed. */
 export function shownSteps(
   steps: readonly ChangeStep[],
   { baseDir, files = asOnDisk }: Pick<PlanOptions, 'baseDir' | 'files'>,
@@ -232,7 +239,7 @@ export function shownSteps(
   return showSteps(steps, { files: files(diskSpace(baseDir, context).files), name }, thread)
 }
 
-/** A plan is an observation: a resume finds the same. */
+/** A plan is an observation, so that a resume gets the same one. */
 export function observedPlan<T>(
   directives: readonly Directive[],
   { context, at }: FileCall,

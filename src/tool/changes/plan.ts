@@ -19,39 +19,39 @@ import { filesAfter } from './files-after.ts'
 import { bytesWritten, type ChangeAction, type ChangeSpace, type Files } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
-/** What became of one directive. */
+/** The outcome of one directive. */
 export interface ChangeItem {
-  /** Relative to the base folder where it lies below, else as it was written; for copies and renames the new path. */
+  /** Relative to the base folder if it is below it, else as written; for copies and renames the new path. */
   readonly filePath: string
-  /** Fail: the directive cannot be read, or its path leaves the folder that changes are allowed in. */
+  /** Fail: the directive cannot be read, or its path leaves the folder in which changes are allowed. */
   readonly kind: Directive['kind']
   readonly isSuccess: boolean
-  /** Of copies and renames: where the file comes from. */
+  /** For copies and renames: the source path. */
   readonly fromPath?: string
-  /** There was a file, whose whole content is another now. */
+  /** A file existed, and its whole content was replaced. */
   readonly isReplaced?: true
   readonly error?: string
-  /** Hunks of a patch that failed; the file still has the others. */
+  /** Hunks of a patch that failed; the file still gets the others. */
   readonly failedHunks?: readonly HunkFailure[]
 }
 
-/** A directive worked out: how it will be reported and what is to be done. Without an action nothing is. */
+/** A planned directive: its report, and its action. Without an action nothing is done. */
 export interface ChangeStep {
   readonly item: ChangeItem
   readonly action?: ChangeAction
-  /** The files are as the directive wants them already. The item calls that a failure, as packs expect. */
+  /** The files already are as the directive requests. The item reports that as a failure, as packs expect. */
   readonly isUnchanged?: true
-  /** What a person should look at although it is done. */
+  /** Warnings for the user, although the step succeeds. */
   readonly doubts?: readonly string[]
-  /** Of a text that was searched and replaced: where the new one stands. */
+  /** For a text replacement: where the new text is. */
   readonly places?: readonly ReplacedLines[]
-  /** How many such places there are: only the first of them are named. */
+  /** The total number of such places; `places` has only the first ones. */
   readonly placeCount?: number
 }
 
 /**
- * Works out all directives, each against the files as the ones before it will have left them, and touches nothing. A
- * caller that wants all or nothing looks at the items first, then carries out the actions in order.
+ * Plans all directives, each against the files as the ones before it will have left them, without changing any. A
+ * caller that wants all or nothing checks the items first, then performs the actions in order.
  */
 export async function planChanges(
   directives: readonly Directive[],
@@ -81,13 +81,13 @@ function tooMuch(bytes: number, { maxBytes = Infinity }: ChangeSpace): string | 
   return `the changes would write more than ${sizeText(maxBytes)}, the limit of [changes] max_size: write less at once`
 }
 
-/** Says what a person should look at of a change that was carried out. */
+/** Emits the warnings about an applied change. */
 export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext, baseDir: string): void {
   const shown = displayPath(context.scope.folders.workspace, resolve(baseDir, item.filePath))
   for (const doubt of doubts) emit(context, { type: 'warning', message: `${shown}: ${doubt}` })
 }
 
-/** Works out one directive. What the files do not allow becomes a failed item. */
+/** Plans one directive. If the files do not allow it, the item is a failure. */
 export async function planStep(directive: Directive, space: ChangeSpace, thread: TextThread): Promise<ChangeStep> {
   try {
     refuseDepth(directive)
@@ -112,10 +112,10 @@ export async function planStep(directive: Directive, space: ChangeSpace, thread:
   }
 }
 
-/** Files that cannot be used so, and search and replace blocks that cannot be read. */
+/** Errors for files that cannot be used this way, and for unreadable search and replace blocks. */
 const failureCodes: ReadonlySet<string> = new Set(['FILE_FAILED', 'OUTSIDE_WORKSPACE', 'SCRIPT_FAILED'])
 
-/** The item of a directive that an error kept from being carried out; all other errors are passed on. */
+/** The item of a directive that an error prevented; other errors are rethrown. */
 export function errorItem(directive: Directive, error: unknown): ChangeItem {
   if (!isBatonError(error) || !failureCodes.has(error.code)) throw error
   return { ...named(directive), kind: directive.kind, isSuccess: false, error: error.message }
@@ -178,7 +178,7 @@ function deleteStep(directive: DeleteDirective, { files, resolve }: ChangeSpace)
   return { item: done(directive), action: { op: 'delete', path } }
 }
 
-/** More folders above a file than this are a mistake, or meant to harm: other programs cannot remove them. */
+/** A deeper path is a mistake or malicious: other programs cannot remove such folders. */
 const mostFolders = 64
 
 function refuseDepth(directive: Directive): void {
@@ -187,7 +187,7 @@ function refuseDepth(directive: Directive): void {
   throw new BatonError('FILE_FAILED', `${shown} is more than ${mostFolders} folders deep: give it a shorter path`)
 }
 
-/** Nothing can be written below a file. `named` is the path as the directive has it. */
+/** Nothing can be written below a file. `named` is the path in the directive. */
 function refuseBelowFile(named: string, path: string, files: Files): void {
   let folder = dirname(path)
   while (files.kindAt(folder) === undefined && folder !== dirname(folder)) folder = dirname(folder)

@@ -5,18 +5,21 @@ import { filesAfter } from './files-after.ts'
 import type { ChangeAction, Files } from './space.ts'
 import type { TextThread } from './text-thread.ts'
 
-/** A change that is worked out, as a person sees it. A type, because only types are JSON. */
+/** A planned change as displayed. A type, because only types are assignable to JSON. */
 export type ShownChange = {
-  /** Which of the directives it is. */
+  /** Index of its directive. */
   readonly index: number
   /** Absolute. */
   readonly path: string
   readonly isDeletion: boolean
-  /** In the unified format, with paths from the workspace behind `a/` and `b/`, as git has it. Ends with a line feed. */
+  /** Unified diff, with paths from the workspace after `a/` and `b/`, as git has it. Ends with a line feed. */
   readonly diff: string
 }
 
-/** What steps do, each against the files as the ones before it will have left them. `name`: a path from the workspace. */
+/**
+ * What the steps do, each against the files as the ones before it will have left them. `name`: returns a path from the
+ * workspace.
+ */
 export async function showSteps(
   steps: readonly ChangeStep[],
   { files: present, name }: { readonly files: Files; readonly name: (path: string) => string },
@@ -44,7 +47,7 @@ interface Sides {
 async function diffOf(action: ChangeAction, { before, after, name }: Sides, thread: TextThread): Promise<string> {
   const change = changeOf(action, before.kindAt(action.path) === undefined, name)
   const head = diffHead(change)
-  // what is copied or moved stays as it is
+  // copied and moved content does not change
   if ('from' in change) return head
   const { op, path } = action
   if (op === 'delete' && before.kindAt(path) === 'folder') return `${head}a folder, with all that is in it\n`
@@ -61,7 +64,7 @@ function changeOf(action: ChangeAction, isNew: boolean, name: Sides['name']): Gi
   return isNew ? { kind: 'created', path, mode: plainMode } : { kind: 'changed', path }
 }
 
-/** Empty for what is not there; undefined for what is no text. */
+/** Empty for a missing file; undefined if it is not text. */
 function textOf(files: Files, path: string): string | undefined {
   if (files.kindAt(path) === undefined) return ''
   try {

@@ -1,37 +1,37 @@
 import { indicesOf } from '../../base/find-text.ts'
 import { mainEnd } from './document.ts'
 
-/** Lines of a text, from 1; `count` is 0 where a text was only taken away. */
+/** Lines of a text, from 1; `count` is 0 if text was only removed. */
 export type ReplacedLines = { readonly line: number; readonly count: number }
 
 interface Replacement {
   readonly search: string
   readonly replace: string
-  /** Every place; otherwise there must be one only. */
+  /** Replace every occurrence; otherwise there must be exactly one. */
   readonly all: boolean
 }
 
 type ReplacedText =
-  /** `places` are those of the new text, in order, the first of `count`. */
+  /** `places` are those of the new text, in order: the first ones of `count`. */
   | {
       readonly kind: 'replaced'
       readonly content: string
       readonly places: readonly ReplacedLines[]
       readonly count: number
     }
-  /** The text would stay as it is. */
+  /** The text would not change. */
   | { readonly kind: 'same' }
   | { readonly kind: 'missing' }
-  /** The lines where it begins. */
+  /** The lines on which it starts. */
   | { readonly kind: 'several'; readonly lines: readonly number[] }
 
-/** Places that are kept: there may be very many, and nobody looks at all of them. */
+/** Maximum number of places returned: there may be very many, and nobody looks at all of them. */
 const mostPlaces = 100
 
 /**
- * Replaces a text within another one, exactly, but for line breaks: `\n` and `\r\n` are the same in a search, a text with
- * `\r\n` keeps them, and the last line is found with a line break although it has none. A search for whole lines that
- * is replaced by nothing takes the last line break along. Takes time in proportion to the lengths.
+ * Replaces a text within another one, exactly except for line endings: `\n` and `\r\n` are equal in a search, a text
+ * with `\r\n` keeps it, and the last line matches with a line break even if it has none. If a search for whole lines is
+ * replaced with nothing, the last line break is removed too. Linear in the lengths.
  */
 export function replaceText(text: string, { search, replace, all }: Replacement): ReplacedText {
   const flat = text.replaceAll('\r\n', '\n')
@@ -54,7 +54,7 @@ interface Range {
   readonly end: number
 }
 
-/** A search that ends in a line break, for a last line that has none: neither has the new one. */
+/** A search that ends in a line break also matches a last line without one; then the new one has none either. */
 function atOpenEnd(
   text: string,
   { flat, wanted, put }: { readonly flat: string; readonly wanted: string; readonly put: string },
@@ -66,7 +66,7 @@ function atOpenEnd(
   return replaced(text, { ranges, put: put.replace(/\r?\n$/, '') })
 }
 
-/** The places that do not overlap with one before. */
+/** The places that do not overlap with an earlier one. */
 function apart(starts: readonly number[], length: number): readonly number[] {
   let end = 0
   return starts.filter((start) => {
@@ -81,7 +81,7 @@ function withBreak(flat: string, start: number, end: number): number {
   return isWhole ? end + 1 : end
 }
 
-/** The same ranges in a text that has `\r\n` where they were found in one with `\n`. */
+/** Maps ranges in a text with `\n` to the same text with `\r\n`. */
 function inText(text: string, ranges: readonly Range[]): readonly Range[] {
   let pair = text.indexOf('\r\n')
   let pairs = 0

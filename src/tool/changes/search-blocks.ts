@@ -7,9 +7,9 @@ import type { Piece } from './pieces.ts'
 import { blockText } from './search-replace.ts'
 
 /**
- * Reads search and replace blocks that begin in the line, one behind the other, alone or in a fence with nothing else.
- * The file of a block is named in the line above it or above the fence, or behind the fence's language; it
- * holds for the blocks behind it. False when none begins here.
+ * Reads consecutive search and replace blocks starting on the line, alone or in a fence with nothing else. The file of
+ * a block is named on the line above it or above the fence, or after the fence's language; it also applies to the
+ * following blocks. False if none starts here.
  */
 export function readSearchBlocks(lines: AnswerLines, written: Piece[], { text }: { readonly text: string }): boolean {
   const fence = readFence(lines.line)
@@ -25,7 +25,7 @@ export function readSearchBlocks(lines: AnswerLines, written: Piece[], { text }:
   return true
 }
 
-/** The line with the mark: the first with text, or the second below one that names a file. */
+/** The line with the mark: the first with text, or the second after one that names a file. */
 function firstInFence({ all, at }: AnswerLines): number | undefined {
   let line = at + 1
   while (line < all.length && !hasText(all[line] ?? '')) line += 1
@@ -40,7 +40,7 @@ function nameBetween({ all }: AnswerLines, from: number, to: number): string | u
   return all.slice(from, to).flatMap((line) => fileNameIn(line) ?? [])[0]
 }
 
-/** The file of the blocks before. */
+/** The file of the previous blocks. */
 function previousName(written: readonly Piece[]): string | undefined {
   const last = written.findLast((piece) => piece.kind === 'change' && piece.directives.length > 0)
   const directive = last?.kind === 'change' ? last.directives.at(-1) : undefined
@@ -48,7 +48,7 @@ function previousName(written: readonly Piece[]): string | undefined {
 }
 
 interface Run {
-  /** The marks of the fence around, when there is one. */
+  /** The marks of the surrounding fence, if any. */
   readonly fence: string | undefined
   readonly name: string | undefined
 }
@@ -108,7 +108,7 @@ function directiveOf(parts: readonly string[], filePath: string | undefined): Di
     : mixedFault('a search and replace block', mark, filePath)
 }
 
-/** A block in exact marker lines; a directive of the kind Fail when it has no end. */
+/** A block with exact marker lines; a directive of the kind Fail if it has no end. */
 export function readBlock(lines: AnswerLines): string | Directive {
   const start = lines.at
   const isMark = (key: string, mark: RegExp) => (from: number) =>

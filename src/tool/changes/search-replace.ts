@@ -18,17 +18,17 @@ export interface SearchReplaceResult {
   readonly failures: readonly SearchReplaceFailure[]
 }
 
-/** True for text that holds blocks: all other text is the whole content of a file. */
+/** True if the text contains blocks: any other text is the whole content of a file. */
 export function hasBlocks(changes: string): boolean {
   return changes.split('\n').some((line) => marker(line) === searchLine)
 }
 
-/** A block as it is written. */
+/** A block as written. */
 export function blockText(search: string, replace: string): string {
   return [searchLine, search, separatorLine, replace, endLine].filter((part) => part !== '').join('\n')
 }
 
-/** What a block, as `blockText` writes it, looks for. */
+/** The text that a block, as written by `blockText`, searches for. */
 export function searchedText(block: string): string {
   const lines = block.split('\n')
   const end = lines.findIndex((line) => marker(line) === separatorLine)
@@ -36,11 +36,11 @@ export function searchedText(block: string): string {
 }
 
 /**
- * Applies search and replace blocks to a text. Text without the marker line
- * `<<<<<<< SEARCH` takes the place of the whole content and counts as one change. A text that is not found is a failure
- * among the results. Blocks are looked for and put in with the line breaks that most lines of the content have, else as
- * they are written. A block without a search text puts its text at the start.
- * @throws BatonError SCRIPT_FAILED for text between blocks, for missing marker lines, and for too many blocks
+ * Applies search and replace blocks to a text. A text without the marker line `<<<<<<< SEARCH` replaces the whole
+ * content and counts as one change. A search text that is not found is a failure in the results. Blocks are matched and
+ * inserted with the most frequent line ending of the content, or else as written. A block without a search text inserts
+ * its text at the start.
+ * @throws BatonError SCRIPT_FAILED for text between blocks, missing marker lines, and too many blocks
  */
 export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
   if (!hasBlocks(changes)) {
@@ -61,7 +61,7 @@ export function applySearchReplace(content: string, changes: string): SearchRepl
   return { content: current, changedCount: blocks.length - failures.length, failures }
 }
 
-/** Characters: each block is looked for in the whole content, as the block before has left it. */
+/** In characters: each block is searched for in the whole content, as the previous block has left it. */
 const mostLookedAt = 2e9
 
 function tooMany(blocks: number, characters: number): BatonError {
@@ -72,18 +72,18 @@ function tooMany(blocks: number, characters: number): BatonError {
   })
 }
 
-/** A block as it is read. */
+/** A parsed block. */
 export interface Block {
   readonly search: string
   readonly replace: string
 }
 
-/** Marker lines take the whole line; a carriage return belongs to the line break. */
+/** Marker lines take the whole line; a carriage return belongs to the line ending. */
 function marker(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
-/** Reads blocks. @throws BatonError SCRIPT_FAILED for text between them and for missing marker lines */
+/** Parses blocks. @throws BatonError SCRIPT_FAILED for text between them and for missing marker lines */
 export function readBlocks(changes: string): readonly Block[] {
   const blocks: Block[] = []
   const lines = changes.split('\n')
@@ -125,7 +125,7 @@ function replaceFirst(content: string, { search, replace }: Block): string | und
   return withoutLines(content, start, end)
 }
 
-/** What is removed takes its line break with it when it fills its lines. */
+/** Removed text that fills its lines is removed with its line break. */
 function withoutLines(content: string, start: number, end: number): string {
   const before = content.slice(0, start)
   const behind = content.slice(end)

@@ -4,13 +4,13 @@ import { realPath } from '../../base/files.ts'
 
 /** What a model was shown of the files on disk. */
 export interface SeenFiles {
-  /** SHA-256 of the file that a path (absolute) leads to, as it was shown; undefined: it never was. */
+  /** SHA-256 of the file that a path (absolute) leads to, at the time it was shown; undefined if it never was. */
   readonly hashOf: (path: string) => string | undefined
 }
 
 /**
- * Finds shown files (absolute paths with their hashes) under any of their names. There may be very many, of which an answer
- * changes few or none: where links lead is looked up when a file is asked for first, and once for each folder.
+ * Finds shown files (absolute paths with their hashes) under any of their names. There may be very many, and an answer
+ * changes few or none: links are resolved only when a file is first looked up, once per folder.
  */
 export function createSeen(shown: ReadonlyMap<string, string>): SeenFiles {
   let byRealPath: ReadonlyMap<string, string> | undefined

@@ -7,7 +7,7 @@ import { sha256 } from '../../base/hash.ts'
 import { startHash } from '../file-hash.ts'
 import { orUnreadable } from '../workspace-reads.ts'
 
-/** What stands at a path, whole. `mode` are the permission bits. */
+/** The complete content of an entry. `mode` are the permission bits. */
 export type Snapshot =
   | { readonly kind: 'absent' }
   | { readonly kind: 'file'; readonly mode: number; readonly content: Uint8Array }
@@ -15,8 +15,8 @@ export type Snapshot =
   | { readonly kind: 'link'; readonly to: string }
 
 /**
- * Reads all that stands at a path (absolute), links not followed.
- * @throws BatonError FILE_FAILED when it cannot be read, or holds devices or pipes
+ * Reads everything at a path (absolute), without following links.
+ * @throws BatonError FILE_FAILED if it cannot be read, or contains devices or pipes
  */
 export function takeSnapshot(path: string): Snapshot {
   return orUnreadable(path, () => snapshotOf(path))
@@ -33,19 +33,19 @@ function snapshotOf(path: string): Snapshot {
   return { kind: 'folder', mode, entries }
 }
 
-/** Whether nothing stands there that did not stand there before. */
+/** Whether everything that exists now already existed in the snapshot before. */
 export function isPartOf(now: Snapshot, before: Snapshot): boolean {
   if (now.kind !== 'folder' || before.kind !== 'folder') return now.kind === 'absent' || equalContents(now, before)
   const there = new Map(before.entries.map(({ name, entry }) => [name, entry]))
   return now.entries.every(({ name, entry }) => isPartOf(entry, there.get(name) ?? { kind: 'absent' }))
 }
 
-/** Whatever the permission bits. */
+/** Ignores the permission bits. */
 export function equalContents(one: Snapshot, other: Snapshot): boolean {
   return one.kind === other.kind && (one.kind === 'absent' || snapshotHash(one) === snapshotHash(other))
 }
 
-/** Says what stands at a path, whatever the permission bits. */
+/** A hash of the entry, ignoring the permission bits. */
 export function snapshotHash(snapshot: Snapshot): string {
   switch (snapshot.kind) {
     case 'absent':
@@ -59,7 +59,7 @@ export function snapshotHash(snapshot: Snapshot): string {
   }
 }
 
-/** The same of what stands at a path now, without holding it in memory. */
+/** The same hash for the present entry at a path, without holding it in memory. */
 export function hashAt(path: string): string {
   const status = entryStatus(path)
   if (status === undefined) return 'absent'
@@ -73,19 +73,19 @@ function folderHash(entries: readonly (readonly [name: string, hash: string])[])
   return `folder ${sha256(JSON.stringify(entries.toSorted(([one], [other]) => compareBytes(one, other))))}`
 }
 
-/** More than this is not kept in memory to be put back. */
+/** More than this is not kept in memory for a rollback. */
 const mostBytes = 128 * 1024 * 1024
 const mostEntries = 20_000
 
-/** What a snapshot would take. */
+/** The size of a snapshot. */
 export interface SnapshotSize {
   readonly bytes: number
   readonly entries: number
 }
 
 /**
- * Adds up what a snapshot of the path would take.
- * @throws BatonError FILE_FAILED when that is more than is kept, or it could not be put back
+ * Adds the size of a snapshot of the path.
+ * @throws BatonError FILE_FAILED if the total is more than is kept, or the entry could not be restored
  */
 export function measureSnapshot(path: string, before: SnapshotSize): SnapshotSize {
   return orUnreadable(path, () => sizeOf(path, before))
@@ -100,13 +100,13 @@ function sizeOf(path: string, before: SnapshotSize): SnapshotSize {
   if (size.bytes > mostBytes || size.entries > mostEntries) {
     throw new BatonError(
       'FILE_FAILED',
-      `the changes would replace or remove more than ${mostBytes / 1024 / 1024} MB or ${mostEntries} files, too much to be put back if one of them fails`,
-      { hint: 'Remove large folders by hand.' },
+      `the changes would replace or remove more than ${mostBytes / 1024 / 1024} MB or ${mostEntries} files, too much to restore if one of them fails`,
+      { hint: 'Remove large folders manually.' },
     )
   }
   return isFolder ? readdirSync(path).reduce((sum, name) => sizeOf(join(path, name), sum), size) : size
 }
 
 function notKept(path: string): BatonError {
-  return new BatonError('FILE_FAILED', `${path} is a device or pipe, which could not be put back`)
+  return new BatonError('FILE_FAILED', `${path} is a device or pipe, which could not be restored`)
 }

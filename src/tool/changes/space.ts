@@ -18,17 +18,17 @@ import {
 import type { Tolerance } from './place.ts'
 import { fileStatus, readText, type FileStatus } from '../workspace-reads.ts'
 
-/** What planning knows of the files: those on disk, or those on disk after changes that are planned already. */
+/** The files that planning sees: those on disk, or those on disk after changes that are already planned. */
 export interface Files {
-  /** What stands at an absolute path; undefined when nothing does. */
+  /** The kind of entry at an absolute path; undefined if it does not exist. */
   readonly kindAt: (path: string) => FileStatus['kind'] | undefined
   /** @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
   readonly textAt: (path: string) => string
-  /** Of a file; 0 where there is none. */
+  /** The size of a file; 0 if there is none. */
   readonly bytesAt: (path: string) => number
 }
 
-/** Why a change that could be carried out is not to be; asked once for each, in order, with the files before it. */
+/** Why a change that could be applied is refused; called once per change, in order, with the files before it. */
 export type Judge = (action: ChangeAction, files: Files) => string | undefined
 
 type PathUse = 'read' | 'write' | 'delete'
@@ -36,26 +36,25 @@ type PathUse = 'read' | 'write' | 'delete'
 /** Where changes are planned: the files, and the paths that may be used. */
 export interface ChangeSpace {
   readonly files: Files
-  /** How far the lines that patches remove may differ from the files; as in AIPack when left out. */
+  /** How far the lines that patches remove may differ from the files; default: as in AIPack. */
   readonly tolerance?: Tolerance
   readonly judge?: Judge
-  /** What all changes together may write. */
+  /** Limit of bytes that all changes together may write. */
   readonly maxBytes?: number | undefined
   /**
-   * The absolute path of what a directive names, when it may be used so.
-   * @throws BatonError OUTSIDE_WORKSPACE when it leaves the base folder or the workspace, FILE_FAILED when it is
-   * protected
+   * The absolute path of what a directive names, if it may be used this way.
+   * @throws BatonError OUTSIDE_WORKSPACE if it leaves the base folder or the workspace, FILE_FAILED if it is protected
    */
   readonly resolve: (path: string, use: PathUse) => string
 }
 
-/** The space of files on disk below a base folder (absolute), as the permission of the context allows. */
+/** The files on disk below a base folder (absolute), as far as the permission of the context allows. */
 export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
   const shown = displayPath(context.scope.folders.workspace, baseDir)
   const folder = shown === '.' ? baseDir : shown
   const leaves = (path: string): BatonError =>
     new BatonError('OUTSIDE_WORKSPACE', `${path} leads out of ${folder}`, {
-      hint: `File changes reach only what is below ${baseDir}.`,
+      hint: `Files can be changed only in ${baseDir}.`,
     })
   return {
     files: {
@@ -75,15 +74,15 @@ export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
   }
 }
 
-/** A change of files that has been worked out. Paths are absolute. */
+/** A planned change of files. Paths are absolute. */
 export type ChangeAction =
   | { readonly op: 'write'; readonly path: string; readonly content: string }
-  /** `content` is what the file holds afterwards, `added` what is new at its end. */
+  /** `content` is the complete new content, `added` the new part at its end. */
   | { readonly op: 'append'; readonly path: string; readonly content: string; readonly added: string }
   | { readonly op: 'copy' | 'move'; readonly from: string; readonly path: string }
   | { readonly op: 'delete'; readonly path: string }
 
-/** What puts a file back as it was. Paths are absolute. */
+/** A step that restores an earlier state of a file. Paths are absolute. */
 export type UndoStep =
   | { readonly op: 'move'; readonly from: string; readonly path: string }
   | { readonly op: 'write'; readonly path: string; readonly content: Uint8Array }
@@ -91,7 +90,10 @@ export type UndoStep =
   | { readonly op: 'link'; readonly path: string; readonly to: string }
   | { readonly op: 'delete' | 'mkdir' | 'rmdir'; readonly path: string }
 
-/** Carries out one change, as one file effect at the place of the call. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+/**
+ * Performs one change, as one file effect at the place of the call.
+ * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
+ */
 export function performStep(step: ChangeAction | UndoStep, call: FileCall): void {
   const { op, path } = step
   switch (op) {
@@ -116,7 +118,7 @@ export function performStep(step: ChangeAction | UndoStep, call: FileCall): void
   }
 }
 
-/** What an action writes, in bytes. */
+/** The number of bytes that an action writes. */
 export function bytesWritten(action: ChangeAction, files: Files): number {
   switch (action.op) {
     case 'write':

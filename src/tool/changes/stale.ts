@@ -15,32 +15,37 @@ interface StaleOptions {
   readonly baseDir: string
   readonly seen: SeenFiles
   readonly files: Files
-  /** Whether the run itself has made a file (real path): it may be deleted, moved and added to unseen. */
+  /**
+   * Whether the run itself has created a file (real path): such a file may be deleted, moved and appended to without
+   * having been shown.
+   */
   readonly isMade?: (path: string) => boolean
 }
 
-/** Of a large folder only so many files are named. */
+/** Maximum number of files named for a large folder. */
 const mostNamed = 20
 
 /**
- * Files that would be replaced, deleted, moved, copied or added to although the model has not seen what they hold, each in one of the lists.
- * Paths are relative to the base folder and name the files where they are on disk, also when the set moves them first.
+ * Files that would be replaced, deleted, moved, copied or appended to although the model has not seen their present
+ * content, each in one of the lists. Paths are relative to the base folder and refer to the files on disk, even if the
+ * set moves them first.
  */
 export interface StaleFiles {
-  /** Were shown, and hold another text now. */
+  /** Were shown, and have changed since. */
   readonly paths: readonly string[]
-  /** Exist and were never shown, or cannot be shown: they are no text. */
+  /** Exist and were never shown, or cannot be shown because they are not text. */
   readonly unseen: readonly string[]
-  /** Were shown, and somebody has deleted them since: they would be there again. Left out when there are none. */
+  /** Were shown, and have been deleted since: they would be recreated. Omitted if there are none. */
   readonly gone?: readonly string[]
 }
 
 /**
- * Finds the files that changes would lose or change unseen: replaced by new content or by a file that is copied or moved
- * there, deleted, moved, copied or added to; of a folder, every file in it. Patches are not among them: they name what they
- * replace. A file that an earlier change of the set has moved is the one that was shown; one that the set has deleted still counts
- * as the file it was; one that the set has made, a copy too, is new. Nothing is lost where a file of the same content takes the place.
- * A file that was shown and that somebody has deleted since is not made again unseen either.
+ * Finds the files that the changes would lose or modify without the model having seen them: replaced by new content or
+ * by a file that is copied or moved there, deleted, moved, copied or appended to; for a folder, every file in it.
+ * Patches are not checked: they quote what they replace. A file moved by an earlier change of the set counts as the one
+ * that was shown; one deleted by the set still counts as the original file; one created by the set, including copies,
+ * is new. Nothing is lost if a file is replaced by one with the same content. A shown file that has been deleted since
+ * is not recreated either.
  */
 export function staleFiles(
   directives: readonly Directive[],
@@ -64,7 +69,7 @@ export function staleFiles(
     }
     if (action.op === 'delete') continue
     if (action.op === 'copy') {
-      // what is copied could be read where it comes to stand
+      // copied content could be read at its new path
       const origin = origins.textAt(action.from)
       if (!isOwn(origin) && seen.hashOf(origin) === undefined) found.unseen.add(relative(baseDir, origin))
     }
@@ -78,7 +83,7 @@ export function staleFiles(
     }
     if (isThere && action.op === 'append') {
       const origin = origins.textAt(action.path)
-      // others may have added to it since it was shown: nothing of that is lost
+      // others may have appended since it was shown: none of that is lost
       if (!isOwn(origin) && seen.hashOf(origin) === undefined) found.unseen.add(relative(baseDir, origin))
     }
     if (action.op === 'move') origins = filesAfter(origins, action)
@@ -90,7 +95,10 @@ export function staleFiles(
   return { paths: [...found.paths], unseen: [...found.unseen], ...gone }
 }
 
-/** The files on disk that stand at a path, or below it, after the changes so far. Links hold nothing that is lost. */
+/**
+ * The files on disk that are at a path, or below it, after the changes so far. Links contain nothing that could be
+ * lost.
+ */
 function* filesAt(path: string, origins: Files): Iterable<string> {
   const kind = origins.kindAt(path)
   const origin = kind === 'file' || kind === 'folder' ? origins.textAt(path) : madeHere
@@ -110,11 +118,11 @@ function isTransfer(action: ChangeAction): action is Extract<ChangeAction, { rea
 interface Replacing {
   readonly seen: SeenFiles
   readonly files: Files
-  /** The file on disk that comes in its place, if one does. */
+  /** The file on disk that replaces it, if any. */
   readonly source: string
 }
 
-/** The list that a file on disk belongs to when it is replaced; undefined when it may be. */
+/** The list that a replaced file on disk belongs to; undefined if it may be replaced. */
 function listOf(path: string, { seen, files, source }: Replacing): 'paths' | 'unseen' | undefined {
   const present = hashOf(path, files)
   const known = seen.hashOf(path)
@@ -123,7 +131,7 @@ function listOf(path: string, { seen, files, source }: Replacing): 'paths' | 'un
   return known === undefined || present === undefined ? 'unseen' : 'paths'
 }
 
-/** Undefined for what is not text, which no model was shown. */
+/** Undefined if it is not text: then no model was shown it. */
 function hashOf(path: string, files: Files): string | undefined {
   try {
     return sha256(files.textAt(path))
@@ -133,5 +141,5 @@ function hashOf(path: string, files: Files): string | undefined {
   }
 }
 
-/** Stands for the origin of a file whose content the set itself gives. */
+/** The origin of a file whose content comes from the set itself. */
 const madeHere = ''

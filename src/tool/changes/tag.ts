@@ -1,12 +1,15 @@
-/** A tag of the change format at the start of a line: `<NAME a="b">`, or `[[[NAME a="b"]]]`, which may end with `]]`. */
+/**
+ * A tag of the change format at the start of a line: `<NAME a="b">`, or `[[[NAME a="b"]]]`, which may also end with
+ * `]]`.
+ */
 export interface Tag {
   readonly name: string
   readonly form: 'open' | 'close' | 'single'
   readonly style: '<' | '[[['
   readonly attributes: ReadonlyMap<string, string>
-  /** Number of blanks before it. */
+  /** Number of spaces before it. */
   readonly indent: number
-  /** What follows on the line, with the line break. */
+  /** The rest of the line, with the line break. */
   readonly rest: string
 }
 
@@ -15,7 +18,7 @@ const tagPattern =
 const attributePattern = /([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 const tagStart = /^[ \t]*(?:<|\[\[\[)\/?(FILE_[A-Z_]*|[A-Z][A-Z0-9_]{2,}(?=[\s/>\]]))/
 
-/** The tag that a line begins with. */
+/** The tag at the start of a line. */
 export function readTag(line: string): Tag | undefined {
   const match = tagPattern.exec(line)
   if (match === null) return undefined
@@ -33,17 +36,17 @@ export function readTag(line: string): Tag | undefined {
   }
 }
 
-/** The name in a line that begins like a tag, also when the tag itself cannot be read. */
+/** The name in a line that starts like a tag, even if the tag itself cannot be parsed. */
 export function tagLikeName(line: string): string | undefined {
   return tagStart.exec(line)?.[1]
 }
 
-/** How the closing tag that belongs to an opening one is written. */
+/** The closing tag for an opening one, as it is written. */
 export function closingText({ style, name }: Tag): string {
   return style === '<' ? `</${name}>` : `[[[/${name}]]]`
 }
 
-/** Finds the closing tag that belongs to an opening one in a line, wherever it stands. */
+/** Finds the closing tag for an opening one in a line, at any position. */
 export function closingIn(
   line: string,
   { style, name }: Tag,
@@ -57,7 +60,7 @@ export function closingIn(
 
 export type DirectiveName = keyof typeof directiveKinds
 
-/** The directives by the names of their tags. */
+/** The directives by their tag names. */
 export const directiveKinds = {
   FILE_NEW: 'New',
   FILE_PATCH: 'Patch',
@@ -71,7 +74,7 @@ export function isDirective(name: string): name is DirectiveName {
   return Object.hasOwn(directiveKinds, name)
 }
 
-/** The container; the long name is the one of later versions of the format. */
+/** The container; the long name is that of later versions of the format. */
 export function isContainer(name: string): boolean {
   return name === 'FILE_CHANGES' || name === 'UDIFFX_FILE_CHANGES'
 }

@@ -4,20 +4,22 @@ import { BatonError } from '../../base/error.ts'
 import { doTextWork, type TextWork, type WorkName } from './text-work.ts'
 
 /**
- * Where work on texts that somebody else wrote is done: here when it is short for sure, else in a thread. A thread can be
- * ended whatever it does, and meanwhile this one hears signals and keeps its clocks.
+ * Where untrusted texts are processed: here if the work is certain to be short, otherwise in a thread. A thread can be
+ * ended at any time, and this one stays responsive to signals and timers.
  */
 export interface TextThread {
-  /** @throws the reason of the signal; an error of the work, or of its limits */
+  /** @throws the reason of the signal; an error of the work or of its limits */
   readonly work: <Name extends WorkName>(
     name: Name,
     ...args: Parameters<TextWork[Name]>
   ) => Promise<ReturnType<TextWork[Name]>> | ReturnType<TextWork[Name]>
-  /** To be called between short pieces of work, of which there may be many. @throws the reason of the signal */
+  /** Call between short pieces of work that may be numerous. @throws the reason of the signal */
   readonly pause: () => Promise<void> | undefined
 }
 
-/** `apart`: does a task in a thread; left out, as answers of models need it: BatonError LIMIT when it needs too much memory. */
+/**
+ * `apart`: runs a task in a thread. The default is for answers of models: BatonError LIMIT if it needs too much memory.
+ */
 export function createTextThread(
   signal: AbortSignal,
   apart: (task: ApartTask) => Promise<unknown> = (task) => ofAnswer(task, signal),
@@ -34,23 +36,23 @@ export function createTextThread(
 
 const memoryMb = 1024
 
-/** It may take as long as the run: it is written to be linear, and a person who waits can end it. */
+/** No time limit: the work is linear, and the user can stop it. */
 async function ofAnswer(task: ApartTask, signal: AbortSignal): Promise<unknown> {
   try {
     return await runApart(task, { memoryMb, signal })
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
-    throw new BatonError('LIMIT', `the file changes of an answer need more than ${memoryMb} MB to be worked out`, {
-      hint: 'Let the model send fewer changes, or change smaller files.',
+    throw new BatonError('LIMIT', `processing the file changes of an answer needs more than ${memoryMb} MB of memory`, {
+      hint: 'Have the model send fewer changes, or change smaller files.',
     })
   }
 }
 
-/** Texts of this length are read in some hundredths of a second, whatever they hold. */
+/** Texts of this length are read within some hundredths of a second, whatever they contain. */
 const mostCharacters = 64 * 1024
-/** The same for hunks, each of which may be looked for in all lines of the file. */
+/** The same for hunks, each of which may be compared with all lines of the file. */
 const mostLookups = 4_000_000
-/** A file that takes longer to be taken apart than a thread to start. */
+/** A larger file takes longer to split into lines than a thread to start. */
 const mostOfFile = 8 * 1024 * 1024
 
 function isLong({
@@ -85,10 +87,10 @@ function isLong({
 
 /** The marks of a block. */
 const linesOfBlock = 3
-/** Characters that are looked through in some hundredths of a second, whatever they hold. */
+/** Characters that are searched within some hundredths of a second, whatever they contain. */
 const mostSearched = 16_000_000
 
-/** The least that a hunk which is looked for has: its mark, and a line. */
+/** The minimum for a hunk that is searched for: its mark, and a line. */
 const linesOfHunk = 2
 
 function lengthOf(value: unknown): number {

@@ -5,13 +5,13 @@ import { parseChanges } from './parse.ts'
 import { planChange } from './plan-content.ts'
 import { applySearchReplace } from './search-replace.ts'
 
-/** All that is worked out of the texts of answers and files, and of nothing else. */
+/** The functions that depend only on the texts of answers and files. */
 const textWork = { readFileChanges, parseChanges, planChange, nearestPlaces, unifiedDiff, applySearchReplace }
 
 export type TextWork = typeof textWork
 export type WorkName = keyof TextWork
 
-/** Does one piece of it. */
+/** Runs one of them. */
 export function doTextWork<Name extends WorkName>(
   name: Name,
   ...args: Parameters<TextWork[Name]>

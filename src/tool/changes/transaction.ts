@@ -10,19 +10,19 @@ import { observedPlan, type PlanOptions, planTransaction, type RefusedPlan } fro
 import type { Begun } from './undo.ts'
 
 export interface TransactionOptions extends PlanOptions {
-  /** Where the sets of a run wait for each other. */
+  /** The queue in which the sets of a run wait for each other. */
   readonly inTurn?: Pool
 }
 
 /**
- * What became of a set of changes; plain JSON. There is one item for each directive, in their order. All paths are
- * relative to the base folder, but for those that lead out of it, which stay as they are written.
+ * The outcome of a set of changes; plain JSON. There is one item per directive, in order. All paths are relative to the
+ * base folder, except those that lead out of it, which stay as written.
  */
 export type TransactionResult =
-  /** All is done; with `partial`, all that could be. */
+  /** All changes were applied; with `partial`, all that could be. */
   | { readonly kind: 'applied'; readonly items: readonly FileChange[] }
   | RefusedPlan
-  /** A write failed, and what was done before is undone; `notRestored` says in words what could not be. */
+  /** A write failed, and what was done before was undone; `notRestored` describes what could not be. */
   | {
       readonly kind: 'rolled_back'
       readonly error: string
@@ -31,11 +31,12 @@ export type TransactionResult =
     }
 
 /**
- * Carries out the changes of an answer as one: all of them are worked out first, then written one by one;
- * when a write fails, the files get back the content and permissions they had. A patch applies to the present content
- * of a file; only what the model was shown, or the run has made, is replaced, moved, deleted or added to. What the files were is an observation and every write
- * a file effect, those on the way back too, all below the place of the call.
- * @throws the reason of the context's signal, when that is aborted before anything is done
+ * Applies the changes of an answer as one set: all of them are planned first, then written one by one; if a write
+ * fails, the files get their previous content and permissions back. A patch applies to the present content of a file;
+ * only files that the model was shown, or the run has created, are replaced, moved, deleted or appended to. The
+ * previous state of the files is an observation and every write a file effect, including those of the rollback, all
+ * below the place of the call.
+ * @throws the reason of the context's signal, if it is aborted before anything is done
  */
 export async function applyTransaction(
   asked: readonly Directive[],
@@ -63,15 +64,15 @@ async function carryOut(
   const { result, left } = await perform(directives, plan.steps, call)
   if (result.kind === 'applied') for (const step of plan.steps) warnOf(step, context, options.baseDir)
   if (result.kind !== 'rolled_back') return result
-  // what is still added to a file would be added once more
+  // an append that could not be undone would be appended again
   if (left.some(({ action }) => action.op === 'append')) return result
-  // what failed in a process that is gone may succeed now
+  // what failed in an earlier process may succeed now
   if (!context.services.effects.again(at)) return result
   if (result.notRestored.length > 0) {
     emit(context, {
       type: 'warning',
-      message: `what an answer changed was not put back everywhere: ${result.notRestored.join('; ')}`,
-      hint: 'The changes of the answer are made again, on top of what is there now.',
+      message: `the changes of an answer were not completely undone: ${result.notRestored.join('; ')}`,
+      hint: 'The changes of the answer are applied again, on top of the present files.',
       urgent: true,
     })
   }
@@ -80,7 +81,7 @@ async function carryOut(
 
 interface Performed {
   readonly result: Extract<TransactionResult, { readonly kind: 'applied' | 'rolled_back' }>
-  /** What could not be put back. */
+  /** What could not be restored. */
   readonly left: readonly Begun[]
 }
 

@@ -10,22 +10,25 @@ import type { FileCall } from '../workspace-files.ts'
 import { type ChangeAction, performStep, type UndoStep } from './space.ts'
 import { equalContents, hashAt, isPartOf, type Snapshot, snapshotHash, takeSnapshot } from './snapshot.ts'
 
-/** How the files were that one action is about to change. Paths are absolute. */
+/** The state of the files before one action changes them. Paths are absolute. */
 export interface Before {
   /** Where the action writes, moves to or deletes. */
   readonly path: string
   readonly present: Snapshot
-  /** Folders above it that are missing, the deepest first. */
+  /** Missing folders above it, the deepest first. */
   readonly missingFolders: readonly string[]
   readonly movedFrom?: string
-  /** Of a copy or move: the hash of what it puts there. Left out when it cannot be read, and by earlier versions. */
+  /**
+   * For a copy or move: the hash of the content it puts there. Omitted if it cannot be read, and in records of earlier
+   * versions.
+   */
   readonly source?: string
 }
 
-/** What can be taken back: the changes of answers, and links and permission bits. Paths are absolute. */
+/** What can be undone: the changes of answers, and changes of links and permission bits. Paths are absolute. */
 export type UndoableAction = ChangeAction | Extract<UndoStep, { readonly op: 'chmod' | 'link' }>
 
-/** Looks at what an action is about to change. @throws BatonError FILE_FAILED */
+/** Records the state before an action. @throws BatonError FILE_FAILED */
 export function beforeAction(action: UndoableAction): Before {
   const isEntry = action.op === 'delete' || action.op === 'link'
   const path = isEntry ? entryPath(action.path) : realPath(action.path)
@@ -36,7 +39,7 @@ export function beforeAction(action: UndoableAction): Before {
   return action.op === 'move' ? { ...copied, movedFrom: from } : copied
 }
 
-/** What cannot be read can be moved all the same. */
+/** An unreadable file can still be moved. */
 function hashIfReadable(path: string): string | undefined {
   try {
     return hashAt(path)
@@ -50,18 +53,18 @@ function missingAbove(path: string): readonly string[] {
   return existsSync(folder) || folder === path ? [] : [folder, ...missingAbove(folder)]
 }
 
-/** An action that was begun, and how its files were before. */
+/** An action that was started, and the state of its files before. */
 export interface Begun {
   readonly action: UndoableAction
   readonly before: Before
-  /** Whether all of it was done. */
+  /** Whether it was completed. */
   readonly isDone: boolean
 }
 
 /**
- * Makes the files what they were before one action, whether it was done, done in part or not at all: where they are as it
- * leaves them, for what somebody else has changed since stays. What it finds is
- * an observation, each step a file effect, both below the place of the call. Gives what could not be put back, in words.
+ * Restores the files to their state before one action, whether it was done completely, partly or not at all, but only
+ * if they are as the action leaves them: changes by others are kept. What it finds is an observation, each step a file
+ * effect, both below the place of the call. Returns, in words, what could not be restored.
  */
 export function undoAction(begun: Begun, { context, at }: FileCall): readonly string[] {
   const failures: string[] = []
@@ -75,16 +78,16 @@ export function undoAction(begun: Begun, { context, at }: FileCall): readonly st
   }
   const path = displayPath(context.scope.folders.workspace, begun.before.path)
   const refuse = (): never => {
-    throw new BatonError('FILE_FAILED', `${path} has changed since, and is left as it is`)
+    throw new BatonError('FILE_FAILED', `${path} has changed since, so it is left unchanged`)
   }
   attempt(() => {
     const steps = context.services.effects.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () => {
       if (isAsLeft(takeSnapshot(begun.before.path), begun)) return undoSteps(begun.before)
-      // a file is written whole or not at all: what stands there is nothing of it
+      // a file is written completely or not at all: nothing there is from the action
       return begun.isDone || (begun.action.op !== 'write' && begun.action.op !== 'copy') ? refuse() : []
     })
     for (const [index, step] of steps.entries()) {
-      // an earlier process may have planned it: what it does is done only to what it was planned for
+      // an earlier process may have planned this step: it applies only to the state it was planned for
       const checked = checkedBy(() => mayTake(step, steps[index - 1], begun) || refuse(), context)
       attempt(() => performStep(step, { context: checked, at: [...at, item(index)] }))
     }
@@ -92,7 +95,7 @@ export function undoAction(begun: Begun, { context, at }: FileCall): readonly st
   return failures
 }
 
-/** A context whose file changes are made only after a check, which what a record answers does not need. */
+/** A context whose file changes are made only after a check, unless a record answers them. */
 function checkedBy(check: () => void, context: RunContext): RunContext {
   const { effects } = context.services
   const changeFile: typeof effects.changeFile = (at, asked, plan, permit) =>
@@ -108,7 +111,7 @@ function checkedBy(check: () => void, context: RunContext): RunContext {
   return withServices(context, { effects: { ...effects, changeFile } })
 }
 
-/** Whether what stands at the path of a step is what the step before it, or the action that is undone, has left there. */
+/** Whether the entry at the path of a step is what the previous step, or the undone action, has left there. */
 function mayTake(step: UndoStep, last: UndoStep | undefined, begun: Begun): boolean {
   if (step.op === 'chmod' || step.op === 'rmdir' || step.op === 'mkdir') return true
   const { path } = begun.before
@@ -119,7 +122,7 @@ function mayTake(step: UndoStep, last: UndoStep | undefined, begun: Begun): bool
   return now.kind === 'absent' ? isCleared || isAsLeft(now, begun) : target === path && isAsLeft(now, begun)
 }
 
-/** Whether what stands at the path of an action is what it found there, what it leaves there, or something between. */
+/** Whether the entry at the path of an action is its previous state, its result, or something in between. */
 function isAsLeft(now: Snapshot, { action, before: { present, source } }: Begun): boolean {
   if (equalContents(now, present)) return true
   switch (action.op) {
@@ -154,10 +157,10 @@ function entrySteps({ path, present, movedFrom }: Before): readonly UndoStep[] {
   if (lstatSync(movedFrom, { throwIfNoEntry: false }) === undefined) {
     return [{ op: 'move', from: path, path: movedFrom }, ...stepsTo(path, present, { kind: 'absent' })]
   }
-  throw new BatonError('FILE_FAILED', `a move stopped half-way: parts are at ${movedFrom} and at ${path}`)
+  throw new BatonError('FILE_FAILED', `a move was interrupted: parts are at ${movedFrom} and at ${path}`)
 }
 
-/** What turns what stands at a path now into what is wanted there. Equal parts are left alone. */
+/** The steps from the present entry at a path to the wanted one. Equal parts are left alone. */
 function stepsTo(path: string, wanted: Snapshot, now: Snapshot): readonly UndoStep[] {
   if (now.kind !== 'absent' && now.kind !== wanted.kind) {
     return [{ op: 'delete', path }, ...stepsTo(path, wanted, { kind: 'absent' })]

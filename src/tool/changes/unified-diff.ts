@@ -11,12 +11,12 @@ const newHeader = /^\+\+\+ (\S.*)$/
 const hunkHeader = /^@@/
 
 /**
- * Reads the unified diff that the fence of the line holds, for one file or several, as git or `diff -u` write it. A diff
- * without names belongs to the file that the line above the fence names. False when the fence holds none.
+ * Reads the unified diff in the fence on the line, for one file or several, in the format of git or `diff -u`. A diff
+ * without names belongs to the file that the line above the fence names. False if the fence contains none.
  */
 export function readUnifiedDiff(lines: AnswerLines, written: Piece[], { text }: { readonly text: string }): boolean {
   const fence = readFence(lines.line)
-  // in a diff each line of a file has a mark before it, so that the first bare fence is the end
+  // in a diff, each line of a file is prefixed with a mark, so the first bare fence is the end
   const end = fence === undefined || /^\s/.test(lines.line) ? undefined : lines.bareFence(lines.at + 1, fence.marks)
   if (fence === undefined || end === undefined) return false
   const content = lines.all.slice(lines.at + 1, end).map((line) => line.replace(/\r?\n$/, ''))
@@ -40,9 +40,9 @@ export function readUnifiedDiff(lines: AnswerLines, written: Piece[], { text }: 
   return true
 }
 
-/** The part of a diff that is about one file. */
+/** The part of a diff about one file. */
 interface FileDiff {
-  /** As the headers write them; `/dev/null` for none. */
+  /** As in the headers; `/dev/null` for none. */
   readonly oldPath: string
   readonly newPath: string
   readonly kind: 'edit' | 'rename' | 'copy'
@@ -97,7 +97,7 @@ function readExtendedHeader(line: string, file: { oldPath: string; newPath: stri
 
 const none = '/dev/null'
 
-/** A date may stand behind a name; `a/` and `b/` before them belong to git. */
+/** A name may be followed by a date; the prefixes `a/` and `b/` are git's. */
 function namesOf(oldName: string, newName: string): readonly [string, string] {
   const [before = '', behind = ''] = [oldName, newName].map((name) =>
     (name.split('\t')[0] ?? '').trim().replace(/^"(.*)"$/, '$1'),

@@ -1,9 +1,9 @@
 import type { ChangeSpace, Files } from './space.ts'
 
-/** Files that change all the time are taken as they were at last. */
+/** After this many attempts, the last state of files that keep changing is used. */
 const mostLooks = 3
 
-/** Works something out of files until they are still as they were read, for it may take a while. */
+/** Repeats a computation on files until they are unchanged afterwards, because it may take a while. */
 export async function whileUnchanged<T>(space: ChangeSpace, work: (space: ChangeSpace) => Promise<T>): Promise<T> {
   for (let look = 1; ; look += 1) {
     const { files, hasChanged } = noted(space.files)

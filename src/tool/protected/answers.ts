@@ -9,23 +9,24 @@ import { allowText } from './places.ts'
 import { isHarmlessWhenNew, runsByItself } from './programs.ts'
 import { isPromptText, mayBePrompt } from './prompt-file.ts'
 
-/** What is known of an answer when its changes are judged. */
+/** What is known about an answer when its changes are judged. */
 export interface Judging {
   readonly workspace: string
-  /** Globs from the workspace that the user has opened. */
+  /** Globs, relative to the workspace, that the user has allowed. */
   readonly allow: readonly string[]
-  /** Whether the model was shown the file (absolute), or the run has made it. */
+  /** Whether the model was shown the file (absolute), or the run created it. */
   readonly isKnown: (path: string) => boolean
 }
 
 /**
- * Judges the changes of an answer in their order, beyond what their paths say: none may make or change a prompt file, or
- * a file that other programs run by themselves and that the model was not shown, or a file that elsewhere is another one.
+ * Judges the changes of an answer in order, in addition to the rules for their paths: no change may create or modify a
+ * prompt file, a file that other programs run automatically and that the model was not shown, or a file whose name
+ * equals that of another file on other systems.
  */
 export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
   const root = realPath(workspace)
   const opened = compileGlobs(allow)
-  /** Files as the changes so far have placed them: only the disk can list what it has itself. */
+  /** Files placed by the changes so far; the disk does not have them yet. */
   const placed = new Set<string>()
 
   const twins = createTwins()
@@ -37,8 +38,8 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
     const shown = displayPath(root, real)
     const isThere = files.kindAt(path) !== undefined
     if (runsByItself(steps) && !(isThere ? isKnown(path) : isHarmlessWhenNew(shown, text()))) {
-      const why = isThere ? 'and the model was not shown what it holds' : 'so a model does not make it'
-      return `${shown} is protected: other programs run it by themselves, ${why}. ${allowText(shown)}`
+      const why = isThere ? 'and the model was not shown its content' : 'so a model may not create it'
+      return `${shown} is protected: other programs run it automatically, ${why}. ${allowText(shown)}`
     }
     if (mayBePrompt(real) && isPromptText(text() ?? '')) {
       return `${shown} would be a prompt file, which decides what is run. ${allowText(shown)}`
@@ -48,7 +49,7 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
     return `${shown} is refused: on other systems it is the same as ${displayPath(root, twin)}. ${allowText(shown)}`
   }
 
-  /** The files that an action places, by what they hold. */
+  /** The files that an action places, with their content. */
   function targetsOf(action: ChangeAction, files: Files): ReadonlyMap<string, () => string | undefined> {
     if (action.op === 'delete') return new Map()
     if (!('from' in action)) return new Map([[action.path, () => action.content]])
@@ -76,7 +77,7 @@ interface Placing {
   readonly action: ChangeAction
 }
 
-/** Names of folders, on disk and placed since, by what other systems take for the same. */
+/** Names in folders, on disk and placed so far, grouped by the form in which other systems compare them. */
 function createTwins() {
   const folders = new Map<string, Map<string, Set<string>>>()
 
@@ -85,13 +86,13 @@ function createTwins() {
     if (known !== undefined) return known
     const names = new Map<string, Set<string>>()
     folders.set(folder, names)
-    // none where it is made, or must not be read
+    // empty if the folder is about to be created, or is not readable
     for (const name of namesIn(folder)) add(names, name)
     return names
   }
 
   return {
-    /** What is there besides, and is the same as the path, or as a folder that it is in. */
+    /** A different existing entry whose name equals, on other systems, that of the path or of a folder above it. */
     of(path: string, isThere: (path: string) => boolean): string | undefined {
       let made = path
       for (let step = path; !isThere(step) && dirname(step) !== step; step = dirname(step)) made = step
@@ -100,7 +101,7 @@ function createTwins() {
       const same = [...(namesAt(folder).get(sameName(basename(made))) ?? [])].map((name) => join(folder, name))
       return same.find((one) => one !== made && isThere(one))
     },
-    /** Something was made there, with the folders that it is in. */
+    /** Registers a created path, with the folders above it. */
     place(path: string): void {
       for (let step = path; dirname(step) !== step; step = dirname(step)) {
         if (add(namesAt(dirname(step)), basename(step))) return
@@ -109,7 +110,7 @@ function createTwins() {
   }
 }
 
-/** True when it was there already. */
+/** True if it already existed. */
 function add(names: Map<string, Set<string>>, name: string): boolean {
   const key = sameName(name)
   const same = names.get(key) ?? new Set()

@@ -5,15 +5,15 @@ import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
 
-/** Where a repository keeps itself, and what its config has git run or read. Absolute, links resolved. */
+/** Where a repository stores its own data, and what its config makes git run or read. Absolute, links resolved. */
 export interface GitPlaces {
   /** Folders and files of the repository itself. */
   readonly own: readonly string[]
-  /** Hooks, included config and programs that its config names. */
+  /** Hooks, included config files and programs named by its config. */
   readonly named: readonly string[]
 }
 
-/** The repository that a folder is the top of; undefined: of none. */
+/** The repository whose top folder this is; undefined if it is not one. */
 export function gitPlaces(folder: string): GitPlaces | undefined {
   const entry = join(folder, '.git')
   const status = entryStatus(entry)
@@ -35,7 +35,7 @@ export function gitPlaces(folder: string): GitPlaces | undefined {
   }
 }
 
-/** Whether git would take a folder for a repository without being told: so are bare ones, wherever they are. */
+/** Whether git would detect a repository in this folder by itself; that includes bare ones at any depth. */
 export function looksLikeRepository(folder: string): boolean {
   const has = (name: string): boolean => entryStatus(join(folder, name)) !== undefined
   try {
@@ -65,7 +65,7 @@ function userConfigs(): readonly string[] {
   return [join(home, '.gitconfig'), join(home, '.config', 'git', 'config')]
 }
 
-/** Submodules may have modules of their own, and names with slashes. */
+/** Submodules can be nested, and their names can contain slashes. */
 const deepestModule = 6
 const mostModules = 500
 
@@ -86,10 +86,10 @@ function workTreeOf(config: string): string | undefined {
 }
 
 const deepestInclude = 10
-/** Their values are no paths and no programs, or where the work tree itself is. */
+/** Sections whose values are neither paths nor programs, and the location of the work tree itself. */
 const harmless = /^(?:remote|branch|url|user|submodule|color|status|advice|http|https|extensions)\.|^core\.worktree$/
 
-/** What a config file names below the work tree, and what the files do that it includes. */
+/** Paths below the work tree that a config file, or a file it includes, names. */
 function placesIn(file: string, workTree: string, depth = 0): readonly string[] {
   if (depth > deepestInclude) return []
   return entriesOf(textOf(file)).flatMap(({ name, value }) => {

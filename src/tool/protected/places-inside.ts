@@ -6,17 +6,19 @@ import { isHeldPlace } from '../../base/held-place.ts'
 import { gitPlaces } from './git-places.ts'
 import { protectedNames } from './places.ts'
 
-/** The protected places of a workspace as paths, for what cannot ask about each change. Absolute. */
+/** The protected places of a workspace as paths, for a sandbox that cannot check each change. Absolute. */
 export interface PlacesInside {
-  /** What is there. */
+  /** Those that exist. */
   readonly present: readonly string[]
-  /** What models must not make: it is not there, and the folder that it would be in is the workspace itself. */
+  /** Those that do not exist and that models must not create. Only names directly in the workspace. */
   readonly missing: readonly string[]
-  /** A protected name that is a link, which cannot be held where it is. */
+  /** A protected name that is a link, which cannot be protected by a mount. */
   readonly link?: string
 }
 
-/** `executed`: what the run executes, or would. `allow`: globs from the workspace, `[changes] allow` of the user. */
+/**
+ * `executed`: what the run executes, or would. `allow`: globs relative to the workspace, `[changes] allow` of the user.
+ */
 export function placesInside(
   workspace: string,
   { executed, allow }: { readonly executed: readonly string[]; readonly allow: readonly string[] },

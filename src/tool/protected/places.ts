@@ -13,30 +13,30 @@ import { isHarmlessWhenNew, runsByItself } from './programs.ts'
 import { isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
 
 /*
- * The one list of places that decide what runs and with which rights. Answers of models never change them, and neither do
- * scripts that are held to what their pack was granted. Some are opened by `[changes] allow` of the user.
+ * The only list of places that decide what runs and with which rights. Answers of models never change them, and neither
+ * do scripts that are held to the capabilities of their pack. The user can open some of them with `[changes] allow`.
  */
 
-/** Names of files and folders at any depth that decide what runs here. Folded. */
+/** Names of files and folders, at any depth, that decide what runs here. Folded. */
 const decidingNames = ['.baton', 'baton.toml', '.mcp.json', '.git'] as const
-/** Agents of AIPack keep files of their own there: for them only what decides what runs is protected. */
+/** AIPack agents keep their own files there: for them, only the parts that decide what runs are protected. */
 const aipackName = '.aipack'
-/** What models never change, at any depth. Folded. */
+/** Names that models never change, at any depth. Folded. */
 export const protectedNames: readonly string[] = [...decidingNames, aipackName]
 const aipackPlaces = [join(aipackName, 'pack'), join(aipackName, 'config.toml')]
-/** Scripts and agents, and the modules that they may ask for. */
+/** Scripts, agents, and the modules they can load. */
 const scriptEndings = /\.(?:lua|aip)$/
 
 /** Why a path is protected. */
 interface Held {
-  /** Itself, the folder that it is in, or what it contains. Absolute. */
+  /** The path itself, a folder above it, or something it contains. Absolute. */
   readonly path: string
   readonly why: 'decides' | 'others' | { readonly problem: string }
   /** Whether `[changes] allow` opens it. */
   readonly canBeAllowed: boolean
 }
 
-/** A place that is protected by where it is. */
+/** A place that is protected because of its location. */
 interface KeptPlace {
   /** Absolute, links resolved. */
   readonly path: string
@@ -45,7 +45,7 @@ interface KeptPlace {
 
 type ProtectedFolders = Pick<RunFolders, 'workspace' | 'aipackBase' | 'ownFolders'>
 
-/** Refuses to change what is protected, and to delete or move folders that hold any of it. */
+/** Refuses changes of protected places, and deleting or moving folders that contain any. */
 export function protectionRule(
   { paths, kind: whose, allow, named: agreed = [], whom }: Protection,
   folders: ProtectedFolders,
@@ -60,11 +60,11 @@ export function protectionRule(
     ...(isAnswer && folders.aipackBase !== undefined ? [folders.aipackBase] : []),
   ]
   let real: readonly KeptPlace[] | undefined
-  // looked up for the first change: most of those who are held to this only read
+  // resolved at the first change: most agents held to this rule only read
   const kept = (): readonly KeptPlace[] =>
     (real ??= [
       ...[...paths, ...placed].map(realPath),
-      // a work tree lies in one of them
+      // work trees are inside one of these folders
       ...elsewhere.map(realPath).filter((path) => path === root || !isInside(path, root)),
     ].map((path) => ({ path, folded: foldedPath(path) })))
   const opened = compileGlobs(allow)
@@ -86,7 +86,7 @@ export function protectionRule(
   }
 
   function atHome(path: string): Held | undefined {
-    // a pack may keep files of its own there
+    // a pack may keep its own files there
     if (!isInside(home, path) || path === home || (!isAnswer && isOpened(path))) return undefined
     const [first = ''] = relative(home, path).split(sep)
     const entry = join(home, first)
@@ -98,7 +98,7 @@ export function protectionRule(
     return repositories.get(folder)
   }
 
-  /** `goesAway`: what it contains goes with it. */
+  /** `goesAway`: what the path contains is removed with it. */
   function ofGit(path: string, goesAway: boolean): Held | undefined {
     const holds = (place: string): boolean => isInside(place, path) || (goesAway && isInside(path, place))
     for (let folder = dirname(path); ; folder = dirname(folder)) {
@@ -112,11 +112,11 @@ export function protectionRule(
     }
   }
 
-  /** What a file is by its ending or content. */
+  /** Protection based on the ending or content of a file. */
   function ofKind(path: string, content?: NewFileContent): Held | undefined {
     if (scriptEndings.test(foldedName(path)) || isPromptFile(path)) return decides(path, true)
     if (content !== undefined && mayBePrompt(path) && isPromptText(textOf(content()))) return decides(path, true)
-    // what an answer does to such files is judged by what the model was shown
+    // for answers this depends on what the model was shown, see answers.ts
     return isAnswer ? undefined : runByOthers(path, content)
   }
 
@@ -149,7 +149,7 @@ export function protectionRule(
     )
     const isHere = isInside(root, path)
     if (keeping !== undefined) return (isHere ? named(path) : undefined) ?? decides(keeping.path)
-    // beyond the workspace nobody writes but a pack in its own folders
+    // outside the workspace, only packs can write, and only in their own folders
     if (!isHere) return undefined
     const isFolder = goesAway && entryStatus(path)?.isDirectory() === true
     const found = [named, atHome, () => ofKind(path, content), () => ofGit(path, goesAway)]
@@ -166,14 +166,14 @@ export function protectionRule(
     if (held === undefined) return undefined
     const shown = displayPath(root, held.path)
     const wayOut = held.canBeAllowed ? `. ${allowText(shown, whom)}` : ''
-    if (held.why === 'others') return `${shown} is protected, because other programs run it by themselves${wayOut}`
+    if (held.why === 'others') return `${shown} is protected, because other programs run it automatically${wayOut}`
     if (held.why !== 'decides') return `${shownEntry(shown)} is refused: ${held.why.problem}${wayOut}`
     if (!held.canBeAllowed) return `${shown} is protected: ${whom} never changes it`
     return `${shown} is protected, because it decides what is run${wayOut}`
   }
 }
 
-/** What the user writes to open a path, as it is shown. */
+/** What the user has to configure to allow changes of a path, which is given as displayed. */
 export function allowText(shown: string, whom = 'a model'): string {
   const glob = shown.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
   return `To let ${whom} change it, add to your own config.toml, below [changes]: allow = [${JSON.stringify(glob)}]`

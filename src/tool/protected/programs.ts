@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { foldedName } from './names.ts'
 
-/** Files that other programs run, or take commands from, without being asked: by the name of the file, wherever it is. */
+/** Names of files, in any folder, that other programs execute or take commands from automatically. */
 const names: ReadonlySet<string> = new Set([
   // shells and tools that act when a folder is entered
   '.envrc',
@@ -18,7 +18,7 @@ const names: ReadonlySet<string> = new Set([
   '.lefthook.yml',
   '.lefthook.yaml',
   '.lintstagedrc',
-  // package managers: lifecycle scripts, and where packages come from
+  // package managers: lifecycle scripts, and package sources
   'package.json',
   '.npmrc',
   '.yarnrc',
@@ -57,7 +57,7 @@ const names: ReadonlySet<string> = new Set([
   'devcontainer.json',
 ])
 
-/** The same by the folder that they are in, at any depth. */
+/** The same by parent folder, at any depth. */
 const folders: readonly (readonly string[])[] = [
   ['.husky'],
   ['.githooks'],
@@ -83,7 +83,7 @@ const folders: readonly (readonly string[])[] = [
   ['.direnv'],
 ]
 
-/** Whether a path (steps from the workspace) is a file that other programs run by themselves. */
+/** Whether a path (its segments from the workspace) is a file that other programs run automatically. */
 export function runsByItself(steps: readonly string[]): boolean {
   const folded = steps.map(foldedName)
   const last = folded.at(-1) ?? ''
@@ -91,7 +91,7 @@ export function runsByItself(steps: readonly string[]): boolean {
   return folders.some((folder) => folded.some((_, at) => folder.every((name, offset) => folded[at + offset] === name)))
 }
 
-/** Scripts that package managers run when packages are installed, or when the folder itself is. */
+/** Scripts that package managers run when a package, or the folder itself, is installed. */
 const installScripts: ReadonlySet<string> = new Set([
   'preinstall',
   'install',
@@ -108,8 +108,8 @@ const installScripts: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether a new file has nothing that is run by itself after all: a `package.json` without scripts for installing. The
- * others are run as a whole.
+ * Whether a new file runs nothing automatically after all: a `package.json` without install scripts. The other files
+ * are always executed.
  */
 export function isHarmlessWhenNew(path: string, text: string | undefined): boolean {
   if (!/(?:^|\/)package\.json$/.test(path) || text === undefined) return false

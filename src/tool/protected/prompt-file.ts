@@ -2,10 +2,10 @@ import { readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
 
 const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
-/** Front matter that is longer does not count. */
+/** Only this much of the front matter is considered. */
 const mostBytes = 64 * 1024
 
-/** Keys of front matter that say what runs, with which files and rights: files of other programs have none of them. */
+/** Front matter keys that decide what runs, with which files and rights. Files of other programs do not have them. */
 export const decidingKeys: readonly string[] = [
   'sub_agents',
   'agent',
@@ -41,7 +41,7 @@ const key = new RegExp(
   'm',
 )
 
-/** Whether Markdown is a prompt file: its front matter has a key that decides what is run. */
+/** Whether Markdown is a prompt file: its front matter has a key that decides what runs. */
 export function isPromptText(text: string): boolean {
   const head = text.slice(0, mostBytes)
   const opened = fence.exec(head)
@@ -53,17 +53,17 @@ export function isPromptText(text: string): boolean {
   return key.test(end === -1 ? rest : rest.slice(0, end))
 }
 
-/** Whether a file of this name could be a prompt file. */
+/** Whether a file with this name could be a prompt file. */
 export function mayBePrompt(path: string): boolean {
   return endings.test(path)
 }
 
-/** Whether the file at a path (absolute) is a prompt file by its name and content. */
+/** Whether the file at a path (absolute) is a prompt file, by its name and content. */
 export function isPromptFile(path: string): boolean {
   return mayBePrompt(path) && isPromptText(fileHead(path).toString('utf8'))
 }
 
-/** As much of a file (absolute) as says whether it is a prompt file; empty when it cannot be read. */
+/** The start of a file (absolute), enough to tell whether it is a prompt file; empty if it cannot be read. */
 export function fileHead(path: string): Buffer {
   try {
     return readRegular(path, (descriptor) => {

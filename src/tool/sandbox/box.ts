@@ -7,10 +7,10 @@ import type { Boxed, Command } from './boxed.ts'
 import { noSandbox, findBoxer } from './probe.ts'
 
 /**
- * The command in a box that holds it to the rights of the context: what of the disk it may read and change, the network,
- * memory and processes. `opened`, of a command that an author wrote: absolute folders that can be read although what
- * they are in is hidden. With "danger-full-access" it is the command as it is. R309, R310, R311.
- * @throws BatonError SANDBOX where a box is needed and none can be had
+ * Wraps a command in a sandbox that enforces the rights of the context: file reads and writes, network, memory and
+ * processes. `opened`, for a command written by an author: absolute folders that stay readable although their parent is
+ * hidden. With "danger-full-access" the command is returned unchanged. R309, R310, R311.
+ * @throws BatonError SANDBOX if a sandbox is needed and none is available
  */
 export async function boxCommand(command: Command, context: RunContext, opened?: readonly string[]): Promise<Boxed> {
   const { scope, services } = context
@@ -28,7 +28,7 @@ export async function boxCommand(command: Command, context: RunContext, opened?:
   return make(command, { program, rights, opened }, context)
 }
 
-/** What each run has told of its boxes; all parts of a run share their sources. */
+/** The sandboxes each run has already reported; all parts of a run share their sources. */
 const told = new WeakMap<RunSources, Set<string>>()
 
 function tellOnce({ mode, network }: SandboxRights, program: string | undefined, context: RunContext): void {

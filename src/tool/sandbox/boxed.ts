@@ -1,7 +1,7 @@
 import { BatonError } from '../../base/error.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 
-/** A command as it is started: nothing is inherited. */
+/** A command to start. It inherits nothing. */
 export interface Command {
   readonly command: string
   readonly args: readonly string[]
@@ -10,32 +10,32 @@ export interface Command {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Where the process of a box says what it has made. */
+/** Where the sandbox process reports what it has created. */
 export const statusDescriptor = 4
 
-/** A command as it is to be started, once. */
+/** A command ready to be started, once. */
 export interface Boxed extends Command {
-  /** To be called with its process before it begins. @throws BatonError SANDBOX */
+  /** Call with its process before it starts running. @throws BatonError SANDBOX */
   readonly onStart?: (pid: number) => void
-  /** To be called with what its process says on `statusDescriptor`. */
+  /** Call with what its process writes to `statusDescriptor`. */
   readonly onStatus?: (bytes: Buffer) => void
-  /** Why the box has ended the command, as the end of a sentence; undefined: it has not. */
+  /** Why the sandbox ended the command, as the end of a sentence; undefined if it did not. */
   readonly stopped: () => string | undefined
-  /** To be called when the command has ended, however it did: ends what belongs to its box. */
+  /** Call when the command has ended, for whatever reason: ends everything that belongs to its sandbox. */
   readonly close: () => Promise<void>
 }
 
-/** What a box is made with. */
+/** What a sandbox is built from. */
 export interface Boxing {
   /** Absolute. */
   readonly program: string
   readonly rights: SandboxRights
-  /** Of a command that an author wrote: absolute folders that can be read although what they are in is hidden. */
+  /** For a command written by an author: absolute folders that stay readable although their parent is hidden. */
   readonly opened: readonly string[] | undefined
 }
 
-/** For a folder that a command cannot be in. */
+/** The error for a working directory that is hidden in the sandbox. */
 export function unseenFolder(folder: string): BatonError {
-  const hint = 'Use a folder of the workspace.'
-  return new BatonError('SANDBOX', `${folder} cannot be seen in the sandbox`, { hint })
+  const hint = 'Use a folder in the workspace.'
+  return new BatonError('SANDBOX', `${folder} is not visible in the sandbox`, { hint })
 }

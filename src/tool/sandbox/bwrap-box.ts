@@ -22,7 +22,7 @@ import { watchBox } from './watch-box.ts'
 /** Threads count as well. */
 const tasksOfProcess = 16
 
-/** The command in a box of `bwrap`. */
+/** Wraps the command in a `bwrap` sandbox. */
 export async function bwrapBox(
   command: Command,
   { program, rights, opened }: Boxing,
@@ -63,7 +63,7 @@ export async function bwrapBox(
     return {
       command: program,
       args: ['--info-fd', String(statusDescriptor), ...args],
-      // nothing of the environment outside is seen: that of bwrap itself can be read in the box
+      // no variable of the parent environment: the environment of bwrap itself can be read in the sandbox
       environment: {},
       cwd: dirname(program),
       ...(group === undefined ? {} : { onStart: group.enter }),
@@ -80,7 +80,7 @@ export async function bwrapBox(
   }
 }
 
-/** Takes what `bwrap` says of a box that it has made: a JSON object with the first process in it. */
+/** Reads the status that `bwrap` reports about a new sandbox: a JSON object with the PID of its first process. */
 function readFirstProcess(found: (pid: number) => void): (bytes: Buffer) => void {
   let text = ''
   return (bytes) => {
@@ -92,7 +92,7 @@ function readFirstProcess(found: (pid: number) => void): (bytes: Buffer) => void
   }
 }
 
-/** The way to the network: a proxy on a socket (absolute) in a folder of its own, which goes with it. */
+/** Opens network access: a proxy on a socket (absolute path) in its own folder, which is removed with it. */
 async function openWay(network: readonly string[], parts: Closers): Promise<string> {
   const folder = realPath(join(tmpdir(), `baton-box-${randomBytes(8).toString('hex')}`))
   useFolder(folder)
@@ -104,7 +104,7 @@ async function openWay(network: readonly string[], parts: Closers): Promise<stri
     parts.add(close)
     return socket
   } catch (error) {
-    const message = `the proxy of the sandbox cannot listen in ${folder}: ${messageOf(error)}`
+    const message = `the sandbox proxy cannot listen in ${folder}: ${messageOf(error)}`
     throw new BatonError('SANDBOX', message, { cause: error, hint: 'Set TMPDIR to a folder with a short path.' })
   }
 }

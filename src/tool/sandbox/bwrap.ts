@@ -2,42 +2,42 @@ import { dirname, join, relative, sep } from 'node:path'
 import { isInside } from '../../base/files.ts'
 import type { Command } from './boxed.ts'
 
-/** What a box on Linux is made of. All paths are absolute, exist, and have their links resolved. */
+/** What a sandbox on Linux is built from. All paths are absolute and exist, with links resolved. */
 export interface BoxPlan {
   readonly workspace: string
-  /** Whether the workspace may be changed. */
+  /** Whether the workspace is writable. */
   readonly canWrite: boolean
-  /** Stay as they are inside the workspace: files and folders. */
+  /** Files and folders in the workspace that are read-only. */
   readonly kept: readonly string[]
-  /** Cannot be read. */
+  /** Not readable. */
   readonly hiddenFiles: readonly string[]
   readonly hiddenFolders: readonly string[]
-  /** Folders that are empty and writable, and gone with the box. */
+  /** Empty, writable folders that are discarded with the sandbox. */
   readonly privateFolders: readonly string[]
-  /** Can be read although they are in a private folder. */
+  /** Readable although they are in a private folder. */
   readonly shown: readonly string[]
-  /** Can be read although they are in a hidden folder. */
+  /** Readable although they are in a hidden folder. */
   readonly opened: readonly string[]
-  /** Files of the system that are not written, because the administrator could. */
+  /** System files that are made read-only, because root could write them. */
   readonly keptSystemFiles: readonly string[]
   readonly tmpMb: number
   readonly fileMb: number
-  /** Tasks that all programs of an ordinary user may have in the box; the administrator has no such limit. */
+  /** Limit of tasks for all programs of an ordinary user in the sandbox; root is not subject to it. */
   readonly tasks?: number
-  /** Files from outside, by where they are seen in the box. */
+  /** Files from outside, by their names in the sandbox. */
   readonly given: Readonly<Record<string, string>>
-  /** What the shell of the box does before the command. */
+  /** Shell commands that run in the sandbox before the command. */
   readonly before?: string
 }
 
 const mib = 1024 * 1024
 
-/** The folder in the box with what it was given. */
+/** The folder in the sandbox that holds `given`. */
 export const givenFolder = '/run/baton'
 
 /**
- * The arguments of `bwrap` for a command. The order matters: what comes later lies on what came before. Everything can be
- * read that the user can read, but what is hidden; nothing is written but the workspace and private folders.
+ * The arguments of `bwrap` for a command. The order matters: later mounts cover earlier ones. Everything the user can
+ * read is readable, except what is hidden; only the workspace and private folders are writable.
  */
 export function bwrapArguments({ command, args, cwd, environment }: Command, plan: BoxPlan): readonly string[] {
   const { workspace, canWrite, kept } = plan
@@ -53,11 +53,11 @@ export function bwrapArguments({ command, args, cwd, environment }: Command, pla
     hide(plan, outside),
     plan.opened.flatMap(mount('--ro-bind')),
     [canWrite ? '--bind' : '--ro-bind', workspace, workspace],
-    // a folder that something is mounted on cannot be renamed: a path that is kept stays the path of what is kept
+    // a mount point cannot be renamed, so a protected path keeps referring to the same entry
     canWrite ? foldersBetween(workspace, kept).flatMap(mount('--bind')) : [],
     canWrite ? kept.flatMap(mount('--ro-bind')) : [],
     hide(plan, inside),
-    // what it hides may have to hold a folder that is seen
+    // only now: a visible folder may have had to be mounted inside a hidden one
     plan.hiddenFolders.flatMap((path) => ['--remount-ro', path]),
     Object.entries(plan.given).flatMap(([name, path]) => ['--ro-bind', path, join(givenFolder, name)]),
     ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
@@ -68,19 +68,19 @@ export function bwrapArguments({ command, args, cwd, environment }: Command, pla
   return parts.flat()
 }
 
-/** Hidden folders can be passed through to what is seen below them, but not listed. */
+/** Hidden folders can be traversed to the visible folders below them, but not listed. */
 function hide(
   { hiddenFolders, hiddenFiles }: Pick<BoxPlan, 'hiddenFolders' | 'hiddenFiles'>,
   where: (path: string) => boolean,
 ): readonly string[] {
   return [
     ...hiddenFolders.filter(where).flatMap((path) => ['--perms', '0111', '--tmpfs', path]),
-    // a device on a file system without devices: it cannot be opened
+    // a device on a nodev file system: it cannot be opened
     ...hiddenFiles.filter(where).flatMap((path) => ['--ro-bind', '/dev/null', path]),
   ]
 }
 
-/** The folders between a folder and paths below it, outermost first. */
+/** The folders between a folder and the paths below it, outermost first. */
 function foldersBetween(workspace: string, paths: readonly string[]): readonly string[] {
   const folders = paths.flatMap((path) => {
     const steps = relative(workspace, dirname(path))
@@ -93,13 +93,13 @@ function foldersBetween(workspace: string, paths: readonly string[]): readonly s
 }
 
 /**
- * Limits that a process gives itself, and its children inherit: no memory images, no larger files. The programs of a box
- * are the first that the system ends when its memory is used up.
+ * Limits that a process sets for itself and its children inherit: no core dumps, no larger files. The programs of a
+ * sandbox are the first that the OOM killer ends.
  */
 function shellStart({ fileMb, tasks, before }: Pick<BoxPlan, 'fileMb' | 'tasks' | 'before'>): string {
-  // a block of ulimit is 512 bytes
+  // ulimit counts in blocks of 512 bytes
   const limits = ['ulimit -c 0', `ulimit -f ${fileMb * 2048}`]
-  // bash and dash name the limit differently
+  // bash and dash use different letters for this limit
   if (tasks !== undefined) limits.push(`{ ulimit -u ${tasks} || ulimit -p ${tasks}; } 2>/dev/null`)
   return [
     'echo 1000 >/proc/self/oom_score_adj',

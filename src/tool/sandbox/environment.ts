@@ -1,4 +1,4 @@
-/** Lead to programs of the user outside, or to folders that are not seen in a box. */
+/** They refer to the user's programs outside, or to folders that are not visible in the sandbox. */
 const leftOut: ReadonlySet<string> = new Set(
   (
     'SSH_AUTH_SOCK DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY DOCKER_HOST KUBECONFIG GPG_TTY GNUPGHOME BROWSER ' +
@@ -7,14 +7,14 @@ const leftOut: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** What would only complain of a home that is read-only is switched off. */
+/** Turns off features that would only complain about a read-only home folder. */
 const added: Readonly<Record<string, string>> = {
   GIT_OPTIONAL_LOCKS: '0',
   npm_config_logs_max: '0',
   npm_config_update_notifier: 'false',
 }
 
-/** Package managers fail at once where there is no network, and not after minutes of trying. */
+/** Makes package managers fail immediately without a network, instead of retrying for minutes. */
 const withoutNetwork: Readonly<Record<string, string>> = {
   npm_config_fetch_retries: '0',
   PIP_RETRIES: '0',
@@ -22,7 +22,7 @@ const withoutNetwork: Readonly<Record<string, string>> = {
   GOPROXY: 'off',
 }
 
-/** The environment of a program in a box, of the one that it would have outside. */
+/** The environment of a program in the sandbox, derived from the one it would have outside. */
 export function boxEnvironment(
   given: Readonly<Record<string, string>>,
   { cwd, temporary, proxy }: { readonly cwd: string; readonly temporary: string; readonly proxy?: string },
@@ -33,7 +33,7 @@ export function boxEnvironment(
     ...added,
     PWD: cwd,
     TMPDIR: temporary,
-    // caches that programs cannot do without are private
+    // programs need writable caches, so these are private
     XDG_CACHE_HOME: `${temporary}/.cache`,
     ...(proxy === undefined ? withoutNetwork : proxyVariables(proxy)),
   }

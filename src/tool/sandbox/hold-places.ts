@@ -6,14 +6,14 @@ import { holdingEntry } from '../../base/held-place.ts'
 import { leaveFolder, useFolder } from './janitor.ts'
 
 export interface HeldPlaces {
-  /** What can be bound read-only in a box. Absolute. */
+  /** Paths to bind read-only in the sandbox. Absolute. */
   readonly held: readonly string[]
   readonly release: () => void
 }
 
 /**
- * Holds names at which nothing is, so that a box has something there that it cannot change: a name that is not there cannot
- * be forbidden. Where the folder cannot be written, nobody makes anything there anyway.
+ * Creates placeholders at paths that do not exist, so that the sandbox can mount them read-only: a path that does not
+ * exist cannot be protected. If the folder is not writable, nothing can be created there anyway.
  */
 export function holdPlaces(paths: readonly string[]): HeldPlaces {
   const used: string[] = []
@@ -35,12 +35,15 @@ export function holdPlaces(paths: readonly string[]): HeldPlaces {
   }
 }
 
-/** What somebody else has put there meanwhile is held as well. Another process that holds it may let go at any time. */
+/**
+ * If something else has been created there in the meantime, that is protected as well. Another process that holds the
+ * place may release it at any time.
+ */
 function makeHeld(path: string): void {
   try {
     mkdirSync(join(path, holdingEntry(process.pid)), { recursive: true })
   } catch (error) {
     if (hasSystemCode(error, 'EACCES', 'EROFS', 'ENOTDIR', 'EEXIST', 'EPERM')) return
-    throw new BatonError('SANDBOX', `${path} cannot be kept from programs: ${messageOf(error)}`, { cause: error })
+    throw new BatonError('SANDBOX', `${path} cannot be protected from programs: ${messageOf(error)}`, { cause: error })
   }
 }

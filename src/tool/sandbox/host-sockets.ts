@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** More of them are not looked at. */
+/** Sockets beyond this number are not checked. */
 const most = 200
 
 /**
- * Files of sockets that programs outside listen on, and sockets that were mounted into this container: a file system that
- * is read-only does not keep anybody from connecting to them. Absolute.
+ * Sockets that programs outside listen on, and sockets mounted into this container: a read-only file system does not
+ * prevent connecting to them. Absolute.
  */
 export function hostSockets(): readonly string[] {
   const listening = linesOf('/proc/net/unix').map((line) => /^\S+: (?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
@@ -22,7 +22,7 @@ function linesOf(file: string): readonly string[] {
   }
 }
 
-/** The kernel writes blanks and backslashes of paths in octal. */
+/** The kernel escapes spaces and backslashes in paths as octal. */
 function unescaped(path: string | undefined): string | undefined {
   return path?.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
 }

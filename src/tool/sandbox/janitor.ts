@@ -3,13 +3,13 @@ import { Socket } from 'node:net'
 import { holdingEntry, releasePlace } from '../../base/held-place.ts'
 
 /*
- * Folders that are there only while commands run. The last one who uses a folder removes it; where this process is killed,
- * a shell does, which is told of each folder beforehand and outlives it.
+ * Folders that exist only while commands run. The last user of a folder removes it. If this process is killed, a shell
+ * removes it: the shell gets the path of each folder in advance and outlives this process.
  */
 
 /**
- * Only what is ours goes away, and then the folder, if it is empty; not before the boxes have ended that still may write there,
- * which takes a moment, and at most five seconds.
+ * Removes only Baton's own entry, and then the folder if it is empty. First waits, at most five seconds, until the
+ * sandboxes that may still write there have ended.
  */
 const script = `trap '' INT TERM HUP
 entry=$1; shift
@@ -23,7 +23,7 @@ for folder; do rmdir -- "$folder/$entry" || rm -f -- "$folder/$entry"; rmdir -- 
 const users = new Map<string, number>()
 let janitor: ChildProcess | undefined
 
-/** One more user of a folder (absolute), which need not be there yet. */
+/** Adds a user of a folder (absolute), which need not exist yet. */
 export function useFolder(folder: string): void {
   users.set(folder, (users.get(folder) ?? 0) + 1)
   if (users.get(folder) !== 1 || folder.includes('\n')) return
@@ -31,12 +31,12 @@ export function useFolder(folder: string): void {
   janitor.stdin?.write(`${folder}\n`)
 }
 
-/** A process that has to end before folders in use are removed: the first one of a box. */
+/** The first process of a sandbox: it has to end before folders in use are removed. */
 export function outlive(pid: number): void {
   janitor?.stdin?.write(`${pid}\n`)
 }
 
-/** One user less. */
+/** Removes a user of a folder. */
 export function leaveFolder(folder: string): void {
   const left = (users.get(folder) ?? 1) - 1
   if (left > 0) {
@@ -46,7 +46,7 @@ export function leaveFolder(folder: string): void {
   users.delete(folder)
   releasePlace(folder, process.pid)
   if (users.size > 0) return
-  // it must not come to its end: the next user may be there by then
+  // killed, so that its script does not reach the removal: the next user may already exist by then
   janitor?.kill('SIGKILL')
   janitor = undefined
 }
@@ -55,7 +55,7 @@ function startJanitor(): ChildProcess {
   const args = ['-c', script, 'baton-janitor', holdingEntry(process.pid)]
   const child = spawn('/bin/sh', args, { detached: true, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
-  // there is none where this process has no descriptors left
+  // stdin is missing if this process has run out of descriptors
   child.stdin?.on('error', () => {})
   child.unref()
   if (child.stdin instanceof Socket) child.stdin.unref()

@@ -3,31 +3,31 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { protectedNames } from '../protected/places.ts'
 
-/** What a walk through a workspace has found. Absolute; links are not followed. */
+/** What a scan of a workspace has found. Absolute; links are not followed. */
 export interface Found {
-  /** Files with keys: `.env` and its like. */
+  /** Files with keys: `.env` and similar. */
   readonly keyFiles: readonly string[]
-  /** What models never change by its name, below the first level. */
+  /** Paths that models never change because of their names, below the first level. */
   readonly deciding: readonly string[]
-  /** There are more folders, or more files of these kinds, than were looked at. */
+  /** The scan stopped early: too many folders, or too many of these files. */
   readonly isCut: boolean
 }
 
-/** `.env`, `.env.local`, `.envrc`; not the examples that are written to be read. */
+/** `.env`, `.env.local`, `.envrc`, but not example files. */
 function isKeyFile(name: string): boolean {
   return name.startsWith('.env') && !/[._-](?:example|sample|template|dist|defaults?)$/.test(name)
 }
 
-/** A box takes longer to make with each of them, and longer with each more. */
+/** Each place makes a sandbox slower to set up, and the cost per place grows with their number. */
 const mostPlaces = 150
 const mostFolders = 20_000
-/** Of packages that others wrote, and of git: nobody keeps keys of their own there. */
+/** Third-party packages and git: nobody keeps keys of their own there. */
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
-/** What was found before stays hidden, however much a command has put in the way of a further walk. */
+/** What was found earlier stays hidden, even if a command has created so many files that a later scan stops early. */
 const known = new Map<string, readonly string[]>()
 
-/** Looks through a workspace, also where git looks away. */
+/** Scans a workspace, including what git ignores. */
 export async function findKeyFiles(workspace: string): Promise<Found> {
   const keyFiles: string[] = []
   const deciding: string[] = []
@@ -63,7 +63,7 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true })
   } catch {
-    // it may not be read, or is gone
+    // not readable, or gone
     return []
   }
 }

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { homeFolder } from '../../base/home.ts'
 
-/** Files and folders of a home folder that hold keys, or what a user has typed. */
+/** Files and folders in a home folder that hold keys, or what the user has typed. */
 const inHome = (
   '.ssh .aws .azure .gnupg .kube .docker .netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pip .config/pip .git-credentials ' +
   '.config/git/credentials .config/gcloud .config/gh .config/glab-cli .config/hub .config/op .config/rclone .config/doctl ' +
@@ -20,11 +20,13 @@ const inHome = (
   '.bitcoin .ethereum .electrum .aipack-base'
 ).split(' ')
 
-/** The same by how their names look, at the top of a home folder. */
+/** The same by patterns of names, at the top of a home folder. */
 const telling =
   /^\.env|token|credential|secret|passw|_history$|\.(?:pem|key|p12|pfx|kdbx)$|id_(?:rsa|dsa|ecdsa|ed25519)/i
 
-/** What holds keys below the homes of the user, whether it is there or not. Absolute. `given`: what `HOME` says. */
+/**
+ * Places that hold keys in the user's home folders, whether they exist or not. Absolute. `given`: the value of `HOME`.
+ */
 export function keysAtHome(given: string | undefined): readonly string[] {
   const homes = new Set([homeFolder(given), homeFolder(), ofAccount()].filter((home) => home !== undefined))
   return [...homes].flatMap((home) => [
@@ -33,7 +35,7 @@ export function keysAtHome(given: string | undefined): readonly string[] {
   ])
 }
 
-/** The home that the system knows of, whatever `HOME` says. */
+/** The home folder according to the user database, whatever `HOME` says. */
 function ofAccount(): string | undefined {
   try {
     return userInfo().homedir
@@ -45,8 +47,8 @@ function ofAccount(): string | undefined {
 let ofSystem: readonly string[] | undefined
 
 /**
- * What only the administrator may read, where this is the administrator: others could not read it anyway. Looked up once
- * for each process.
+ * What only root may read, if this process runs as root: other users could not read it anyway. Looked up once per
+ * process.
  */
 export function keysOfSystem(): readonly string[] {
   if (process.getuid?.() !== 0) return []
@@ -65,10 +67,10 @@ export function keysOfSystem(): readonly string[] {
   return ofSystem
 }
 
-/** Deeper ones are below folders that others may read as well. */
+/** Deeper files are in folders that others may read as well. */
 const deepest = 6
 
-/** Files and folders below a folder that others may not read. */
+/** Files and folders below a folder that are not readable by others. */
 function closedIn(folder: string, depth = 0): readonly string[] {
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name)

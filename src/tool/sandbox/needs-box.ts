@@ -9,12 +9,12 @@ import { chosenTools, type ToolScope } from '../toolbox/chosen.ts'
 import { comesWith, type ToolName } from '../toolbox/names.ts'
 import type { Machine } from './probe.ts'
 
-/** Tools that run programs which a model chooses, and what comes with them. */
+/** True for tools that run programs chosen by a model, and the tools that come with them. */
 function needsBox(tool: ToolName): boolean {
   return tool === 'bash' || comesWith(tool) === 'bash'
 }
 
-/** What is said of a sandbox that is missing. */
+/** The message about a missing sandbox. */
 export type MissingBox = Pick<BatonError, 'message' | 'hint'>
 
 /** Whose programs would run in it, and with which rights. */
@@ -24,8 +24,8 @@ interface Asking {
 }
 
 /**
- * What a run says where these settings give a model tools that need a sandbox, and none can be made: the error that it ends with, or
- * the warning. Undefined: nothing is missing.
+ * What a run reports if these settings give a model tools that need a sandbox and none is available: its error, or a
+ * warning. Undefined if nothing is missing.
  */
 export async function missingBox(named: ToolFilter, { scope, env }: Asking): Promise<MissingBox | undefined> {
   const tools = chosenTools(named, { scope })
@@ -35,9 +35,9 @@ export async function missingBox(named: ToolFilter, { scope, env }: Asking): Pro
 }
 
 /**
- * Of the tools that a model is to be given, those that can be used here: where no sandbox can be made, tools that only a pattern
- * names are left out, and the run says so once. A plan, which may be made for another machine, only says so.
- * @throws BatonError SANDBOX for a tool that is named by itself
+ * The tools, of those selected for a model, that can be used here. If no sandbox is available, tools that are selected
+ * only by a pattern are removed, with one warning per run. A plan, which may be made for another machine, only warns.
+ * @throws BatonError SANDBOX for a tool that is selected by its exact name
  */
 export async function boxableTools(
   tools: readonly ToolName[],
@@ -54,29 +54,29 @@ export async function boxableTools(
   return isPlan ? tools : tools.filter((tool) => !needsBox(tool))
 }
 
-/** @throws BatonError SANDBOX where commands of scripts are to run in a sandbox, and none can be made */
+/** @throws BatonError SANDBOX if commands of scripts need a sandbox and none is available */
 export async function refuseWithoutBox({ scope, services: { env } }: RunContext): Promise<void> {
   const problem = await boxProblem({ scope, env })
   if (problem !== undefined) throw problem
 }
 
-/** Why no sandbox can be made; undefined: it can, or none is needed. */
+/** Why no sandbox is available; undefined if one is, or none is needed. */
 export async function boxProblem({ scope, env }: Asking): Promise<BatonError | undefined> {
   const { sandboxProblem } = await import('./probe.ts')
   const workspace = realPath(scope.folders.workspace)
   return sandboxProblem(scope.rights.sandbox ?? strictestSandbox, { env, workspace })
 }
 
-/** Whether one of them is named by itself, and not by a pattern. */
+/** Whether one of them is selected by its exact name, not by a pattern. */
 function isInsisted(tools: readonly ToolName[], { tools: named = [] }: ToolFilter): boolean {
   return tools.some((tool) => needsBox(tool) && named.includes(tool))
 }
 
 function leftOut({ message, hint }: BatonError): MissingBox {
-  return { message: `no model is given bash: ${message}`, hint }
+  return { message: `bash is not offered to models: ${message}`, hint }
 }
 
-/** Runs that have been told; all parts of a run share their sources. */
+/** Runs that have been warned; all parts of a run share their sources. */
 const told = new WeakSet<RunSources>()
 
 function tellOnce({ message, hint }: MissingBox, context: RunContext): void {

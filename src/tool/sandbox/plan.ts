@@ -10,16 +10,18 @@ import { hostSockets } from './host-sockets.ts'
 import { findKeyFiles } from './key-files.ts'
 import { keysAtHome, keysOfSystem } from './key-places.ts'
 
-/** Whether a folder (absolute, links resolved) can be seen in a box: with the same things in it, or as its own. */
+/**
+ * Whether a folder (absolute, links resolved) is visible in the sandbox, with the same content or as a private folder.
+ */
 export function isSeen(folder: string, { workspace, hiddenFolders, privateFolders, opened }: Places): boolean {
   if (isInside(workspace, folder) || isInside(folder, workspace) || privateFolders.includes(folder)) return true
   if (opened.some((path) => isInside(path, folder))) return true
   return ![...hiddenFolders, ...privateFolders].some((path) => isInside(path, folder))
 }
 
-/** What is the same for all boxes of this machine. */
+/** What is the same for all sandboxes on this machine. */
 export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'> {
-  // a profile of macOS gives nothing a place of its own
+  // a macOS profile cannot provide private folders
   if (process.platform === 'darwin') return { privateFolders: [], keptSystemFiles: [] }
   return {
     privateFolders: presentPlaces(['/tmp', '/var/tmp', '/run']),
@@ -27,18 +29,21 @@ export function boxFolders(): Pick<BoxPlan, 'privateFolders' | 'keptSystemFiles'
   }
 }
 
-/** The parts of a plan that depend on what is on the disk. */
+/** The parts of a plan that depend on the disk. */
 type Places = Omit<BoxPlan, 'given' | 'tmpMb' | 'fileMb' | 'tasks' | 'before'>
 
 export interface Planned {
   readonly places: Places
-  /** Protected names that are not there, and must not be made. Absolute. */
+  /** Protected names that do not exist and must not be created. Absolute. */
   readonly missing: readonly string[]
-  /** What a person should know of the box. */
+  /** Warnings for the user. */
   readonly warnings: readonly string[]
 }
 
-/** Looks at the disk for what a box must keep, hide and show: `needed` in private folders, `opened` in hidden ones. */
+/**
+ * Determines from the disk what a sandbox must protect, hide and show: `needed` in private folders, `opened` in hidden
+ * ones.
+ */
 export async function planBox(
   { mode }: Pick<SandboxRights, 'mode'>,
   { needed, opened }: Readonly<Record<'needed' | 'opened', readonly string[]>>,
@@ -59,7 +64,7 @@ export async function planBox(
     ...keysOfSystem(),
     ...(folders.ownFolders ?? []),
     ...hostSockets(),
-    // a link to a folder hides nothing of it
+    // hiding a link to a folder would not hide its content
     ...keyFiles.filter((path) => !isFolder(path)),
   ])
   const hiddenInside = outermost(keys.filter(isInWorkspace))
@@ -82,20 +87,20 @@ export async function planBox(
     },
     missing: canWrite ? missing : [],
     warnings: [
-      ...(isCut ? [`${workspace} holds too much to be looked through: not all of its .env files are hidden`] : []),
+      ...(isCut ? [`${workspace} is too large to scan completely: not all of its .env files are hidden`] : []),
       ...(link !== undefined && mode !== 'read-only'
-        ? [`${link} is a link, which cannot be protected where it is: programs of models only read the workspace`]
+        ? [`${link} is a link, which cannot be protected: programs started by models can only read the workspace`]
         : []),
     ],
   }
 }
 
-/** Paths with their links resolved, of those that are there. */
+/** The existing paths, with links resolved. */
 function presentPlaces(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.flatMap((path) => presentPlace(path) ?? []))]
 }
 
-/** Undefined for what is not there, which most are, may not be looked at, or leads nowhere. */
+/** Undefined if it does not exist (most do not), is not accessible, or is a broken link. */
 function presentPlace(path: string): string | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined ? undefined : realPath(path)
@@ -104,7 +109,7 @@ function presentPlace(path: string): string | undefined {
   }
 }
 
-/** Without what is in another of them. */
+/** Without the paths that are inside another one. */
 function outermost(paths: readonly string[]): readonly string[] {
   const sorted = [...new Set(paths)].toSorted((a, b) => a.length - b.length)
   return sorted.filter((path, at) => !sorted.slice(0, at).some((other) => isInside(other, path)))

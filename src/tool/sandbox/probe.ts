@@ -7,7 +7,7 @@ import type { SandboxRights } from '../../event/sandbox-rights.ts'
 import { bwrapArguments } from './bwrap.ts'
 import { boxFolders } from './plan.ts'
 
-/** What can make boxes on this machine. */
+/** What can create sandboxes on this machine. */
 export type Boxer =
   | { readonly kind: 'bwrap' | 'sandbox-exec'; readonly program: string }
   /** What is missing, and how to get it. */
@@ -15,14 +15,14 @@ export type Boxer =
 
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Programs in it are not believed. */
+  /** Programs in it are not trusted. */
   readonly workspace: string
   readonly platform?: NodeJS.Platform
 }
 
 const probes = new Map<string, Promise<Boxer>>()
 
-/** What makes boxes here: tried once in a process. */
+/** What creates sandboxes here; tried once per process. */
 export function findBoxer({ env, workspace, platform = process.platform }: Machine): Promise<Boxer> {
   const name = ({ linux: 'bwrap', darwin: 'sandbox-exec' } as Readonly<Record<string, string>>)[platform]
   if (name === undefined) {
@@ -37,7 +37,7 @@ export function findBoxer({ env, workspace, platform = process.platform }: Machi
 
 async function probe(program: string | undefined, platform: NodeJS.Platform): Promise<Boxer> {
   if (program === undefined) {
-    const problem = platform === 'darwin' ? 'sandbox-exec is not found' : 'bwrap is not found'
+    const problem = platform === 'darwin' ? 'sandbox-exec not found' : 'bwrap not found'
     return { kind: 'none', problem, hint: platform === 'darwin' ? anyway : `${install} ${anyway}` }
   }
   const [kind, args] =
@@ -53,10 +53,10 @@ async function probe(program: string | undefined, platform: NodeJS.Platform): Pr
       .split('\n')
       .at(-1)
       ?.replace(/^bwrap: /, '') ?? ''
-  const why = end.kind === 'not_started' ? end.reason : end.kind === 'timed_out' ? 'it did not end' : said
+  const why = end.kind === 'not_started' ? end.reason : end.kind === 'timed_out' ? 'it did not exit' : said
   return {
     kind: 'none',
-    problem: `${program} cannot make a sandbox${why === '' ? '' : `: ${why}`}`,
+    problem: `${program} cannot create a sandbox${why === '' ? '' : `: ${why}`}`,
     hint: `${platform === 'darwin' ? '' : `${cure(why)} `}${anyway}`,
   }
 }
@@ -81,24 +81,24 @@ function boxTrial(): readonly string[] {
 }
 
 const install = 'Install bubblewrap 0.8 or later: apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap.'
-const anyway = 'Without a sandbox programs of models run only with [sandbox] mode = "danger-full-access".'
+const anyway = 'Without a sandbox, models can run programs only with [sandbox] mode = "danger-full-access".'
 
-/** What to do about a failure, from what it said and what the machine says. */
+/** How to fix a failure, based on its message and the state of the machine. */
 function cure(said: string): string {
   if (/unknown option/i.test(said)) return `It is too old. ${install}`
   if (settingOf('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
-    return 'AppArmor keeps it from user namespaces: install its profile (apt install apparmor-profiles, then ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor).'
+    return 'AppArmor denies it user namespaces: install its profile (apt install apparmor-profiles, then ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ and systemctl reload apparmor).'
   }
   if (settingOf('/proc/sys/kernel/unprivileged_userns_clone') === '0') {
-    return 'User namespaces are switched off: sysctl kernel.unprivileged_userns_clone=1.'
+    return 'User namespaces are disabled: run sysctl kernel.unprivileged_userns_clone=1.'
   }
   if (settingOf('/proc/sys/user/max_user_namespaces') === '0') {
-    return 'User namespaces are switched off: sysctl user.max_user_namespaces=10000.'
+    return 'User namespaces are disabled: run sysctl user.max_user_namespaces=10000.'
   }
   if (existsSync('/.dockerenv') || existsSync('/run/.containerenv')) {
-    return 'This is a container that may not make namespaces: start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.'
+    return 'This container is not allowed to create namespaces: start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.'
   }
-  return 'It needs user namespaces, which this system refuses.'
+  return 'It needs user namespaces, which this system denies.'
 }
 
 function settingOf(file: string): string | undefined {
@@ -109,15 +109,15 @@ function settingOf(file: string): string | undefined {
   }
 }
 
-/** Whether the kernel counts the processes of a box apart from the others of its user. */
+/** Whether the kernel counts the processes of a sandbox separately from the user's other processes. */
 export function countsTasksApart(): boolean {
   const [major = 0, minor = 0] = release().split('.').map(Number)
   return major > 5 || (major === 5 && minor >= 14)
 }
 
 /**
- * Why programs of models cannot be run with these rights on this machine: asked before anything is paid.
- * Undefined: they can.
+ * Why models cannot run programs with these rights on this machine; undefined if they can. Checked before any paid
+ * call.
  */
 export async function sandboxProblem(
   { mode }: Pick<SandboxRights, 'mode'>,

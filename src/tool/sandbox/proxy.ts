@@ -6,26 +6,26 @@ import { isPrivateAddress } from '../../base/address.ts'
 import { coversHost } from '../../base/host-entry.ts'
 
 export interface Proxy {
-  /** Ends all connections. */
+  /** Closes all connections. */
   readonly close: () => Promise<void>
 }
 
-/** Why a host is not reached: what the program in the box is answered. */
+/** Why a host is not reached: the answer to the program in the sandbox. */
 type Refusal = { readonly status: 403 | 400 | 431 | 502; readonly text: string }
 
 interface Target {
-  /** As it was asked for, without brackets. */
+  /** As requested, without brackets. */
   readonly host: string
   readonly port: number
 }
 
-/** Each takes two descriptors of this process; a program in the box may open as many as it likes. */
+/** Each takes two descriptors of this process; a program in the sandbox may open any number. */
 const mostConnections = 256
 
 /**
- * An HTTP proxy that reaches the hosts of a list and no others, listening on a socket or port. The address of a name is
- * looked up once, checked, and connected to. This machine and private networks are reached only by names that are in the
- * list as they are.
+ * An HTTP proxy that reaches only the hosts of a list, listening on a socket or port. A name is resolved once, and the
+ * checked address is the one connected to. This machine and private networks are reached only through names that the
+ * list has in full, without `*`.
  */
 export async function startProxy(
   network: readonly string[],
@@ -36,9 +36,9 @@ export async function startProxy(
     open.add(socket)
     return socket.once('close', () => open.delete(socket)).on('error', () => socket.destroy())
   }
-  // no limit for a whole request: a large file may go slowly
+  // no limit for a whole request: a large download may be slow
   const server = createServer({ requestTimeout: 0 }, (asked, answer) => {
-    // what goes wrong for a program in the box never goes wrong for the run
+    // a failure of a program in the sandbox must not fail the run
     forward(asked, answer, network).catch(() => answer.destroy())
   })
   server.maxConnections = mostConnections
@@ -50,7 +50,7 @@ export async function startProxy(
     const isLarge = error.code === 'HPE_HEADER_OVERFLOW'
     if (!socket.writable) socket.destroy()
     else if (isLarge) socket.end(plainAnswer({ status: 431, text: 'the headers are too large' }))
-    else socket.end(plainAnswer({ status: 400, text: 'this is no HTTP request' }))
+    else socket.end(plainAnswer({ status: 400, text: 'this is not an HTTP request' }))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -81,7 +81,7 @@ async function tunnel(
   const found = await addressOf({ host: name, port: Number(port) }, network)
   if (typeof found !== 'string') return void client.end(plainAnswer(found))
   if (client.destroyed) return
-  // each side may say that it has nothing more to send, and still be answered
+  // half-open: either side may close its sending direction and still get the rest of the answer
   const server = keep(connect({ host: found, port: Number(port), allowHalfOpen: true }))
   let isConnected = false
   server.once('connect', () => {
@@ -92,26 +92,26 @@ async function tunnel(
   })
   server.once('close', (isBroken: boolean) => {
     if (!isConnected) client.end(plainAnswer({ status: 502, text: `${name}:${port} cannot be reached` }))
-    // otherwise it ends itself, when it has been given all that came
+    // otherwise the pipe ends it once all data has been passed on
     else if (isBroken) client.destroy()
   })
   client.once('close', () => server.destroy())
 }
 
-/** A request with the whole address in its first line. */
+/** A request with an absolute URL in its first line. */
 async function forward(asked: IncomingMessage, answer: ServerResponse, network: readonly string[]): Promise<void> {
   const refuse = ({ status, text }: Refusal): void => {
     answer.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(`${text}\n`)
     asked.resume()
   }
   const url = urlOf(asked.url)
-  if (url === undefined) return refuse({ status: 400, text: 'this is a proxy: it needs a whole http: address' })
+  if (url === undefined) return refuse({ status: 400, text: 'this is a proxy: it needs an absolute http: URL' })
   const target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 80) }
   const found = await addressOf(target, network)
   if (typeof found !== 'string') return refuse(found)
   const unreached = { status: 502, text: `${url.host} cannot be reached` } as const
   const encoding = asked.headers['transfer-encoding']
-  // without it the server would take the body of a GET for the next request
+  // without it the server would read the body of a GET as the next request
   const framing = encoding === undefined ? {} : { 'transfer-encoding': encoding }
   const headers = { ...withoutHops(asked.headers), ...framing, host: url.host }
   const options = {
@@ -123,7 +123,7 @@ async function forward(asked: IncomingMessage, answer: ServerResponse, network: 
   }
   const sent = request({ ...options, agent: false }, (given) => {
     const { statusCode = 0 } = given
-    // not an answer, or not the last one
+    // not an answer, or only an interim one
     if (statusCode < 200) return void sent.destroy()
     answer.writeHead(statusCode, withoutHops(given.headers))
     given.pipe(answer).on('error', () => given.destroy())
@@ -140,7 +140,7 @@ function urlOf(text: string | undefined): URL | undefined {
   return url?.protocol === 'http:' ? url : undefined
 }
 
-/** Headers for the next server only. */
+/** The headers without those that apply to a single hop. */
 function withoutHops(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hops.has(name) && !named.includes(name)))
@@ -152,9 +152,9 @@ const hops: ReadonlySet<string> = new Set(
   ),
 )
 
-/** The address to connect to; names are looked up here and nowhere else. */
+/** The address to connect to; names are resolved here and nowhere else. */
 async function addressOf({ host, port }: Target, network: readonly string[]): Promise<string | Refusal> {
-  if (host === '' || !(port >= 1 && port <= 65_535)) return { status: 400, text: 'this is no host and port' }
+  if (host === '' || !(port >= 1 && port <= 65_535)) return { status: 400, text: 'this is not a host and port' }
   const name = host.toLowerCase().replace(/\.$/, '')
   const asked = `${bracketed(name)}:${port}`
   const entries = network.filter((entry) => coversHost(entry, asked))
@@ -162,15 +162,15 @@ async function addressOf({ host, port }: Target, network: readonly string[]): Pr
   const isNamed = entries.some((entry) => !entry.startsWith('*'))
   try {
     const addresses = isIP(name) === 0 ? await lookup(name, { all: true }) : [{ address: name }]
-    // what is only reachable by IPv6 has no other
+    // IPv6 only if the name has no IPv4 address
     const first = addresses.find(({ address }) => isIP(address) === 4) ?? addresses[0]
     if (first === undefined) return { status: 502, text: `${name} has no address` }
     if (!isNamed && addresses.some(({ address }) => isPrivateAddress(address))) {
-      return refused(asked, 'it is in a private network, so it must be named as it is, without *')
+      return refused(asked, 'it is in a private network, so it must be listed by its exact name, without *')
     }
     return first.address
   } catch {
-    return { status: 502, text: `${name} cannot be found` }
+    return { status: 502, text: `${name} cannot be resolved` }
   }
 }
 

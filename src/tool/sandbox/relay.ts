@@ -1,17 +1,17 @@
 import { shellWord } from '../../base/command.ts'
 import { givenFolder } from './bwrap.ts'
 
-/** Where programs of a box find the proxy: the box has a network of its own, with nobody else in it. */
+/** The port of the proxy in the sandbox, which has its own network namespace with nothing else in it. */
 export const proxyPort = 3128
 
-/** What the socket of the proxy is called among what a box is given. */
+/** The name of the proxy's socket among the files given to a sandbox. */
 export const socketName = 'proxy.sock'
 
 const socket = `${givenFolder}/${socketName}`
 
 /**
- * Runs in the box: takes connections to the port, and leads them to the socket of the proxy outside. One who has said that
- * there is nothing more to come is still answered.
+ * Runs in the sandbox: forwards connections on the port to the socket of the proxy outside. A side that has closed its
+ * sending direction still gets its answer.
  */
 const program = `
 const net = require('node:net')
@@ -23,7 +23,9 @@ net.createServer({ allowHalfOpen: true }, (inner) => {
 }).listen(${proxyPort}, '127.0.0.1', () => require('node:fs').writeSync(1, '\\n'))
 `
 
-/** What the shell of a box does before the command: starts the relay, which is nobody's child, and waits for it. */
+/**
+ * Shell commands that run in the sandbox before the command: start the relay as an orphan, and wait until it listens.
+ */
 export function relayStart(node: string): string {
   const ready = '/run/ready'
   return [

@@ -13,19 +13,19 @@ import type { RunContext } from '../../event/context.ts'
 import { boxCommand } from './box.ts'
 
 export interface EndedBox extends EndedProcess {
-  /** Why its box has ended it, as the end of a sentence. */
+  /** Why its sandbox ended it, as the end of a sentence. */
   readonly stopped?: string
 }
 
 export interface StartedBox extends StartedProcess {
-  /** Resolves when all that belongs to the box is gone as well. Never rejects. */
+  /** Resolves once everything that belongs to the sandbox is gone as well. Never rejects. */
   readonly ended: Promise<EndedBox>
 }
 
 /**
- * Starts a program in a box, as `startProcess` does without one. `opened`, of a program that an author named: absolute folders that
- * can be read although what they are in is hidden. Nothing is left behind, whether it starts or not.
- * @throws BatonError SANDBOX where there is no box, and what `onStart` throws
+ * Starts a program in a sandbox, as `startProcess` does without one. `opened`, for a program named by an author:
+ * absolute folders that stay readable although their parent is hidden. Leaves nothing behind, whether it starts or not.
+ * @throws BatonError SANDBOX if no sandbox is available, and what `onStart` throws
  */
 export async function startBoxed(
   options: Omit<StartOptions, 'onStatus'>,
@@ -60,8 +60,8 @@ export async function startBoxed(
 }
 
 /**
- * Runs a program to its end in a box. Ends and rejections as of `runProcess`.
- * @throws BatonError SANDBOX where there is none, LIMIT when the box has ended it
+ * Runs a program to completion in a sandbox. Results and rejections are those of `runProcess`.
+ * @throws BatonError SANDBOX if no sandbox is available, LIMIT if the sandbox ended it
  */
 export async function runBoxed(
   options: ProcessOptions,
@@ -69,7 +69,7 @@ export async function runBoxed(
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   let box: StartedBox | NotStarted | undefined
-  // programs of packs are beside their scripts
+  // packs keep their programs next to their scripts
   const opened = context.scope.folders.packRoots
   const result = await runProcess(options, signal, async (all) => (box = await startBoxed(all, context, opened)))
   const { stopped } = box?.kind === 'started' ? await box.ended : {}

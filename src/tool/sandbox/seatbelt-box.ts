@@ -8,7 +8,7 @@ import { isSeen, planBox } from './plan.ts'
 import { startProxy } from './proxy.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 
-/** The command in a box of `sandbox-exec`: it has no limits of memory and processes. */
+/** Wraps the command in a `sandbox-exec` sandbox, which does not limit memory and processes. */
 export async function seatbeltBox(
   command: Command,
   { program, rights, opened }: Boxing,

@@ -1,14 +1,14 @@
 import type { Command } from './boxed.ts'
 import type { BoxPlan } from './bwrap.ts'
 
-/** What a box on macOS is made of. */
+/** What a sandbox on macOS is built from. */
 export interface SeatbeltPlan extends Pick<
   BoxPlan,
   'workspace' | 'canWrite' | 'kept' | 'hiddenFiles' | 'hiddenFolders'
 > {
-  /** For files of its own; absolute, links resolved. */
+  /** For temporary files; absolute, links resolved. */
   readonly temporary: string
-  /** The only port that is reached, on this machine; left out: none. */
+  /** The only port that can be reached, on this machine; none if omitted. */
   readonly proxyPort?: number
 }
 
@@ -21,8 +21,8 @@ export function seatbeltArguments(
 }
 
 /**
- * The profile of `sandbox-exec`: what is not allowed is denied, and of several rules about a thing the last one counts. What
- * is not there yet is held as well, because rules are about paths.
+ * The profile of `sandbox-exec`: everything is denied unless allowed, and the last matching rule decides. Paths that do
+ * not exist yet are protected as well, because rules match paths.
  */
 export function seatbeltProfile({ workspace, canWrite, temporary, proxyPort, ...plan }: SeatbeltPlan): string {
   const { kept, hiddenFiles, hiddenFolders } = plan
@@ -37,7 +37,7 @@ export function seatbeltProfile({ workspace, canWrite, temporary, proxyPort, ...
     '(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))',
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (regex #"^/dev/tty") (literal "/dev/ptmx"))',
     `(allow file-write* ${writable.map(subpath).join(' ')})`,
-    // hard links and new names of what is kept are writes, too
+    // hard links to and renames of protected paths count as writes, too
     ...kept.map((path) => `(deny file-write* ${subpath(path)})`),
     ...hidden.map((path) => `(deny file-read* file-write* ${path})`),
     ...(proxyPort === undefined ? [] : [`(allow network-outbound (remote ip "localhost:${proxyPort}"))`]),

@@ -7,15 +7,15 @@ import { randomName } from '../../base/random-name.ts'
 
 /** A group of processes whose number the kernel limits. */
 export interface TaskGroup {
-  /** Puts a process into the group, with all that it will start. @throws BatonError SANDBOX */
+  /** Moves a process into the group, with everything it starts later. @throws BatonError SANDBOX */
   readonly enter: (pid: number) => void
-  /** To be called when its processes have ended. */
+  /** Call when its processes have ended. */
   readonly close: () => Promise<void>
 }
 
 /**
- * A group that may have so many tasks (threads count as well), for the administrator, for whom limits that a process
- * gives itself do not hold. Undefined where this process may not make one: for ordinary users, and in most containers.
+ * A group limited to this many tasks (threads count as well), for root, which is not subject to the limits a process
+ * sets for itself. Undefined if this process may not create one: ordinary users, and most containers.
  */
 export function openTaskGroup(most: number): TaskGroup | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -41,7 +41,7 @@ function enter(folder: string, pid: number): void {
   try {
     writeFileSync(join(folder, 'cgroup.procs'), String(pid))
   } catch (error) {
-    const message = `the number of its processes cannot be limited: ${messageOf(error)}`
+    const message = `the number of processes cannot be limited: ${messageOf(error)}`
     throw new BatonError('SANDBOX', message, { cause: error })
   }
 }
@@ -49,8 +49,7 @@ function enter(folder: string, pid: number): void {
 const prefix = 'baton-'
 
 /**
- * Where a group can be made, in the second form of control groups and in the first: below the group of this process, whose
- * own limits go on to hold.
+ * Where a group can be created, for cgroup v2 and v1: below the cgroup of this process, whose own limits stay in force.
  */
 function parents(): readonly string[] {
   return textOf('/proc/self/cgroup')
@@ -62,7 +61,7 @@ function parents(): readonly string[] {
     })
 }
 
-/** What processes that were killed have left. */
+/** Removes the groups of processes that were killed. */
 function removeLeft(parent: string): void {
   for (const name of namesIn(parent)) {
     const [, owner] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? []
@@ -74,7 +73,7 @@ function isAlive(pid: number): boolean {
   return textOf(`/proc/${pid}/stat`) !== ''
 }
 
-/** The kernel takes a moment to forget the last processes. */
+/** The kernel takes a moment to release the last processes. */
 async function remove(folder: string): Promise<void> {
   for (let tries = 0; tries < 100 && !isRemoved(folder); tries += 1) await sleep(20)
 }

@@ -5,22 +5,22 @@ import { processStatus } from '../../base/process-group.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 
 export interface BoxWatch {
-  /** To be called with the first process of the box, as it is known outside: the box ends with it. */
+  /** Call with the first process of the sandbox, by its PID outside: the sandbox ends with it. */
   readonly begin: (pid: number) => void
-  /** Why the box was ended, as the end of a sentence; undefined: it was not. */
+  /** Why the sandbox was ended, as the end of a sentence; undefined if it was not. */
   readonly stopped: () => string | undefined
-  /** Ends the box. Resolves when nothing of it runs any more. */
+  /** Ends the sandbox. Resolves when none of its processes runs any more. */
   readonly end: () => Promise<void>
 }
 
 const intervalMs = 100
 const pollMs = 2
-/** Programs that the kernel cannot end, because they wait for a disk, do nothing more either. */
+/** Processes that cannot be killed because they wait for a disk do nothing further either. */
 const longestEndMs = 10_000
 
 /**
- * Counts the processes of a box and their memory, and ends the box when they are too many: limits that a process gives
- * itself hold for each process by itself, and not for the administrator. Linux only.
+ * Counts the processes of a sandbox and their memory, and ends the sandbox when a limit is exceeded: limits that a
+ * process sets for itself apply to each process separately, and not to root. Linux only.
  */
 export function watchBox({ memory_mb, processes }: Pick<SandboxRights, 'memory_mb' | 'processes'>): BoxWatch {
   let first: number | undefined
@@ -28,7 +28,7 @@ export function watchBox({ memory_mb, processes }: Pick<SandboxRights, 'memory_m
   let reason: string | undefined
   let timer: NodeJS.Timeout | undefined
 
-  /** Its number may be another's by now. The kernel lets it go only when all others of its box have ended. */
+  /** The PID may have been reused. The kernel releases it only after all other processes of its sandbox have ended. */
   function runs(pid: number): boolean {
     const status = processStatus(pid)
     return status !== undefined && status.startTicks === startTicks && !'ZX'.includes(status.state)
@@ -67,7 +67,7 @@ function tooMuch(pids: readonly number[], most: number): string | undefined {
   return kilobytes > most * 1024 ? `it used more than ${most} MiB of memory ([sandbox] memory_mb)` : undefined
 }
 
-/** What a process does not share with the files it has mapped, in KiB. */
+/** The memory of a process without file mappings, in KiB. */
 function ownMemory(pid: number): number {
   const status = textOf(pid, 'status')
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
@@ -108,6 +108,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // it has ended by itself
+    // it has already ended
   }
 }

@@ -3,16 +3,16 @@ import type { RunContext } from '../../event/context.ts'
 import { mayRead } from '../guard.ts'
 import { statusAt } from '../workspace-reads.ts'
 
-/** Where the next line runs, and what a model should know of it. */
+/** Where the next line runs, and what to tell the model about it. */
 export interface Settled {
-  /** Absolute, links resolved; left out: where this one ran. */
+  /** Absolute, links resolved. If omitted, the directory does not change. */
   readonly directory?: string
   readonly remark?: string
 }
 
 /**
- * The folder for the next line, from what a shell says where it was in the end. It is looked at like any path that a model
- * names: one that the tool `read` would be refused, or that is no folder, is not taken.
+ * The folder for the next line, from the final working directory that a shell reports. It is checked like any path a
+ * model names: it is not used if the tool `read` would be refused there, or if it is not a folder.
  */
 export function settleDirectory(said: string, before: string, context: RunContext): Settled {
   if (said === before || said === '' || said.includes('\0') || !said.startsWith('/')) return {}

@@ -1,7 +1,9 @@
 import { constants } from 'node:os'
 import type { EndedLine } from './run-line.ts'
 
-/** How a command ended, as the first line of what a model is told; undefined: as it should. `timeout` is in seconds. */
+/**
+ * How a command ended, as the first line of its result for a model; undefined if it succeeded. `timeout` is in seconds.
+ */
 export function statusText({ end, stopped }: EndedLine, timeout: number | undefined): string | undefined {
   if (stopped !== undefined) return `ended by its sandbox: ${stopped}`
   switch (end.kind) {
@@ -14,7 +16,7 @@ export function statusText({ end, stopped }: EndedLine, timeout: number | undefi
   }
 }
 
-/** Shells tell so that a program was ended by a signal. */
+/** Shells report the signal that ended a program as an exit code above 128. */
 function signalOf(code: number): string {
   const found = Object.entries(constants.signals).find(([, number]) => number === code - 128)
   return found === undefined ? '' : ` (${found[0]})`

@@ -1,25 +1,25 @@
 import { BatonError } from '../../base/error.ts'
 import type { EndedLine, RunningLine } from './run-line.ts'
 
-/** A command line that runs in the background of a conversation. */
+/** A command line running in the background of a conversation. */
 export interface Job {
   readonly id: string
   readonly line: string
   readonly running: RunningLine
-  /** Undefined: it runs. */
+  /** Undefined while it runs. */
   readonly end: () => EndedLine | undefined
 }
 
-/** The command lines that run in the background of one conversation. */
+/** The background command lines of one conversation. */
 export interface Jobs {
-  /** Starts one. @throws BatonError LIMIT when too many run, and what `start` throws */
+  /** Starts one. @throws BatonError LIMIT if too many are running, and what `start` throws */
   readonly start: (line: string, start: () => Promise<RunningLine>) => Promise<Job>
-  /** One of which a record says that it was started: by this process, or by one that is gone. */
+  /** Registers an ID that a record names as started, by this process or by an earlier one. */
   readonly know: (id: string) => void
-  /** `gone`: it was ended with the process that had started it. */
+  /** `gone`: it ended with the process that started it. */
   readonly find: (id: string) => Job | 'gone' | undefined
   readonly ids: () => readonly string[]
-  /** Ends all of them, also those that are about to start; gives those that ran. */
+  /** Ends all of them, including those about to start; returns those that were running. */
   readonly close: () => Promise<readonly Job[]>
 }
 
@@ -28,7 +28,7 @@ const mostAtOnce = 8
 export function createJobs(): Jobs {
   const jobs = new Map<string, Job | 'gone'>()
   const starting = new Set<Promise<RunningLine>>()
-  /** The last number that was given, by this process or by one that is gone. */
+  /** The last number assigned, by this process or an earlier one. */
   let last = 0
 
   function running(): readonly Job[] {

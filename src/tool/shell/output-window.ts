@@ -1,26 +1,26 @@
-/** What is kept of an output while it comes, however much that is. */
+/** A bounded window on an output of any size, filled as it arrives. */
 export interface OutputWindow {
   readonly add: (bytes: Buffer) => void
   /**
-   * What came since the last time, which is then forgotten here. `isWhole: false`: more may come, so that the beginning of
-   * a character is kept for the next time.
+   * Removes and returns what has arrived since the last call. `isWhole: false`: more may follow, so the start of an
+   * incomplete character is kept for the next call.
    */
   readonly take: (options?: { readonly isWhole: boolean }) => PrintedOutput
-  /** Bytes that came since the last time. */
+  /** Bytes received since the last `take`. */
   readonly size: () => number
 }
 
-/** The beginning of an output and its end; `lost`: the bytes between them that are not kept. */
+/** The start and the end of an output; `lost` is the number of bytes between them that were dropped. */
 export interface PrintedOutput {
   readonly head: Buffer
   readonly tail: Buffer
   readonly lost: number
 }
 
-/** What is made plain text of is done in one go, so that it must not be much. */
+/** Small, because converting it to plain text is one synchronous step. */
 const keptAtEachEnd = 256 * 1024
 
-/** Keeps the first and the last 256 KB. Less memory than that is taken for less output. */
+/** Keeps the first and the last 256 KB. Shorter output takes less memory. */
 export function createOutputWindow(atEachEnd = keptAtEachEnd): OutputWindow {
   let head = createGrowing()
   let tail = createRing(atEachEnd)
@@ -48,7 +48,7 @@ export function createOutputWindow(atEachEnd = keptAtEachEnd): OutputWindow {
   }
 }
 
-/** The number of bytes at the end of UTF-8 that are the beginning of a character whose last bytes are missing. */
+/** The number of bytes at the end of the UTF-8 text that belong to an incomplete character. */
 export function begunCharacter(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -58,7 +58,7 @@ export function begunCharacter(bytes: Buffer): number {
   return 0
 }
 
-/** Bytes that are copied together: a program that writes one at a time costs no more than another. */
+/** A growing buffer: writes of single bytes cost no more than large ones. */
 function createGrowing() {
   let held = Buffer.alloc(0)
   let used = 0
@@ -76,7 +76,7 @@ function createGrowing() {
   }
 }
 
-/** The last bytes of those that are added. */
+/** Keeps the last bytes added. */
 function createRing(capacity: number) {
   let held: Buffer | undefined
   let count = 0

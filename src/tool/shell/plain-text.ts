@@ -3,8 +3,8 @@ import { harmless } from '../../base/terminal-text.ts'
 import { begunCharacter, type PrintedOutput } from './output-window.ts'
 
 /**
- * What a command has printed, as text for a model: what only a terminal understands is left out, lines that were drawn over
- * are as they were last, and invalid bytes are U+FFFD. Of binary data only the size is said.
+ * The output of a command as text for a model: terminal control sequences are removed, overwritten lines appear in
+ * their final state, and invalid bytes become U+FFFD. Of binary data only the size is reported.
  */
 export function printedText({ head, tail, lost }: PrintedOutput): string {
   const size = head.length + lost + tail.length
@@ -16,7 +16,7 @@ export function printedText({ head, tail, lost }: PrintedOutput): string {
   return `${plainText(head.subarray(0, head.length - begunCharacter(head)))}\n${gap}\n${plainText(withoutHalfStart(tail))}`
 }
 
-/** Text has no NUL, and not many controls besides those of lines. */
+/** Text has no NUL, and few control characters other than line breaks and tabs. */
 function isBinary(bytes: Buffer): boolean {
   let controls = 0
   for (const byte of bytes) {
@@ -26,23 +26,23 @@ function isBinary(bytes: Buffer): boolean {
   return controls > Math.max(1000, bytes.length * 0.3)
 }
 
-/** Text as it stood on a terminal in the end, line by line. */
+/** The text a terminal would show in the end, line by line. */
 function plainText(bytes: Buffer): string {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes).replaceAll(escapes, '')
   const lines = text.includes('\r') ? text.split('\n').map(lastDrawn).join('\n') : text
   return harmless(lines.replaceAll(overstruck, ''))
 }
 
-/** What a line shows that was drawn over from its beginning, as progress is. */
+/** The final state of a line that was redrawn with carriage returns, as progress bars are. */
 function lastDrawn(line: string): string {
   const drawn = line.replace(/\r{1,9}$/, '')
   return drawn.slice(drawn.lastIndexOf('\r') + 1)
 }
 
-/** Commands to a terminal: CSI, the strings of OSC, DCS, PM, APC and SOS, and those of two or three characters. */
+/** Terminal escape sequences: CSI, the strings of OSC, DCS, PM, APC and SOS, and those of two or three characters. */
 // oxlint-disable-next-line no-control-regex
 const escapes = /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?|[ -/]+[0-~]|[0-~])/g
-/** A character, and the backspace that goes back over it. */
+/** A character followed by the backspace that erases it. */
 // oxlint-disable-next-line no-control-regex
 const overstruck = /[^\n\u0008]\u0008/g
 

@@ -11,11 +11,11 @@ export interface ShellLine {
   readonly line: string
   /** Absolute; a folder. */
   readonly directory: string
-  /** Left out: it may run for ever. */
+  /** No limit if omitted. */
   readonly timeLimitMs?: number
 }
 
-/** A line that runs. */
+/** A running command line. */
 export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
   /** Both streams, in the order in which they were written. */
   readonly output: OutputWindow
@@ -24,14 +24,14 @@ export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
 }
 
 export interface EndedLine extends EndedBox {
-  /** The folder that the shell was in at its end, as it says: a line may say what it likes. */
+  /** The working directory of the shell at its end, as it reports it. Untrusted: the line can write anything here. */
   readonly directory: string
 }
 
 /**
- * Starts a line in a shell of its own, which reads no configuration, in the box that the rights of the call ask for. It finds
- * no terminal and nothing to read. `onStart` is called with its process before anything of the line is done.
- * @throws BatonError SCRIPT_FAILED when no shell can be started, and what `startBoxed` throws
+ * Starts a line in a new shell that reads no configuration, in the sandbox that the rights of the call require. It has
+ * no terminal and an empty stdin. `onStart` is called with its process before any of the line runs.
+ * @throws BatonError SCRIPT_FAILED if no shell can be started, and what `startBoxed` throws
  */
 export async function startLine(
   { line, directory, timeLimitMs }: ShellLine,
@@ -59,8 +59,8 @@ export async function startLine(
   }
   const process = await startBoxed(options, context, [directory])
   if (process.kind === 'not_started') {
-    throw new BatonError('SCRIPT_FAILED', `the shell ${shell} cannot be run: ${process.reason}`, {
-      hint: 'A shorter command line may help, or bash may have to be installed.',
+    throw new BatonError('SCRIPT_FAILED', `the shell ${shell} cannot be started: ${process.reason}`, {
+      hint: 'Use a shorter command line, or install bash.',
     })
   }
 
@@ -73,12 +73,12 @@ export async function startLine(
   return { pid: process.pid, stop: process.stop, output, ended: untilEnded(process) }
 }
 
-/** Longer than any path that the system takes. */
+/** Longer than any path the system accepts. */
 const mostInPath = 4096
 
 /**
- * What the shell does around a line: it writes both streams to one, and says in the end where it is. The pipe for that is put out
- * of the way of descriptors that lines use.
+ * Shell code around a line: it merges both streams into one, and reports the final working directory. The descriptor
+ * for that report is moved out of the range that lines use.
  */
 function wrapper(descriptor: number): string {
   return [
@@ -88,14 +88,14 @@ function wrapper(descriptor: number): string {
   ].join('; ')
 }
 
-/** Where a question would be put to a person who is not there. */
+/** Programs would use these to prompt a user who is not there. */
 const forPeople: ReadonlySet<string> = new Set(['DISPLAY', 'WAYLAND_DISPLAY', 'GPG_TTY', 'BROWSER'])
-/** An address with a user name, or a password, in it. */
+/** A URL with a user name or password. */
 const withPassword = /:\/\/[^/\s]*@/
 
 /**
- * The environment of a line: what commands of scripts get, without addresses that hold a password; editors, pagers and questions
- * end in an error instead of waiting for a person.
+ * The environment of a line: that of script commands, without URLs that contain a password. Editors, pagers and prompts
+ * fail instead of waiting for a user.
  */
 function environmentOf({ services, scope }: RunContext): Readonly<Record<string, string>> {
   const passes = (name: string): boolean => !forPeople.has(name) && passesVariable(scope.rights, name)

@@ -1,7 +1,7 @@
 import { realPath } from '../../base/files.ts'
 import { createJobs, type Jobs } from './jobs.ts'
 
-/** What the command lines of one conversation share. It is made anew from what calls recorded when a run is resumed. */
+/** What the command lines of one conversation share. When a run is resumed, it is rebuilt from the recorded calls. */
 export interface ShellSession {
   /** Where the next line runs: absolute, links resolved. */
   readonly directory: () => string

@@ -131,7 +131,7 @@ describe('the other changes', () => {
       dir: 'new',
       size: 1,
     })
-    expect(() => file('copy', 'a.txt', 'b.txt')).toThrow('b.txt exists already')
+    expect(() => file('copy', 'a.txt', 'b.txt')).toThrow('b.txt already exists')
     expect(file('move', 'a.txt', 'b.txt', { overwrite: true })).toMatchObject({ path: 'b.txt' })
     expect([existsSync(join(root, 'a.txt')), readFileSync(join(root, 'b.txt'), 'utf8')]).toEqual([false, 'A'])
     expect(() => file('move', 'a.txt', 'c.txt')).toThrow('there is no file a.txt to move')

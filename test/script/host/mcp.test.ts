@@ -164,7 +164,7 @@ it('a pack that is held to its capabilities may use the servers that they name',
   const places = { ownFolders: [], keptFolders: [], executed: [], allow: [] }
   const { run, mcp } = world({ weather, s: { tools: [] } }, [], { identity: 'demo@tools', granted, ...places })
   expect(await run('return aip.mcp.call("weather", "now").is_error')).toBe(false)
-  const refused = 'demo@tools may not use the MCP server s: its capabilities do not name it'
+  const refused = 'demo@tools may not use the MCP server s: its capabilities do not include it'
   await expect(run('aip.mcp.call("s", "t")')).rejects.toThrow(`aip.mcp.call: ${refused}`)
   await expect(run('aip.mcp.list("s")')).rejects.toThrow(`aip.mcp.list: ${refused}`)
   expect(mcp.started).toEqual(['weather'])

@@ -149,8 +149,8 @@ describe('what scripts keep', () => {
     expect(readFileSync(join(aipackBase, 'support/pack/ns/p/b.txt'), 'utf8')).toBe('everywhere!')
     expect(file('load', 'ns@p$base/b.txt')).toMatchObject({ content: 'everywhere!' })
     expect(file('delete', 'ns@p$workspace/a.txt')).toBe(true)
-    expect(() => file('delete', 'ns@p$base/b.txt')).toThrow(`nothing is deleted in ${aipackBase}`)
-    expect(() => file('move', 'ns@p$base/b.txt', 'b.txt')).toThrow('nothing is deleted in')
+    expect(() => file('delete', 'ns@p$base/b.txt')).toThrow(`nothing can be deleted in ${aipackBase}`)
+    expect(() => file('move', 'ns@p$base/b.txt', 'b.txt')).toThrow('nothing can be deleted in')
     expect(existsSync(join(aipackBase, 'support/pack/ns/p/b.txt'))).toBe(true)
   })
 

@@ -339,8 +339,8 @@ describe('applyTransaction', () => {
     execFileSync('mkfifo', [join(root, 'pipes/pipe')])
     const context = testContext({ workspace: root })
     for (const [filePath, reason] of [
-      ['big', /more than 128 MB or 20000 files, too much to be put back/],
-      ['pipes', /pipes\/pipe is a device or pipe, which could not be put back/],
+      ['big', /more than 128 MB or 20000 files, too much to restore/],
+      ['pipes', /pipes\/pipe is a device or pipe, which could not be restored/],
     ] as const) {
       expect(await apply(root, [write('a'), { kind: 'Delete', filePath }], context)).toMatchObject({
         kind: 'refused',

@@ -57,7 +57,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(await runInBox(line, world)).toMatchObject({ out: 'done\n' })
     const end = await runInBox('cat a/b/.env; echo ran', world)
     expect(end.out).toBe('ran\n')
-    expect(end.warnings.join()).toContain('too much to be looked through')
+    expect(end.warnings.join()).toContain('is too large to scan completely')
   })
 
   it('writes no agent that the run executes afterwards', async () => {

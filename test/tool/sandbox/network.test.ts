@@ -60,7 +60,7 @@ describe.skipIf(!hasBox)('the network of a box (needs bwrap and user namespaces)
 
   it('does not reach private addresses by a pattern', async () => {
     const end = await inBox(get(`http://127.0.0.1:${port}/`), { rights: { network: [`*.0.0.1:${port}`] } })
-    expect(end.out).toContain('it is in a private network, so it must be named as it is, without *')
+    expect(end.out).toContain('it is in a private network, so it must be listed by its exact name, without *')
   })
 
   it('leaves neither socket nor folder behind', () => {

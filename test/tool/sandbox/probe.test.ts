@@ -24,7 +24,7 @@ describe('what can make a sandbox', () => {
     const problem = await sandboxProblem({ mode: 'read-only' }, machine(tempTree()))
     expect(problem).toMatchObject({
       code: 'SANDBOX',
-      message: 'there is no sandbox for "read-only": bwrap is not found',
+      message: 'there is no sandbox for "read-only": bwrap not found',
     })
     expect(problem?.hint).toContain('apt install bubblewrap')
     expect(problem?.hint).toContain('danger-full-access')
@@ -33,7 +33,7 @@ describe('what can make a sandbox', () => {
   it('says what a bwrap says that fails', async () => {
     const folder = fakeBwrap('echo "bwrap: setting up uid map: Permission denied" >&2; exit 1')
     const problem = await sandboxProblem({ mode: 'workspace-write' }, machine(folder))
-    expect(problem?.message).toContain(`${folder}/bwrap cannot make a sandbox: setting up uid map: Permission denied`)
+    expect(problem?.message).toContain(`${folder}/bwrap cannot create a sandbox: setting up uid map: Permission denied`)
     expect(problem?.hint).toMatch(/namespaces/)
   })
 
@@ -45,7 +45,7 @@ describe('what can make a sandbox', () => {
 
   it('does not believe a bwrap in the workspace', async () => {
     const folder = fakeBwrap('exit 0')
-    expect(await findBoxer(machine(folder, folder))).toMatchObject({ kind: 'none', problem: 'bwrap is not found' })
+    expect(await findBoxer(machine(folder, folder))).toMatchObject({ kind: 'none', problem: 'bwrap not found' })
     expect(await findBoxer(machine(folder))).toEqual({ kind: 'bwrap', program: join(folder, 'bwrap') })
   })
 

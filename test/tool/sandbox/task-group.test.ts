@@ -22,5 +22,5 @@ it('holds all that is started in it to its number of tasks, and is gone when it 
   expect(stdout.text).toBe('')
   expect(stderr.text).toContain('fork')
   await group.close()
-  expect(() => group.enter(process.pid)).toThrow('the number of its processes cannot be limited')
+  expect(() => group.enter(process.pid)).toThrow('the number of processes cannot be limited')
 })
