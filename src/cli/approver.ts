@@ -8,20 +8,20 @@ import type { CommandIo } from './io.ts'
 
 export interface ApprovalFlags extends MayAsk {
   readonly yes: boolean
-  /** What is done where nobody can be asked; left out: it is refused. */
+  /** What to do if nobody can be asked. Default: refuse. */
   readonly onAsk: 'deny' | 'allow' | 'suspend' | undefined
 }
 
 export interface ApproverIo extends CommandIo {
-  /** Keeps the live view away while a question stands on the terminal. Returns what lets it come back. */
+  /** Hides the live view while a question is on the terminal. Returns the function that shows it again. */
   readonly hold: () => () => void
-  /** One question stands on the terminal at a time. */
+  /** Only one question is on the terminal at a time. */
   readonly turn: Pool
-  /** How long what is always allowed is so; left out: in this run. */
+  /** How long an "always" lasts. Default: the run. */
   readonly span?: 'run' | 'chat'
 }
 
-/** Whoever starts a run answers for it: what needs an approval, and what servers ask. */
+/** Creates what answers for the user who started a run: requests for approval, and questions of servers. */
 export function createPerson(
   flags: ApprovalFlags,
   io: Omit<ApproverIo, 'turn'>,
@@ -30,7 +30,10 @@ export function createPerson(
   return defined({ approver: createApprover(flags, all), askPerson: createAnswerer(flags, all) })
 }
 
-/** Who answers the questions of servers: a person at the terminal. Undefined: nobody does, also with `-y`, which agrees and knows nothing. */
+/**
+ * Answers questions of servers by asking the user at the terminal. Undefined: nobody answers, not even `-y`, which can
+ * agree but knows no values.
+ */
 export function createAnswerer(flags: MayAsk & { readonly yes: boolean }, io: ApproverIo): AskPerson | undefined {
   if (flags.yes || !isAttended(flags, io)) return undefined
   let person: Promise<AskPerson> | undefined
@@ -42,14 +45,14 @@ export function createAnswerer(flags: MayAsk & { readonly yes: boolean }, io: Ap
 
 const nobody: AskPerson = async () => undefined
 
-/** Who answers what needs an approval: `-y`, a person at the terminal, else `--on-ask`. Undefined: nobody does. */
+/** Answers requests for approval: `-y`, the user at the terminal, else `--on-ask`. Undefined: nobody answers. */
 function createApprover(flags: ApprovalFlags, io: ApproverIo): Approver | 'allow' | 'deny' | undefined {
   if (flags.yes) return 'allow'
   const absent = flags.onAsk === 'suspend' ? suspend : flags.onAsk
   if (!isAttended(flags, io)) return absent
   let person: Promise<Approver> | undefined
   return async (...asked) => {
-    // standard input is opened by the first question
+    // opened by the first question, because it takes standard input
     person ??= import('./ask-at-terminal.ts').then(({ askAtTerminal }) => askAtTerminal(io) ?? withoutTerminal(absent))
     return (await person)(...asked)
   }
@@ -59,14 +62,14 @@ const suspend: Approver = async (action) => {
   throw (await import('../journal/approvals.ts')).waitingForApproval(action)
 }
 
-/** Standard input turned out to be no terminal. A question that an older process has put stays open. */
+/** For a standard input that turned out not to be a terminal. A question asked by an earlier process stays pending. */
 function withoutTerminal(absent: Approver | 'allow' | 'deny' | undefined): Approver {
   if (typeof absent === 'function') return absent
   return async (action, question) => {
     if (absent === 'allow') return 'allow'
     if (absent === undefined && question.isReopened) return suspend(action, question)
     throw new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval`, {
-      hint: 'Standard input is no terminal: use -y or --on-ask.',
+      hint: 'Standard input is not a terminal: use -y or --on-ask.',
     })
   }
 }

@@ -10,8 +10,8 @@ import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 
 /**
- * A person at the terminal. One question at a time; `all` answers those about file changes that follow. Undefined:
- * standard input is no terminal.
+ * Asks the user at the terminal, one question at a time; `all` also answers later questions about file changes.
+ * Undefined if standard input is not a terminal.
  */
 export function askAtTerminal(io: ApproverIo): Approver | undefined {
   const askLine = lineAsker(io)
@@ -47,7 +47,7 @@ interface Asking {
   readonly io: Pick<ApproverIo, 'cwd' | 'err' | 'span'>
 }
 
-/** Lines and columns of a call that are shown before somebody asks for all of it. */
+/** Lines and columns of a call that are shown until the user asks for all of it. */
 const shortExtent = { lines: 30, columns: 400 } as const
 
 async function askAboutTool(
@@ -63,7 +63,7 @@ async function askAboutTool(
   const asks = agent === '' ? '' : ` asks to use the tool`
   tell([`${paint('dim', harmlessName(agent))}${asks} ${paint('bold', harmlessName(action.tool))}`.trim(), ...lines])
   const always = grantText(grant, (path) => displayPath(io.cwd, path))
-  const more = isCut ? ', [s]how all of it' : ''
+  const more = isCut ? ', [s]how all' : ''
   for (;;) {
     const line = await put(
       `allow it? [y]es, [n]o (or: no, because …), [a]lways in this ${io.span ?? 'run'}: ${always}${more}: `,
@@ -75,7 +75,7 @@ async function askAboutTool(
   }
 }
 
-/** What a person has typed; undefined: nothing that is an answer. */
+/** What the user typed; undefined if it is not an answer. */
 function readAnswer(line: string): 'allow' | 'deny' | 'always' | 'show' | { readonly remark: string } | undefined {
   const text = line.trim()
   switch (text.toLowerCase()) {
@@ -137,7 +137,7 @@ function what(action: Exclude<Action, { readonly kind: 'tool' }>, { cwd }: Pick<
     case 'connect':
       return `connect to ${harmlessName(action.url)}`
     case 'model':
-      return `ask ${harmlessName(action.label)}`
+      return `call ${harmlessName(action.label)}`
     case 'mcp':
       return `use ${harmlessName(action.what)} of the MCP server ${harmlessName(action.server)}`
   }

@@ -8,15 +8,15 @@ import { createPaint, type Paint } from '../render/style.ts'
 import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 
-/** Characters and lines of one text of a server that are shown. */
+/** Limits on what is shown of one text from a server: characters and lines. */
 const mostText = 2_000
 const mostLines = 30
 const mostLabel = 200
 const mostChoices = 50
 
 /**
- * Puts what servers ask to a person at the terminal. What a server says is set off, so that it is not taken for words of ours.
- * Undefined: standard input is no terminal.
+ * Asks the user at the terminal what servers want to know. Text from a server is marked, so that it is not mistaken for
+ * Baton's own. Undefined if standard input is not a terminal.
  */
 export function askForServer(io: ApproverIo): AskPerson | undefined {
   const askLine = lineAsker(io)
@@ -51,7 +51,7 @@ function headLines({ server, question, at }: AskedByServer, paint: Paint): reado
   return [`the MCP server ${paint('bold', harmlessName(server))} asks${where}:`, ...said(question.message, paint)]
 }
 
-/** Words of a server. */
+/** Text from a server, marked as such. */
 function said(text: string, paint: Paint): readonly string[] {
   const lines = harmless(cutText(text, mostText)).split('\n')
   const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), '…'] : lines
@@ -67,11 +67,11 @@ interface Form {
   readonly fields: readonly FormField[]
 }
 
-/** One field after the other, then whether all of it is sent. */
+/** Asks for one field after the other, then whether to send them. */
 async function askForm({ server, fields }: Form, asking: Asking): Promise<McpAnswer> {
   const { put, tell } = asking
   const count = fields.length === 1 ? 'one value' : `${fields.length} values`
-  if (fields.length > 0) tell([`it wants ${count}; nothing is sent before you agree`])
+  if (fields.length > 0) tell([`it asks for ${count}; nothing is sent until you agree`])
   for (;;) {
     const given: [FormField, Json][] = []
     for (const field of fields) {
@@ -126,7 +126,7 @@ function choiceLines(choices: readonly { readonly value: string; readonly title:
 /** What may be typed: `a whole number, 1 to 10, Enter for 3`. */
 function expectedText({ kind, isRequired, default: preset }: FormField): string {
   const enter =
-    preset === undefined ? (isRequired ? [] : ['Enter for nothing']) : [`Enter for ${label(shownValue(preset))}`]
+    preset === undefined ? (isRequired ? [] : ['Enter to skip']) : [`Enter for ${label(shownValue(preset))}`]
   return [kindText(kind), ...enter].join(', ')
 }
 
@@ -139,7 +139,7 @@ function kindText(kind: FormField['kind']): string {
     case 'boolean':
       return '[y]es or [n]o'
     case 'choice':
-      return kind.several === undefined ? 'a number of the list' : 'numbers of the list, with commas between them'
+      return kind.several === undefined ? 'a number from the list' : 'numbers from the list, separated by commas'
   }
 }
 
@@ -155,18 +155,18 @@ function shownValue(value: Json): string {
   return Array.isArray(value) ? value.map(shownValue).join(', ') : JSON.stringify(value)
 }
 
-/** Nothing is opened here: an address of a server is opened by the person, or not at all. */
+/** Opens nothing: only the user may open a URL that a server names. */
 async function askToOpen(url: string, { put, paint, tell }: Asking): Promise<McpAnswer> {
   const address = URL.canParse(url) ? new URL(url) : undefined
   if (address === undefined || !['https:', 'http:'].includes(address.protocol)) {
-    tell([`it wants an address to be opened that is none of the web: ${label(url)}; it is declined`])
+    tell([`it asks you to open a URL that is not http or https: ${label(url)}; this is declined`])
     return { action: 'decline' }
   }
   tell([
-    `it wants you to open this address of ${paint('bold', harmlessName(address.host))}:`,
+    `it asks you to open this URL on ${paint('bold', harmlessName(address.host))}:`,
     `  ${harmlessName(address.href)}`,
   ])
-  const answer = await askUntilKnown('open it yourself if you trust it; do you? [y]es, [n]o: ', put, {
+  const answer = await askUntilKnown('open it yourself if you trust it; will you? [y]es, [n]o: ', put, {
     y: 'accept',
     yes: 'accept',
     n: 'decline',

@@ -10,7 +10,7 @@ import { usageError } from './command.ts'
 import { checkTarget } from './result-file.ts'
 
 /**
- * Refuses a place where no cassette can be written, before anything is paid: only cassettes are overwritten.
+ * Refuses a path where no cassette can be written, before anything is paid for: only cassettes are overwritten.
  * @throws BatonError USAGE
  */
 export function checkCassettePlace(file: string, around: Pick<Surroundings, 'cwd' | 'home'>): void {
@@ -24,8 +24,8 @@ export function checkCassettePlace(file: string, around: Pick<Surroundings, 'cwd
 const noCassette = 'exists and is not a cassette: it is not overwritten'
 
 /**
- * Writes a recorded run as a cassette, whole or not at all, and returns its bytes. An older cassette is replaced, any
- * other file never. Prompts and files are in it, so only the owner may read it.
+ * Writes a recorded run as a cassette, atomically, and returns its size in bytes. Replaces an older cassette, but never
+ * another file. The cassette contains prompts and files, so only the owner may read it.
  * @throws BatonError FILE_FAILED, JOURNAL_FAILED; the reason of the signal
  */
 export async function writeCassetteFile(file: string, folder: string, signal?: AbortSignal): Promise<number> {
@@ -46,7 +46,7 @@ export async function writeCassetteFile(file: string, folder: string, signal?: A
     // another file may have been created during the run
     if (existsSync(file) && !isCassette(file)) {
       throw new BatonError('FILE_FAILED', `${file} ${noCassette}`, {
-        hint: 'The run is recorded: baton runs export writes it into another file.',
+        hint: 'The run is recorded: baton runs export can write it to another file.',
       })
     }
     renameSync(temporary, file)

@@ -11,7 +11,7 @@ import {
   waitingWords,
 } from './spec-parts.ts'
 
-/** Every command as data. What runs it is in `command-table.ts`, so that help and parsing load no command. */
+/** Every command as data. The code is in `command-table.ts`, so that help and parsing load no command. */
 export const commandSpecs = {
   run: {
     summary: 'run a prompt file or an agent',
@@ -21,11 +21,11 @@ export const commandSpecs = {
       dry: {
         kind: 'text',
         choices: ['req', 'res', 'changes'],
-        describe: 'req: call no model; res: call models, but skip Output sections; changes: show file changes only',
+        describe: 'req: call no model; res: call models, but skip Output sections; changes: only show file changes',
       },
       timeout,
       output,
-      watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something the run has read changes' },
+      watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something that the run has read changes' },
       record: { kind: 'text', describe: 'record all requests and results in this file, for --replay' },
       replay: { kind: 'text', describe: 'answer everything from a run or a --record file, without side effects' },
       ...approvalFlags,
@@ -34,15 +34,15 @@ export const commandSpecs = {
     },
   },
   chat: {
-    summary: 'talk with a model, which may use tools; each message is a run',
-    words: [{ name: 'file', count: 'optional', describe: 'prompt file that the chat begins with' }],
+    summary: 'chat with a model that can use tools; each message is a run',
+    words: [{ name: 'file', count: 'optional', describe: 'prompt file to start the chat with' }],
     flags: {
       continue: { kind: 'switch', describe: 'continue the newest chat of this workspace' },
       resume: { kind: 'text', describe: 'continue the chat with this id, or a prefix of it' },
       list: { kind: 'switch', describe: 'list the chats of this workspace' },
       prompt: { kind: 'text', short: 'p', describe: 'send this message first' },
       var: requestFlags.var,
-      model: { ...requestFlags.model, describe: 'model that answers' },
+      model: { ...requestFlags.model, describe: 'model to chat with' },
       mode: requestFlags.mode,
       sandbox: requestFlags.sandbox,
       collab: requestFlags.collab,
@@ -50,10 +50,10 @@ export const commandSpecs = {
       ...approvalFlags,
     },
     examples: [
-      ['baton chat', 'a chat with all tools; what changes files or runs programs asks first'],
-      ['baton chat review.md', 'a chat that begins with a prompt file, whose chain works on each message'],
-      ['baton chat --continue', 'where the newest chat stopped, also when it was killed'],
-      ['echo "what is in this folder?" | baton chat', 'messages from a pipe, one for each line'],
+      ['baton chat', 'chat with all tools; asks before changing files or running programs'],
+      ['baton chat review.md', 'start with a prompt file; its sub-agents run for each message'],
+      ['baton chat --continue', 'continue the newest chat, even if it was killed'],
+      ['echo "what is in this folder?" | baton chat', 'read messages from a pipe, one per line'],
     ],
   },
   resume: {
@@ -61,41 +61,50 @@ export const commandSpecs = {
     words: [{ name: 'run', count: 'optional', describe: 'run id, or a prefix of it; last is the same as --last' }],
     flags: {
       last: { kind: 'switch', describe: 'the newest run of this workspace that has not succeeded' },
-      from: { kind: 'text', describe: 'rerun this part, or from this iteration on; baton runs show lists the parts' },
-      force: { kind: 'switch', describe: 'with --from: continue although HEAD is not where that iteration began' },
+      from: {
+        kind: 'text',
+        describe: 'rerun this part, or everything from this iteration on; baton runs show lists the parts',
+      },
+      force: { kind: 'switch', describe: 'with --from: continue even if HEAD is not where that iteration started' },
       'use-current': {
         kind: 'switch',
         describe: 'use the prompt file, agents and config as they are now, and rerun what they affect',
       },
-      uncertain: { kind: 'list', describe: 'decide about an effect whose outcome is unknown: 1.17=redo, done or fail' },
-      repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun what they held' },
+      uncertain: { kind: 'list', describe: 'resolve an effect whose outcome is unknown: 1.17=redo, done or fail' },
+      repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun the parts they recorded' },
       'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },
       timeout,
       output: {
         ...output,
-        describe: 'write the result to this file (default: that of the run), once it has succeeded',
+        describe: 'write the result to this file if the run succeeds (default: the one given to the run)',
       },
-      record: { kind: 'text', describe: 'record all requests and results in this file (default: that of the run)' },
+      record: {
+        kind: 'text',
+        describe: 'record all requests and results in this file (default: the one given to the run)',
+      },
       ...approvalFlags,
     },
   },
   approve: {
-    summary: 'approve a call that a run waits for, and resume the run',
+    summary: 'approve a pending call of a run, and resume the run',
     words: waitingWords,
     flags: {
-      always: { kind: 'switch', describe: 'also approve later calls of this tool about the same, in this run' },
+      always: {
+        kind: 'switch',
+        describe: 'also approve later calls of this tool with the same file, command or host in this run',
+      },
       ...answerFlags,
     },
     examples: [
-      ['baton approve', 'the only open call of the only run that waits'],
-      ['baton approve 20261122 2 --always', 'call 2 of a run, and what is about the same'],
+      ['baton approve', 'the only pending call of the only waiting run'],
+      ['baton approve 20261122 2 --always', 'call 2 of a run, and later calls like it'],
     ],
   },
   reject: {
-    summary: 'reject a call that a run waits for, and resume the run',
+    summary: 'reject a pending call of a run, and resume the run',
     words: waitingWords,
-    flags: { reason: { kind: 'text', describe: 'what the model is told, for example "use tabs"' }, ...answerFlags },
-    examples: [['baton reject 20261122 2 --reason "not in this folder"', 'the model is told why']],
+    flags: { reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' }, ...answerFlags },
+    examples: [['baton reject 20261122 2 --reason "not in this folder"', 'reject call 2, and tell the model why']],
   },
   runs: {
     summary: 'list, show, compare, export and remove the runs of this workspace',
@@ -110,22 +119,22 @@ export const commandSpecs = {
     ],
     flags: {
       ids: { kind: 'switch', describe: 'list: print ids only' },
-      waiting: { kind: 'switch', describe: 'list: only runs that wait for an approval, with their calls' },
+      waiting: { kind: 'switch', describe: 'list: only runs that wait for an approval, with their pending calls' },
       limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
       place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
       agent: {
         kind: 'text',
-        describe: 'show: what an agent that a model gave work to was told and has said, by its id',
+        describe: 'show: the conversation of the agent with this id, to which a model gave work',
       },
       diff: { kind: 'switch', describe: 'show: what the run changed in files, as a unified diff' },
-      timeline: { kind: 'switch', describe: 'show: who of a team of agents worked and waited when' },
-      messages: { kind: 'switch', describe: 'show: what a team of agents said to each other' },
+      timeline: { kind: 'switch', describe: 'show: when each agent of a team worked and waited' },
+      messages: { kind: 'switch', describe: 'show: the messages between the agents of a team' },
       format: {
         kind: 'text',
         choices: ['text', 'mermaid'],
-        describe: 'show: output format of --timeline and --messages: text, or a diagram for Mermaid',
+        describe: 'show: output format of --timeline and --messages: text, or a Mermaid diagram',
       },
       all: { kind: 'switch', describe: 'show, diff: do not truncate' },
       older: { kind: 'text', describe: 'rm: runs that have been inactive for this long, for example 30d' },
@@ -134,39 +143,40 @@ export const commandSpecs = {
     },
     examples: [
       ['baton runs --status failed', 'the newest runs that failed'],
-      ['baton runs --waiting', 'the runs that wait for an approval, and how to answer'],
+      ['baton runs --waiting', 'the runs that wait for an approval, with the commands that answer'],
       ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
       ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],
       ['baton runs show last --diff', 'what the newest run changed in files'],
-      ['baton runs show last --timeline', 'which agents of a team worked when, and who waited'],
+      ['baton runs show last --timeline', 'when each agent of a team worked and waited'],
       ['baton runs diff 20261121 last', 'compare sources, prompts, answers and calls; exit code 1 if any differ'],
       ['baton runs diff last:0 last:2', 'compare two iterations: files, prompts and answers'],
-      ['baton runs export last run.cassette', 'the whole run as one file, for --replay'],
-      ['baton runs rm --older 30d --dry-run', 'which runs would be removed'],
+      ['baton runs export last run.cassette', 'write the whole run to one file, for --replay'],
+      ['baton runs rm --older 30d --dry-run', 'print which runs would be removed'],
     ],
   },
   undo: {
-    summary: 'put back the files that a run has changed',
+    summary: 'restore the files that a run has changed',
     words: [
       {
         name: 'words',
         count: 'any',
-        describe: 'the run (default: the newest that changed files), then files or folders (default: all it changed)',
+        describe:
+          'run (default: the newest that changed files), then files or folders (default: everything it changed)',
       },
     ],
     flags: {
-      merge: { kind: 'switch', describe: 'merge files that have changed since; conflicts are marked as git does' },
+      merge: { kind: 'switch', describe: 'merge files that have changed since; conflicts are marked as in git' },
       dry: { kind: 'switch', describe: 'only print what would be done' },
     },
     examples: [
-      ['baton undo', 'the newest run that changed files; a second time: redo it'],
+      ['baton undo', 'undo the newest run that changed files; run it again to redo'],
       ['baton undo 20261122 src/a.ts docs', 'only this file and this folder'],
-      ['baton undo --dry', 'what would be put back, and what has changed since'],
+      ['baton undo --dry', 'print what would be restored, and what has changed since'],
     ],
   },
   check: {
-    summary: 'parse, validate and resolve without running',
-    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents, or folders with them' }],
+    summary: 'report errors in prompt files and agents without running them',
+    words: [{ name: 'files', count: 'some', describe: 'prompt files, agents, or folders that contain them' }],
     flags: {
       format: {
         kind: 'text',
@@ -177,20 +187,22 @@ export const commandSpecs = {
   },
   test: {
     summary: 'run the tests of prompt files and agents offline',
-    words: [{ name: 'files', count: 'some', describe: 'prompt files and agents with tests, or folders with them' }],
+    words: [
+      { name: 'files', count: 'some', describe: 'prompt files and agents with tests, or folders that contain them' },
+    ],
     flags: {
       name: { kind: 'text', describe: 'only tests whose name contains this text' },
-      record: { kind: 'switch', describe: 'call models, commands and HTTP, and record the cassettes again' },
+      record: { kind: 'switch', describe: 'run with real models, commands and HTTP, and rerecord the cassettes' },
       'max-cost': {
         kind: 'text',
-        describe: 'with --record: stop before all tests cost more than this many US dollars',
+        describe: 'with --record: stop before the tests together cost more than this many US dollars',
       },
       junit: { kind: 'text', describe: 'also write the results to this file, as JUnit XML' },
       keep: { kind: 'switch', describe: 'keep the folders the tests ran in, and print their paths' },
     },
     examples: [
       ['baton test ask.md', 'every test of ask.md, offline; exit code 100 if any fails'],
-      ['baton test . --junit results.xml', 'all tests of this folder and those below it, for a CI server'],
+      ['baton test . --junit results.xml', 'all tests in this folder and its subfolders, for a CI server'],
       ['baton test prompts --name empty', 'tests with "empty" in their name'],
       ['baton test ask.md --record', 'call the models once, and record their answers for the tests'],
     ],
@@ -216,21 +228,23 @@ export const commandSpecs = {
     flags: { from: { kind: 'text', describe: 'new prompt: copy this pipeline (see baton list)' } },
   },
   init: {
-    summary: 'create baton.toml, the settings of a project',
+    summary: 'create baton.toml, the settings file of a project',
     words: [{ name: 'folder', count: 'optional', describe: 'project folder; default: the current folder' }],
     flags: {},
   },
   list: {
-    summary: 'list agents, packs, pipelines, tools, modes and commands of a chat',
+    summary: 'list agents, packs, pipelines, tools, modes and chat commands',
     words: [
       {
         name: 'word',
         count: 'optional',
         describe:
-          'only those whose name or description contains this word; agents, tools, modes or commands: only these',
+          'only entries whose name or description contains this word; agents, tools, modes or commands: only that group',
       },
     ],
-    flags: { names: { kind: 'switch', describe: 'print names only: of agents, or of tools, modes or commands' } },
+    flags: {
+      names: { kind: 'switch', describe: 'print names only: of agents, or of the tools, modes or commands asked for' },
+    },
   },
   install: {
     summary: 'install a pack, or everything in packs.lock',
@@ -244,13 +258,13 @@ export const commandSpecs = {
     flags: {
       workspace: { kind: 'switch', describe: 'install into .baton/packs of this project; default: for all projects' },
       force: { kind: 'switch', describe: 'allow downgrades, and overwrite local changes' },
-      yes: { kind: 'switch', short: 'y', describe: 'grant what the pack asks for without prompting' },
+      yes: { kind: 'switch', short: 'y', describe: 'grant the permissions that the pack asks for, without prompting' },
       'no-input': noInput,
     },
     examples: [
       ['baton install ./tools/notes', 'a folder with a pack.toml'],
-      ['baton install git+https://host.example/packs@v1#notes', 'the folder notes of a repository, at a tag'],
-      ['baton install', 'everything in .baton/packs.lock of this project, with the same content'],
+      ['baton install git+https://host.example/packs@v1#notes', 'the folder notes of a git repository, at the tag v1'],
+      ['baton install', 'everything in .baton/packs.lock of this project, with identical content'],
     ],
   },
   pack: {
@@ -259,7 +273,7 @@ export const commandSpecs = {
     flags: { output: { kind: 'text', short: 'o', describe: 'output file, or the folder for it' } },
   },
   unpack: {
-    summary: 'copy a pack into a folder, to change it',
+    summary: 'copy a pack into a folder where you can change it',
     words: [
       { name: 'pack', count: 'one', describe: '.aipack file or ns@pack' },
       { name: 'folder', count: 'optional', describe: 'new folder; default: its place in .baton/packs of this project' },
@@ -272,18 +286,18 @@ export const commandSpecs = {
     flags: { remove: { kind: 'switch', describe: 'revoke trust' } },
   },
   config: {
-    summary: 'print the effective settings, here or of a prompt file',
+    summary: 'print the effective settings of this folder or of a prompt file',
     words: [{ name: 'file', count: 'optional', describe: 'prompt file' }],
     flags: {
       origin: { kind: 'switch', describe: 'also print where each value comes from' },
       permission: {
         kind: 'text',
-        describe: 'print what is done about a call of a tool, and which rule decides: "bash npm test", "read src/a.ts"',
+        describe: 'print whether a tool call is allowed, and which rule decides: "bash npm test", "read src/a.ts"',
       },
     },
   },
   mcp: {
-    summary: 'list MCP servers, show their tools, call one, log in; serve prompt files as tools',
+    summary: 'list MCP servers, show and call their tools, log in; serve prompt files as tools',
     words: [
       {
         name: 'action',
@@ -291,43 +305,43 @@ export const commandSpecs = {
         choices: ['list', 'tools', 'call', 'login', 'logout', 'serve'],
         describe: 'list (the default), tools SERVER, call SERVER TOOL, login SERVER, logout SERVER, serve FILE...',
       },
-      { name: 'words', count: 'any', describe: 'the server, and of call its tool; of serve the files' },
+      { name: 'words', count: 'any', describe: 'the server; for call, also the tool; for serve, the files' },
     ],
     flags: {
-      args: { kind: 'text', describe: 'call: what the tool is given, as a JSON object' },
+      args: { kind: 'text', describe: 'call: the arguments of the tool, as a JSON object' },
       output: { kind: 'text', describe: 'call: the folder for images and other files (default: a temporary one)' },
-      check: { kind: 'switch', describe: 'list: ask each server; exit code 1 if one does not answer' },
+      check: { kind: 'switch', describe: 'list: connect to each server; exit code 1 if one does not answer' },
       names: { kind: 'switch', describe: 'list: print names only' },
-      'no-browser': { kind: 'switch', describe: 'login: only print the address to open' },
-      'no-input': { kind: 'switch', describe: 'call: decline what the server asks' },
+      'no-browser': { kind: 'switch', describe: 'login: print the URL instead of opening a browser' },
+      'no-input': { kind: 'switch', describe: 'call: decline every question of the server' },
       port: {
         kind: 'text',
-        describe: 'serve: listen on this port of this machine (0: a free one), not on standard input',
+        describe: 'serve: listen on this local port (0: a free one) instead of standard input',
       },
-      model: { kind: 'text', short: 'm', describe: 'serve: the model, in place of the ones that files name' },
+      model: { kind: 'text', short: 'm', describe: 'serve: the model, instead of those that the files name' },
       timeout,
     },
     examples: [
-      ['baton mcp list --check', 'which servers there are, and whether they answer'],
+      ['baton mcp list --check', 'list the servers, and check whether they answer'],
       ['baton mcp tools files', 'the tools, resources and prompts of the server files'],
-      ['baton mcp login issues', 'log in at a server in the browser'],
-      ['baton mcp serve pipelines/', 'prompt files as tools, for a program that starts this one'],
-      [`baton mcp call files read_file --args '{"path": "notes.txt"}'`, 'one call, without a model'],
+      ['baton mcp login issues', 'log in to the server issues, in the browser'],
+      ['baton mcp serve pipelines/', 'offer prompt files as tools to an MCP client that starts this command'],
+      [`baton mcp call files read_file --args '{"path": "notes.txt"}'`, 'call a tool, without a model'],
     ],
   },
   serve: {
-    summary: 'serve a page and an HTTP API to watch, start and answer runs of this workspace',
+    summary: 'serve a web page and an HTTP API to watch, start and answer runs of this workspace',
     words: [],
     flags: {
-      port: { kind: 'text', describe: 'listen on this port of this machine (default 0: a free one)' },
-      'max-runs': { kind: 'text', describe: 'runs that this server works on at once (default 8)' },
+      port: { kind: 'text', describe: 'listen on this local port (default 0: a free one)' },
+      'max-runs': { kind: 'text', describe: 'maximum number of concurrent runs (default 8)' },
       open: { kind: 'switch', describe: 'open the page in the browser' },
-      model: { kind: 'text', short: 'm', describe: 'model of the runs that name none when they are started' },
+      model: { kind: 'text', short: 'm', describe: 'model of the runs that are started without naming one' },
       timeout,
     },
     examples: [
-      ['baton serve --open', 'the page with the runs of this workspace'],
-      ['baton serve --port 7700 --json', 'for a program: one line with the address'],
+      ['baton serve --open', 'open the page with the runs of this workspace'],
+      ['baton serve --port 7700 --json', 'for a program: print the address as one line of JSON'],
     ],
   },
   schema: {
@@ -348,12 +362,12 @@ export const commandSpecs = {
     flags: {},
   },
   help: {
-    summary: 'show the commands and flags, or those of one command',
+    summary: 'show all commands and flags, or those of one command',
     words: [{ name: 'command', count: 'optional', describe: 'the command' }],
     flags: {},
   },
   completion: {
-    summary: 'print a script that completes commands, flags and files',
+    summary: 'print a shell script that completes commands, flags and files',
     words: [{ name: 'shell', count: 'one', choices: ['bash', 'zsh'], describe: 'the shell' }],
     flags: {},
   },
@@ -361,7 +375,7 @@ export const commandSpecs = {
 
 export type CommandName = keyof typeof commandSpecs
 
-/** What `baton resume` is given where another command resumes. */
+/** The flags of `baton resume` when another command resumes a run. */
 export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof ApprovalValues | 'run'> = {
   last: false,
   from: undefined,
@@ -377,5 +391,5 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
 
 type ApprovalValues = Pick<Flags<'resume'>, 'yes' | 'onAsk' | 'noInput'>
 
-/** What the command line gave a command. */
+/** The parsed command line of a command. */
 export type Flags<Name extends CommandName> = Given<(typeof commandSpecs)[Name]>

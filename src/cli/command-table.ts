@@ -48,7 +48,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
 }
 
-/** Every command of `baton`. The first is the default when none is named. */
+/** Every command of `baton`. The first is the default if none is named. */
 export const commandTable: readonly Command[] = (Object.keys(commandSpecs) as CommandName[]).map(commandOf)
 
 function commandOf<Name extends CommandName>(name: Name): Command {

@@ -23,10 +23,10 @@ export interface WordSpec {
   readonly choices?: readonly string[]
 }
 
-/** What parser, help and completion know about a command, besides its name. */
+/** What the parser, the help and completion know about a command, besides its name. */
 export interface CommandSpec {
   readonly summary: string
-  /** Positional arguments in order: required ones before optional ones, a repeated one last. */
+  /** Positional arguments in order: required ones first, then optional ones, then a repeated one. */
   readonly words: readonly WordSpec[]
   readonly flags: FlagSpecs
   /** Shown at the end of the help: command lines and what they do. */
@@ -47,7 +47,7 @@ export interface Command extends CommandSpec {
 
 export const globalFlagSpecs = {
   config: { kind: 'list', short: 'c', describe: 'override a setting: key=value' },
-  chdir: { kind: 'text', short: 'C', describe: 'work in this folder' },
+  chdir: { kind: 'text', short: 'C', describe: 'run as if started in this folder' },
   json: { kind: 'switch', describe: 'print JSON lines instead of text' },
   env: { kind: 'text', describe: 'read environment variables from this file' },
   'env-file': { kind: 'text', hidden: true },
@@ -59,7 +59,7 @@ export interface GlobalFlags extends Omit<FlagValues<typeof globalFlagSpecs>, 'v
   readonly level: 'quiet' | 'normal' | 'verbose'
 }
 
-/** Everything the command line gave a command: global flags, its flags in camel case, its words by name. */
+/** Everything on the command line of a command: global flags, its own flags in camel case, its words by name. */
 export type Given<Spec extends CommandSpec> = GlobalFlags &
   FlagValues<Spec['flags']> &
   WordValues<Spec['words'][number]>
@@ -87,7 +87,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** Gives a command typed values in place of a parsed line, whose number and choices the parser has checked. */
+/** Turns a parsed line into the typed values of a command. The parser has checked their number and choices. */
 export function givenTo<Spec extends CommandSpec>(spec: Spec, { words, flags }: ParsedLine): Given<Spec> {
   const flagValues = Object.entries({ ...globalFlagSpecs, ...spec.flags }).map(([name, { kind }]) => {
     const value = flags[name]

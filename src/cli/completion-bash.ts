@@ -1,15 +1,15 @@
 import type { CompletedCommand, CompletionModel, Values } from './commands/completion.ts'
 
 /**
- * A completion script for bash 3.2 and later. It splits the line itself: for bash `@`, `=` and `:` end words, but names of
- * packs contain them.
+ * A completion script for bash 3.2 and later. It splits the line itself, because bash splits words at `@`, `=` and `:`,
+ * which names of packs contain.
  */
 export function bashCompletion({ commands, withValue }: CompletionModel): string {
   const names = commands.map(({ name }) => name)
   const [first] = commands
   return `# Completion of baton for bash. In ~/.bashrc: source <(baton completion bash)
 
-# asks the baton of PATH, whatever was typed: ./baton may be a file of the folder; and not by compgen -W, which runs the $(…) in a word
+# always calls the baton on PATH: ./baton may be any file of the folder; without compgen -W, which would run a $(…) in a word
 _baton_words() {
   local word
   while IFS= read -r word; do
@@ -20,7 +20,7 @@ _baton_words() {
 _baton_files() {
   local path
   while IFS= read -r path; do
-    # hidden ones only when asked for
+    # hidden files only if asked for
     [[ \${path##*/} == .* && \${cur##*/} != .* ]] && continue
     if [[ -d \${path/#\\~/$HOME} || ( $1 != folders && ( $1 == files || $path == *.md || $path == *.aip || $path == *.lua ) ) ]]; then
       COMPREPLY+=("$path")
@@ -114,7 +114,7 @@ ${commands.flatMap(wordCases).join('\n')}
     esac
   fi
 
-  # bash replaces only what follows the last of these characters, and an @ with it
+  # bash replaces only the text after the last of these characters; an @ is replaced too
   local breaks='' character prefix=''
   for character in @ = :; do
     [[ $COMP_WORDBREAKS == *$character* ]] && breaks+=$character
@@ -153,7 +153,7 @@ function wordCases({ name, words }: CompletedCommand): readonly string[] {
   })
 }
 
-/** Empty where nothing can be completed. */
+/** Empty if nothing can be completed. */
 function actionOf(values: Values): string {
   return values.kind === 'words' ? `_baton_words ${quoted(values.words)}` : actions[values.kind]
 }

@@ -6,7 +6,7 @@ export function zshCompletion({ commands, withValue }: CompletionModel): string 
   return `#compdef baton
 # Completion of baton for zsh. In ~/.zshrc, after compinit: source <(baton completion zsh)
 
-# asks the baton of PATH, whatever was typed: ./baton may be a file of the folder
+# always calls the baton on PATH: ./baton may be any file of the folder
 _baton_names() {
   local -a names
   names=(\${(f)"$(_call_program names command baton list --names 2>/dev/null)"})
@@ -97,7 +97,7 @@ fi
 }
 
 function commandCase({ name, flags, words }: CompletedCommand): string {
-  // a position without an action would stop zsh from inserting the only matching flag
+  // a positional without an action would stop zsh from inserting the only matching flag
   const positions = words.flatMap(({ name: word, values, isRepeated }, index) =>
     values.kind === 'unknown' ? [] : [single(`${isRepeated ? '*' : index + 1}:${word}:${actionOf(values)}`)],
   )
@@ -107,7 +107,7 @@ function commandCase({ name, flags, words }: CompletedCommand): string {
       ;;`
 }
 
-/** For `_arguments`: which spellings exclude each other, the flag, its description, and what it takes. */
+/** For `_arguments`: which spellings exclude each other, the flag, its description, and its value. */
 function flagArgument({ spellings, describe, isList, values }: CompletedFlag): string {
   const says = `[${describe.replaceAll(/[[\]\\]/g, String.raw`\$&`)}]`
   const takes = values === undefined ? '' : `:value:${actionOf(values)}`
@@ -115,7 +115,7 @@ function flagArgument({ spellings, describe, isList, values }: CompletedFlag): s
   return spellings.map((spelling) => single(`${excludes}${marked(spelling, values)}${says}${takes}`)).join(' ')
 }
 
-/** `--model=` takes its value behind `=` or as the next word, `-m+` in the same or as the next word. */
+/** `--model=` takes its value after `=` or as the next word, `-m+` in the same or as the next word. */
 function marked(spelling: string, values: Values | undefined): string {
   if (values === undefined) return spelling
   return spelling.startsWith('--') ? `${spelling}=` : `${spelling}+`

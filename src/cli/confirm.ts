@@ -8,7 +8,7 @@ export interface MayAsk {
 
 /**
  * Asks for confirmation on the terminal, for example `install x`.
- * @throws BatonError NEEDS_INPUT where no one can be asked; the reason of the signal
+ * @throws BatonError NEEDS_INPUT if nobody can be asked; the reason of the signal
  */
 export async function confirm(
   what: string,
@@ -23,12 +23,12 @@ export async function confirm(
   })
 }
 
-/** Whether a person looks on, as far as can be known. */
+/** Whether a user is likely to be at the terminal. */
 export function isAttended({ noInput, json }: MayAsk, io: Pick<CommandIo, 'errIsTerminal' | 'env'>): boolean {
   return io.errIsTerminal && !noInput && !json && (io.env['CI'] ?? '') === ''
 }
 
-/** Like `confirm`; undefined where no one can be asked. */
+/** Like `confirm`, but undefined if nobody can be asked. */
 export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo): Promise<boolean | undefined> {
   const askLine = isAttended({ noInput, json }, io) ? lineAsker(io) : undefined
   if (askLine === undefined) return undefined
@@ -36,12 +36,12 @@ export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo
 }
 
 /**
- * Puts a question to the terminal and gives the line that is typed; undefined: the input has ended. Rejects with the
- * reason of the signal, and of the command's own.
+ * Asks a question on the terminal and resolves to the line that is typed, or to undefined if the input has ended.
+ * Rejects with the reason of the signal, or of the command's own signal.
  */
 export type AskLine = (question: string, signal?: AbortSignal) => Promise<string | undefined>
 
-/** Undefined where standard input is no terminal. */
+/** Undefined if standard input is not a terminal. */
 export function lineAsker(io: CommandIo): AskLine | undefined {
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
@@ -56,7 +56,7 @@ export function lineAsker(io: CommandIo): AskLine | undefined {
       return await new Promise<string | undefined>((resolve, reject) => {
         lines.once('line', resolve).once('close', () => resolve(undefined))
         withdraw = () => {
-          // the cursor stands behind the question
+          // the cursor is after the question
           io.err(io.signal.aborted ? '\n' : 'withdrawn\n')
           reject(stop.reason as Error)
         }
@@ -64,7 +64,7 @@ export function lineAsker(io: CommandIo): AskLine | undefined {
         else stop.addEventListener('abort', withdraw, { once: true })
       })
     } finally {
-      // what is over cannot be withdrawn
+      // an answered question cannot be withdrawn
       stop.removeEventListener('abort', withdraw)
       lines.close()
       input.pause()

@@ -4,16 +4,16 @@ import { isBatonError } from '../base/error.ts'
 import { type Command, type ParsedLine, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
 
-/** Runs one call of a command with the variables of `--env`. */
+/** Runs a command with the variables of `--env`. */
 export async function runLine(command: Command, line: ParsedLine, io: CommandIo): Promise<number> {
   return command.run(line, await withEnvFile(line, io))
 }
 
 /**
- * The process with the variables of `--env FILE`. Variables that are set already win over those of the file; an empty one
- * counts as not set. A file that needs trust is asked about where somebody can be.
- * @throws BatonError FILE_UNREADABLE when the file cannot be read, UNTRUSTED for one of the workspace that sets more than
- * keys, USAGE for `--env-file`
+ * The process with the variables of `--env FILE`. Variables that are already set take precedence over those of the
+ * file; an empty one counts as not set. If the file needs trust and the user can be asked, asks.
+ * @throws BatonError FILE_UNREADABLE if the file cannot be read, UNTRUSTED for a file of the workspace that sets more
+ * than keys, USAGE for `--env-file`
  */
 async function withEnvFile({ flags }: ParsedLine, io: CommandIo): Promise<CommandIo> {
   const { env: file, 'env-file': nodesOwn, chdir } = flags
@@ -35,8 +35,8 @@ async function withEnvFile({ flags }: ParsedLine, io: CommandIo): Promise<Comman
   }
 }
 
-/** Node takes this flag for its own wherever it stands, and has read the file by now. */
+/** Node takes this flag for its own wherever it appears, and has already read the file. */
 function readByNode(file: string): Error {
-  const hint = `Use --env ${shellWord(file)}. What NODE_OPTIONS in that file says has been done by Node already.`
-  return usageError('--env-file is an option of Node itself, which reads the file before Baton begins', hint)
+  const hint = `Use --env ${shellWord(file)}. Node has already applied NODE_OPTIONS from that file.`
+  return usageError('--env-file is an option of Node itself, which reads the file before Baton starts', hint)
 }

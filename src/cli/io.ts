@@ -7,65 +7,65 @@ import type { GlobalFlags } from './command.ts'
 
 export type { Surroundings } from '../config/locate.ts'
 
-/** What a command may touch of the process. process.ts gives the real one. */
+/** The parts of the process that a command may use. process.ts provides the real one. */
 export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly home: string
-  /** Standard input; called only by what reads it. */
+  /** Standard input. Called only by code that reads it. */
   readonly input: () => Readable
-  /** What standard input is. `socket`: a pipe of a program that started this one, which need not have anything to say. */
+  /** What standard input is. `socket`: a pipe from the program that started this one, which may never write to it. */
   readonly inputKind: () => 'device' | 'pipe' | 'socket' | 'file' | 'none'
-  /** What reaches a terminal by these two has no control characters but line breaks, tabs and our own colours. */
+  /** On a terminal, these two let no control characters through but line breaks, tabs and our own colors. */
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** Writes to stderr as it is: for what moves the cursor. */
+  /** Writes to stderr unfiltered, for cursor movements. */
   readonly draw: (text: string) => void
   readonly outIsTerminal: boolean
   readonly errIsTerminal: boolean
-  /** Size of the terminal that stderr is. */
+  /** Size of the terminal on stderr. */
   readonly columns: () => number
   readonly rows: () => number
-  /** Calls the listener when the process continues after a stop (Ctrl-Z). Returns the function that removes it. */
+  /** Calls the listener when the process continues after Ctrl-Z. Returns the function that removes it. */
   readonly onContinue: (listener: () => void) => () => void
-  /** Aborts with the first Ctrl-C; its reason says which signal it was. */
+  /** Aborts on the first Ctrl-C; its reason names the signal. */
   readonly signal: AbortSignal
   /**
-   * Calls `first` for every Ctrl-C before it stops the command; when it returns true, the command is not stopped. Returns
-   * the function that removes it.
+   * Calls `first` on every Ctrl-C before the command is stopped; if it returns true, the command is not stopped.
+   * Returns the function that removes it.
    */
   readonly onInterrupt: (first: () => boolean) => () => void
-  /** Does what Ctrl-C does, for raw terminals, where it is a key like others. */
+  /** Does what Ctrl-C does, for terminals in raw mode, which report it as a key. */
   readonly interrupt: () => void
-  /** Does what Ctrl-Z does, for raw terminals. */
+  /** Does what Ctrl-Z does, for terminals in raw mode. */
   readonly suspend: () => void
 }
 
-/** Whether a person looks at stderr, and it can be drawn on. */
+/** Whether stderr is a terminal that a user watches and that supports cursor movements. */
 export function isWatched({ env, errIsTerminal }: Pick<CommandIo, 'env' | 'errIsTerminal'>): boolean {
   return errIsTerminal && !env['CI'] && env['TERM'] !== 'dumb'
 }
 
-/** Where a command works: the folder after `-C`. The environment has the variables of `--env` already. */
+/** Where a command works: the folder of `-C`. The environment already contains the variables of `--env`. */
 export function surroundings({ chdir }: Pick<GlobalFlags, 'chdir'>, { env, home, cwd }: CommandIo): Surroundings {
   return { cwd: chdir === undefined ? cwd : resolve(cwd, chdir), env, home }
 }
 
-/** A command at work: its surroundings, and how it writes. */
+/** The surroundings of a command, and how it writes. */
 export interface Workplace extends Surroundings {
   /** For stdout. */
   readonly paint: Paint
-  /** Columns of the terminal that stdout is; infinite for pipes and files. */
+  /** Columns of the terminal on stdout; infinite for pipes and files. */
   readonly width: number
-  /** Writes one result to stdout: as a line of JSON with `--json`, else as text. */
+  /** Writes a result to stdout: as a line of JSON with `--json`, else as text. */
   readonly print: (data: object, text: () => string) => void
-  /** Writes to stderr what only people need: nothing with `--json` or `--quiet`. */
+  /** Writes a note for people to stderr; nothing with `--json` or `--quiet`. */
   readonly note: (text: string) => void
 }
 
 export function openWorkplace(flags: GlobalFlags, io: CommandIo): Workplace {
   const around = surroundings(flags, io)
-  // every read of the process's environment is a system call
+  // a copy, because every read of the process's environment is a system call
   const env = { ...around.env }
   const isForPeople = !flags.json && flags.level !== 'quiet'
   return {
@@ -80,7 +80,7 @@ export function openWorkplace(flags: GlobalFlags, io: CommandIo): Workplace {
   }
 }
 
-/** One line of JSON lines; safe for terminals wherever it goes. */
+/** One line of JSON, without control characters, so that it is safe on a terminal. */
 export function jsonLine(data: object): string {
   return `${safeJson(data)}\n`
 }

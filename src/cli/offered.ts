@@ -9,18 +9,18 @@ import { definitionsHere } from '../pack/definitions.ts'
 import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
 import { builtinCommands } from './chat/slash/builtin.ts'
 
-/** A tool, a mode, an agent or a command of a chat, as `baton list` names it. */
+/** A tool, a mode, an agent or a chat command, as `baton list` shows it. */
 interface OfferedItem {
   readonly name: string
-  /** In one line, for people. */
+  /** One line, for people. */
   readonly description: string
-  /** What `--json` says of it. */
+  /** The output of `--json`. */
   readonly record: object
 }
 
 /**
- * What models are given, how they are asked, and agents with names: what prompt files name in `tools`, `mode` and wherever an
- * agent is named; and what is typed into a chat.
+ * Tools, modes and named agents, which prompt files refer to in `tools`, in `mode` and wherever they name an agent; and
+ * the commands of a chat.
  */
 export interface OfferedGroup {
   readonly kind: 'tool' | 'mode' | 'named' | 'command'
@@ -28,8 +28,8 @@ export interface OfferedGroup {
 }
 
 /**
- * The tools and modes of Baton, and those of plug-ins that the config names; agents with names, and the commands of a chat. A
- * plug-in, a config or a file that cannot be used is given to `onProblem`, and the others are listed all the same.
+ * Lists the tools and modes of Baton and of the plug-ins that the config names, named agents, and chat commands. A
+ * plug-in, config or file that cannot be used is reported to `onProblem`, and the others are still listed.
  */
 export async function takeOffered(
   options: ConfigOptions & { readonly builtInDir: string },
@@ -38,7 +38,7 @@ export async function takeOffered(
   const modes = new Map(builtInModes().map(({ id, name }) => [id, modeItem(id, name)]))
   const tools = [...listTools(), ...listTeamTools()].map(toolItem)
   for (const { id, modes: brought, tools: more } of await pluginsHere(options, onProblem)) {
-    // one that is known is replaced, as in a run
+    // replaces a mode with the same id, as in a run
     for (const mode of brought) modes.set(mode.id, modeItem(mode.id, mode.name, { plugin: id }))
     tools.push(
       ...more.map(({ name, description }) =>
@@ -54,7 +54,7 @@ export async function takeOffered(
   ]
 }
 
-/** Those that every chat has, in the order of `/help`, and behind them those of files. */
+/** The built-in commands in the order of `/help`, then those of files. */
 async function takeCommands(options: ConfigOptions, onProblem: (error: unknown) => void): Promise<OfferedGroup> {
   const { byName, warnings } = await chatCommandsHere(options, Object.keys(builtinCommands))
   for (const warning of warnings) onProblem(issuesToError([warning]))
@@ -70,7 +70,7 @@ async function takeCommands(options: ConfigOptions, onProblem: (error: unknown) 
   }
 }
 
-/** The agents that have a name, with where it comes from. */
+/** The named agents, each with where it is defined. */
 export async function takeNamed(
   options: ConfigOptions & { readonly builtInDir: string },
   onProblem: (error: unknown) => void,

@@ -2,15 +2,15 @@ import type { WorkflowStepPlan } from '../plan/plan.ts'
 import { oneLine } from '../render/format.ts'
 import { harmless } from '../base/terminal-text.ts'
 
-/** What is drawn of a step: its line, and lines below it. */
+/** How a step is drawn: its line, and the lines below it. */
 export interface DrawnStep {
   readonly head: string
   readonly inner: readonly string[]
 }
 
 /**
- * The steps as a tree, each below the last of those it needs; a step with several needs names them all. Every step comes
- * after those it needs.
+ * The steps as a tree, each below the last step that it needs; a step with several needs lists them all. Every step is
+ * listed after the steps that it needs.
  */
 export function graphLines(
   steps: readonly WorkflowStepPlan[],
@@ -25,7 +25,7 @@ export function graphLines(
     else siblings.push(step)
   }
   const lines: string[] = []
-  // without recursion: a chain may be long
+  // not recursive, because a chain may be long
   const open = (below.get(undefined) ?? []).map((step) => ({ step, lead: '', mark: '' })).toReversed()
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { step, lead, mark } = next
@@ -45,13 +45,13 @@ export function graphLines(
   return lines
 }
 
-/** What a step is besides its id, on one line: its agent, and how often it runs. */
+/** The id of a step, its agent, and the list it runs for. */
 function labelOf({ id, agent, for_each: list }: WorkflowStepPlan): string {
   const name = agent === null ? 'main agent' : agent.kind === 'prompt' ? agent.file : agent.name
   return [id, plain(name), ...(list === null ? [] : [`for each ${plain(list)}`])].join('\n')
 }
 
-/** What an edge into a step says: nothing where all that it needs has to be done. */
+/** The label of the edges into a step: none if it simply needs the others to succeed. */
 function edgeOf({ when }: WorkflowStepPlan): string | undefined {
   return when.trim() === 'success' ? undefined : plain(when)
 }
@@ -60,7 +60,7 @@ function plain(text: string): string {
   return harmless(oneLine(text, 60))
 }
 
-/** The graph in the language of Mermaid. */
+/** The graph as a Mermaid flowchart. */
 export function mermaidText(steps: readonly WorkflowStepPlan[]): string {
   const quoted = (text: string): string =>
     `"${text.replaceAll('&', '#amp;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;').replaceAll('\n', '<br>')}"`
@@ -75,12 +75,12 @@ export function mermaidText(steps: readonly WorkflowStepPlan[]): string {
   return ['flowchart TD', ...nodes, ...edges, ''].join('\n')
 }
 
-/** Ids may be words of Mermaid, such as `end`, and hold a -. */
+/** Replaces ids, which may be keywords of Mermaid, such as `end`, or contain a -. */
 function namesOf(steps: readonly WorkflowStepPlan[]): ReadonlyMap<string, string> {
   return new Map(steps.map(({ id }, index) => [id, `s${index}`]))
 }
 
-/** The graph in the DOT language. */
+/** The graph in DOT, the language of Graphviz. */
 export function dotText(steps: readonly WorkflowStepPlan[]): string {
   const quoted = (text: string): string => JSON.stringify(text)
   const nodes = steps.map((step) => `  ${quoted(step.id)} [label=${quoted(labelOf(step))}];`)

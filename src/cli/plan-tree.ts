@@ -19,13 +19,13 @@ import { type DrawnStep, graphLines } from './plan-graph.ts'
 interface TreeOptions {
   readonly paint: Paint
   readonly limits: Pick<Limits, 'input_concurrency'>
-  /** Places that the lines around have named already. */
+  /** Places that the surrounding lines have already named. */
   readonly named: readonly string[]
 }
 
 const mostTasks = 8
 
-/** What is run in which order, one line for each part. */
+/** What runs, in order, one line for each part. */
 export function planTree(target: PromptPlan | AgentPlan, options: Omit<TreeOptions, 'named'>): readonly string[] {
   return target.kind === 'prompt' ? promptTree(target, { ...options, named: [] }) : agentTree(target, options.paint)
 }
@@ -34,9 +34,9 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   const { paint, named } = options
   const decided = decidedBy(plan.decided_by, named)
   const { stages, files, tasks, skipped } = plan
-  const gate = plan.gate === null ? '' : `, and reaches the workspace when the gate passes: ${shown(plan.gate)}`
+  const gate = plan.gate === null ? '' : `; the changes reach the workspace if the gate passes: ${shown(plan.gate)}`
   const head = [
-    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all is done in a git work tree${gate}`]),
+    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git work tree${gate}`]),
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
   ]
   if (skipped !== null)
@@ -58,7 +58,7 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   ]
 }
 
-/** `iterations  3`, `iterations  up to 100`: what is asked below is for all of them. */
+/** `iterations  3 of all tasks`, `iterations  up to 100 of all tasks`. The requests below cover all iterations. */
 function iterationLines({ iterations }: PromptPlan, paint: Paint): readonly string[] {
   return iterations === undefined ? [] : [`${paint('bold', 'iterations')}  ${timesText(iterations)} of all tasks`]
 }
@@ -95,7 +95,7 @@ function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOpt
 }
 
 interface AnswerOptions extends TreeOptions {
-  /** It is given more than once. */
+  /** Whether there is more than one answer. */
   readonly isRepeated: boolean
 }
 
@@ -113,7 +113,7 @@ function singleLines(answer: SingleAnswerPlan, name: string, options: AnswerOpti
   ]
 }
 
-/** `agents  up to 6 at once, started by the model · together at most 500k tokens`, and a line for each role that differs. */
+/** `agents  as the model starts them, up to 6 at once · no separate budget`, and a line for each role that differs. */
 function teamLines({ max_agents: most, max_depth: depth, budget, roles }: TeamPlan, paint: Paint): readonly string[] {
   const { usd, tokens, calls } = budget ?? {}
   const limits = [
@@ -121,7 +121,7 @@ function teamLines({ max_agents: most, max_depth: depth, budget, roles }: TeamPl
     ...(tokens === undefined ? [] : [`${formatCount(tokens)} tokens`]),
     ...(calls === undefined ? [] : [countOf(calls, 'request')]),
   ]
-  const together = limits.length === 0 ? 'no budget of their own' : `together at most ${limits.join(', ')}`
+  const together = limits.length === 0 ? 'no separate budget' : `together at most ${limits.join(', ')}`
   const deep = depth === 1 ? '' : `, ${depth} levels deep`
   const own = roles.filter(({ agent, model, tools }) => agent !== null || model !== null || tools !== null)
   return [
@@ -144,7 +144,7 @@ function ensembleLines(
   options: AnswerOptions,
 ): readonly string[] {
   const { length } = members
-  const facts = aggregate === 'first' ? 'the first answer is taken' : `${quorum} of ${length} have to answer`
+  const facts = aggregate === 'first' ? 'the first answer is taken' : `${quorum} of ${length} must answer`
   return [
     `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
     ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
@@ -163,7 +163,7 @@ function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] 
   return [`${paint('bold', 'tools')}  ${[...offered, ...kept].join(' · ')}`]
 }
 
-/** Names of agents in the line of a tool; `--json` has all. */
+/** Names of agents shown in the line of a tool; `--json` has all. */
 const mostAgents = 30
 
 function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string {
@@ -195,7 +195,7 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
     ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
     ...(list === null ? [] : [`for each of ${shown(list)}`]),
     ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
-    ...(step.on_error === 'continue' ? ['goes on after errors'] : []),
+    ...(step.on_error === 'continue' ? ['continues after errors'] : []),
     ...(step.isolation === null ? [] : ['in a work tree']),
     ...asked,
   ].join(' · ')
@@ -275,7 +275,7 @@ function filesText({ context, knowledge, working, structure, resources = [] }: P
   const files = Object.entries({ context, knowledge, working }).filter(([, { count }]) => count > 0)
   const kinds = files.map(([kind, counted]) => `${kind} ${filesOf(counted)}`)
   const paths = structure === 0 ? [] : [`structure ${countOf(structure, 'path')}`]
-  const asked = resources.length === 0 ? [] : [`resources ${resources.join(', ')} (not asked, so not counted)`]
+  const asked = resources.length === 0 ? [] : [`resources ${resources.join(', ')} (not fetched, so not counted)`]
   return [...kinds, ...paths, ...asked].join(' · ') || 'none'
 }
 
@@ -288,7 +288,7 @@ function decidedBy(places: readonly string[], named: readonly string[]): string 
   return others.length === 0 ? '' : ` · decided by ${others.map(shown).join(', ')}`
 }
 
-/** Foreign text on one line, harmless for a terminal. */
+/** Foreign text on one line, without control characters. */
 export function shown(text: string): string {
   return harmless(oneLine(text))
 }

@@ -34,8 +34,8 @@ import { openResult, type ResultFlags } from './result-file.ts'
 import { withPlace } from './with-place.ts'
 
 /**
- * Shows a run while it goes: the result on stdout or in `--output`, everything else on stderr.
- * @throws BatonError USAGE, before the run, FILE_FAILED, after it, when `--output` cannot be written
+ * Shows a run in progress: the result on stdout or in `--output`, everything else on stderr.
+ * @throws BatonError if `--output` cannot be written: USAGE before the run, FILE_FAILED after it
  */
 export async function presentRun<Report extends RunReport>(
   {
@@ -45,7 +45,7 @@ export async function presentRun<Report extends RunReport>(
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
-    /** Draws the answers; left out: they are shown when they are final. */
+    /** Draws the answers. Default: they are shown when they are final. */
     readonly answers?: DrawAnswers
   },
   io: CommandIo,
@@ -72,14 +72,14 @@ export async function presentRun<Report extends RunReport>(
   }
 }
 
-/** One line: how many files are not as they were, how to see what was done, and how to undo it. */
+/** Prints one line: how many files have changed, how to see the changes, and how to undo them. */
 async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, io: CommandIo): Promise<void> {
   if (folder === undefined) return
   const [{ openChanges }, { changedFiles }] = await Promise.all([
     import('../undo/open-changes.ts'),
     import('../undo/diff.ts'),
   ])
-  // a damaged record is told by those who need it
+  // a damaged record is reported by the commands that need it
   const count = await openChanges(folder, noMask).then(
     ({ changes }) => changedFiles(changes).length,
     () => 0,
@@ -102,7 +102,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   }
   if (error instanceof StopSignal) {
     if (exitCode === closedPipe) return
-    // a lost output is reported at the end of the process
+    // lost output is reported at the end of the process
     if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
   } else if (isWaitingForApproval(error)) {
     const { waitingLines } = await import('../render/approval.ts')
@@ -121,19 +121,19 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   }
   if (exitCode === 0 || !report.canResume || isQuiet) return
   const faulty = faultyScript(error)
-  // the answer is paid for, and is not used again
+  // the unusable answer was paid for, but a resume does not use it again
   const anew = isUnusable(error) ? '  # asks for a new answer' : ''
   const once = faulty === undefined ? anew : ` --use-current  # once ${harmless(displayPath(io.cwd, faulty))} is fixed`
-  // what the file says now is not read by a resume
+  // a resume does not read the file again, so the limit must be a flag
   const limit = limitOfRun(error)
   const raised = limit === undefined ? '' : ` -c ${limit}=N`
-  // a resume keeps them by itself
+  // not needed by a resume, which keeps them, but shown
   const files = Object.entries({ output: flags.output, record: flags.record })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
   io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${raised}${once}\n`)
 }
 
-/** What was repeated, by its place; of agents that were given work, by their name. */
+/** What was repeated: the agents that got work by name, everything else by place. */
 async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
   const { agentOf } = await import('../event/sub-agents.ts')
   const texts = repeated.map(({ kind, place }) => {
@@ -143,28 +143,28 @@ async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
   return [...new Set(texts)].join(', ')
 }
 
-/** Makes what draws the answers of a run from what writes them. */
+/** Creates the renderer for the answers of a run. */
 type DrawAnswers = (write: Write) => Renderer
 
-/** Files that a run writes besides; as they were given. */
+/** Additional files that a run writes, as given on the command line. */
 interface RunFiles {
   readonly output?: string | undefined
   readonly record?: string | undefined
 }
 
 export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'draw' | 'outIsTerminal' | 'errIsTerminal'> {
-  /** Where the result goes: `out`, or a file, which gets it as it is. */
+  /** Where the result goes: `out`, or a file, which gets it verbatim. */
   readonly result: Write
 }
 
 export interface Screen extends Required<Renderer> {
-  /** Keeps the live view away until what it returns is called. */
+  /** Hides the live view until the returned function is called. */
   readonly hold: () => () => void
 }
 
 /**
- * Everything that is shown of one run, on both streams: JSON lines; or its result on stdout and steps on stderr, with a
- * live view where stderr is a terminal that a person looks at. Foreign text that reaches a terminal is made harmless.
+ * Everything that one run shows, on both streams: JSON lines; or its result on stdout and its steps on stderr, with a
+ * live view if stderr is a watched terminal. Control characters of foreign text never reach a terminal.
  */
 export function createScreen(
   {
@@ -203,7 +203,7 @@ export function createScreen(
   return joined(
     [
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
-      // the pins of a round stand above the line that begins the next one
+      // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
       forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),

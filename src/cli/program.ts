@@ -5,7 +5,7 @@ import { runLine } from './env-flag.ts'
 import type { CommandIo } from './io.ts'
 
 /**
- * Turns the command line into one call of a command and returns its exit code. Commands are loaded when they are called.
+ * Runs the command that the command line names and returns its exit code. Commands are loaded when they run.
  * @throws BatonError USAGE for invalid flags and arguments
  */
 export async function runProgram(given: readonly string[], io: CommandIo): Promise<number> {
@@ -17,8 +17,8 @@ export async function runProgram(given: readonly string[], io: CommandIo): Promi
 }
 
 /**
- * Joins a flag and a value that begins with `-`, so that no parser takes the value for a flag: a prompt may begin with
- * `---` or with a list. Only a value with a space or a line break in it, which no flag has, and only before `--`.
+ * Joins a flag and a value that starts with `-`, so that no parser takes the value for a flag: a prompt may start with
+ * `---` or with a list. Only if the value contains a space or a line break, which no flag does, and only before `--`.
  */
 export function joinValues(args: readonly string[]): readonly string[] {
   const joined: string[] = []
@@ -36,7 +36,7 @@ export function joinValues(args: readonly string[]): readonly string[] {
   return joined
 }
 
-/** The name of the flag that an argument is, when it takes a value: `-p` and `--prompt` are `prompt`. */
+/** The name of the flag, if the argument is a flag that takes a value: `-p` and `--prompt` are `prompt`. */
 function flagWithValue(arg: string): string | undefined {
   const tables: readonly FlagSpecs[] = [globalFlagSpecs, ...commandTable.map(({ flags }) => flags)]
   const specs = tables.flatMap((flags) => Object.entries(flags))
@@ -49,8 +49,8 @@ export interface ParsedCall extends ParsedLine {
 }
 
 /**
- * Parses a valid command line without loading yargs, which costs more than a whole script run. Undefined for everything
- * else (help, mistakes, unusual spellings): yargs handles those.
+ * Parses a valid command line without yargs, which takes longer to load than a whole script run. Undefined for
+ * everything else (help, mistakes, unusual spellings), which yargs handles.
  */
 export function parseQuickly(args: readonly string[]): ParsedCall | undefined {
   const [first = ''] = args
@@ -74,7 +74,7 @@ function parseLine(args: readonly string[], specs: FlagSpecs): ParsedLine | unde
       strict: true,
       tokens: true,
     })
-    // lists hold texts only: no switch is a list
+    // lists contain only strings, because no switch is a list
     const flags = values as ParsedLine['flags']
     const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
     const isPlain = given.every((name, index) => {

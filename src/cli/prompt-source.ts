@@ -5,15 +5,15 @@ import type { Flags } from './command-specs.ts'
 import { usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
 
-/** What is run: a file; with `text` a prompt without a file, and `file` is its name in messages. */
+/** What to run: a file; or `text`, a prompt without a file, whose name in messages is `file`. */
 export interface PromptSource {
   readonly file: string
   readonly text?: string
-  /** What standard input gives as context. */
+  /** Context from standard input. */
   readonly stdin?: string
 }
 
-/** Refuses names that are given and empty. @throws BatonError USAGE */
+/** @throws BatonError USAGE for names that are given but empty */
 export function refuseEmptyNames({ model, outputSchema }: Pick<Flags<'run'>, 'model' | 'outputSchema'>): void {
   if (model?.trim() === '') throw usageError('-m is empty', 'Name a model, or leave -m out for the default.')
   if (outputSchema?.trim() === '') throw usageError('--output-schema is empty', 'Name a file with a JSON Schema.')
@@ -25,9 +25,9 @@ type SourceFlags = Pick<Flags<'run'>, 'file' | 'prompt' | 'stdin' | 'level'> & P
 type SourceIo = Pick<CommandIo, 'input' | 'inputKind' | 'signal' | 'err'>
 
 /**
- * What `baton run` is to run: FILE, the text of `-p`, or standard input for `-`. Standard input that is piped beside `-p`,
- * or asked for by `--stdin`, is context.
- * @throws BatonError USAGE when none or two of them are given, FILE_UNREADABLE for invalid content of standard input
+ * What `baton run` should run: FILE, the text of `-p`, or standard input for `-`. Standard input that is piped in with
+ * `-p`, or requested by `--stdin`, is context.
+ * @throws BatonError USAGE if none or two of them are given, FILE_UNREADABLE for invalid content of standard input
  */
 export async function promptSource(flags: SourceFlags, io: SourceIo): Promise<PromptSource> {
   const source = await namedSource(flags, io)
@@ -64,10 +64,10 @@ function warn(message: string, { level }: Pick<SourceFlags, 'level'>, { err }: P
   if (level !== 'quiet') err(`warning ${message}\n`)
 }
 
-/** How long a pipe may say nothing before that is said: one that nobody writes to may stay open for ever. */
+/** How long a pipe may send nothing before a warning: a pipe that nobody writes to may stay open forever. */
 const silenceMs = 3_000
 
-/** Undefined when there is nothing. A pipe that nobody asked for is left when it does not begin in time. */
+/** Undefined if it is empty. A pipe that was not requested is ignored if it sends nothing in time. */
 async function readContext(why: 'asked' | 'beside -p', flags: SourceFlags, io: SourceIo): Promise<string | undefined> {
   const kind = io.inputKind()
   if (why === 'beside -p' && (kind === 'device' || kind === 'none')) return undefined
@@ -75,7 +75,7 @@ async function readContext(why: 'asked' | 'beside -p', flags: SourceFlags, io: S
   const silence = new AbortController()
   const timer = setTimeout(() => {
     if (why === 'asked') return warn('still waiting for standard input to end', flags, io)
-    warn(`standard input is open and has said nothing for ${silenceMs / 1000} s: it is not used`, flags, io)
+    warn(`standard input is open but has sent nothing for ${silenceMs / 1000} s: it is ignored`, flags, io)
     silence.abort()
   }, silenceMs)
   const onBegin = (): void => (why === 'asked' ? undefined : clearTimeout(timer))
@@ -97,14 +97,13 @@ async function readContext(why: 'asked' | 'beside -p', flags: SourceFlags, io: S
 }
 
 /**
- * Reads a prompt from standard input, until its end, with the limits of a prompt file. The stream is closed afterwards,
- * whatever happens.
+ * Reads a prompt from standard input, until its end, with the limits of a prompt file. Always closes the stream.
  * @throws BatonError FILE_UNREADABLE for more than 10 MB, binary data, empty input; the reason of `signal`
  */
 export async function readPromptInput(stream: Readable, signal: AbortSignal): Promise<string> {
   const text = decodeSource(await readBytes(addAbortSignal(signal, stream), signal), stdinName)
   if (text.trim() !== '') return text
-  throw unreadable('standard input is empty', 'Write the prompt into it: echo "…" | baton -')
+  throw unreadable('standard input is empty', 'Pipe the prompt in: echo "…" | baton -')
 }
 
 async function readBytes(stream: Readable, signal: AbortSignal, onBegin = () => {}): Promise<Buffer> {
@@ -114,17 +113,17 @@ async function readBytes(stream: Readable, signal: AbortSignal, onBegin = () => 
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       if (chunks.push(chunk) === 1) onBegin()
       size += chunk.length
-      if (size > maxSourceBytes) throw unreadable('standard input has more than 10 MB', tooLargeHint)
+      if (size > maxSourceBytes) throw unreadable('standard input is larger than 10 MB', tooLargeHint)
     }
   } catch (error) {
     signal.throwIfAborted()
     if (isBatonError(error)) throw error
-    throw unreadable(`standard input cannot be read: ${messageOf(error)}`, 'Give the prompt as a file, or by -p.')
+    throw unreadable(`standard input cannot be read: ${messageOf(error)}`, 'Pass the prompt as a file or with -p.')
   }
   return Buffer.concat(chunks)
 }
 
-const tooLargeHint = 'Put data into files that are named by context_globs.'
+const tooLargeHint = 'Put the data into files, and name them in context_globs.'
 
 function unreadable(message: string, hint: string): BatonError {
   return new BatonError('FILE_UNREADABLE', message, { hint })

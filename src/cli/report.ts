@@ -9,19 +9,19 @@ export interface ReportOptions {
   readonly paint: Paint
 }
 
-/** An error or warning to be shown. */
+/** An error or warning to show. */
 export interface Reported {
   readonly severity: 'error' | 'warning'
   readonly message: string
   readonly place?: SourcePlace | undefined
-  /** The call sites that led there, innermost first. */
+  /** The call sites that led to it, innermost first. */
   readonly trail?: readonly SourcePlace[]
   readonly hint?: string | undefined
   /** A unified diff. */
   readonly diff?: string | undefined
 }
 
-/** An error for people: what happened, where with a code frame, and what to do. Ends with a newline. */
+/** An error for people: what happened, where (with a code frame), and what to do. Ends with a newline. */
 export function describeError(error: unknown, options: ReportOptions): string {
   const message = messageOf(error)
   if (!isBatonError(error)) return describeReported({ severity: 'error', message }, options)
@@ -29,7 +29,7 @@ export function describeError(error: unknown, options: ReportOptions): string {
   return describeReported({ severity: 'error', message, place, trail, hint, diff }, options)
 }
 
-/** The same for errors and warnings alike. Control characters of foreign text never reach the terminal. */
+/** The same for an error or a warning. Control characters of foreign text never reach the terminal. */
 export function describeReported(reported: Reported, { cwd, paint }: ReportOptions): string {
   const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
@@ -43,7 +43,7 @@ export function describeReported(reported: Reported, { cwd, paint }: ReportOptio
   return `${lines.join('\n')}\n`
 }
 
-/** The file that an error is about has the same name in its message and below it. */
+/** Gives the file of an error the same name in the message as below it. */
 function nameAsShown(message: string, place: SourcePlace | undefined, cwd: string): string {
   return place === undefined ? message : message.replaceAll(place.file, placeText({ file: place.file }, cwd))
 }
@@ -58,7 +58,7 @@ function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): reado
 
 const shown = { first: 4, last: 2 } as const
 
-/** The call sites that led to an error, one per line; the middle of many is left out. */
+/** The call sites that led to an error, one per line; if there are many, the middle is omitted. */
 export function trailLines(trail: readonly SourcePlace[], cwd: string): readonly string[] {
   const lines = trail.map((place) => `called from ${placeText(place, cwd)}`)
   const hidden = lines.length - shown.first - shown.last

@@ -14,8 +14,8 @@ import type { CommandIo } from './io.ts'
 export interface ResultSink {
   readonly write: (text: string) => void
   /**
-   * Ends it, once the exit code is known.
-   * @throws BatonError FILE_FAILED when the file cannot be written; the result is then on stdout
+   * Finishes the result, once the exit code is known.
+   * @throws BatonError FILE_FAILED if the file cannot be written; the result is then on stdout
    */
   readonly finish: (exitCode: number) => void
 }
@@ -23,14 +23,14 @@ export interface ResultSink {
 export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
   readonly output: string | undefined
   readonly dry?: 'req' | 'res' | 'changes' | undefined
-  /** What is run, as given: it must not be replaced by its own answer. */
+  /** The file that is run, as given: its own answer must not overwrite it. */
   readonly file?: string | undefined
 }
 
 /**
- * stdout, or with `--output` a file, which is written at the end of a run that exits 0, whole or not at all. stdout is
- * then empty, but for events. When the file is not written, the result goes to stdout: paid work is not lost.
- * @throws BatonError USAGE, before anything is paid, when the file could not be written
+ * stdout, or with `--output` a file, which is written atomically at the end of a run that exits 0. stdout is then
+ * empty, except for events. If the file is not written, the result goes to stdout, so that paid work is not lost.
+ * @throws BatonError USAGE, before anything is paid for, if the file cannot be written
  */
 export function openResult(
   { output, file = '', json, level }: ResultFlags,
@@ -52,7 +52,7 @@ export function openResult(
       if (exitCode !== 0) {
         if (text === '') return
         rescue(text)
-        if (level !== 'quiet') err(`${output} is not written, because the run failed\n`)
+        if (level !== 'quiet') err(`${output} was not written, because the run failed\n`)
         return
       }
       try {
@@ -80,11 +80,11 @@ function targetOf(
   const file = realPath(named)
   checkTarget(file, `--output ${output}`)
   if (file !== realPath(resolve(cwd, source))) return file
-  throw usageError(`--output ${output} is the file that is run`, 'Name another file.')
+  throw usageError(`--output ${output} is the file being run`, 'Name another file.')
 }
 
 /**
- * Refuses a path where no file can be written. `flag` names it in messages.
+ * Checks that a file can be written. `flag` names it in messages.
  * @throws BatonError USAGE
  */
 export function checkTarget(file: string, flag: string): void {
@@ -103,7 +103,7 @@ export function checkTarget(file: string, flag: string): void {
   }
 }
 
-/** Undefined for what is not there, or below a file. */
+/** Undefined if it does not exist, or is below a file. */
 function statusOf(path: string): Stats | undefined {
   try {
     return statSync(path)

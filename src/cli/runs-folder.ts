@@ -4,7 +4,7 @@ import { runsFolder } from '../journal/run-id.ts'
 import type { GlobalFlags } from './command.ts'
 import type { Surroundings } from './io.ts'
 
-/** The workspace of a command, and the folder where its runs are kept. */
+/** The workspace of a command, and the folder with its runs. */
 export interface WorkspaceRuns {
   readonly workspace: string
   readonly folder: string

@@ -8,10 +8,10 @@ import { openServersHere } from './servers-here.ts'
 
 const name = /^mcp:([^/]+)\/(.+)$/s
 
-/** What `baton run mcp:SERVER/PROMPT` is as `-p TEXT`. @throws BatonError as `serverPrompt` does */
+/** Turns `baton run mcp:SERVER/PROMPT` into `-p TEXT`. @throws BatonError as `serverPrompt` does */
 export async function asText(file: string, flags: Flags<'run'>, io: CommandIo): Promise<Flags<'run'>> {
   if (!name.test(file)) {
-    throw usageError(`${file} names no prompt`, 'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists them.')
+    throw usageError(`${file} does not name a prompt`, 'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists them.')
   }
   if (flags.prompt !== undefined) {
     throw usageError('-p and a prompt of a server cannot be combined', 'Leave one of them out.')
@@ -20,9 +20,9 @@ export async function asText(file: string, flags: Flags<'run'>, io: CommandIo): 
 }
 
 /**
- * The text of a prompt of an MCP server, filled with `--var`. What it says is a prompt and nothing else: no front matter, no
- * transcript. The run that begins with it records it as its text, and needs the server no more.
- * @throws BatonError USAGE for an unknown prompt and for arguments that do not fit, MCP_FAILED
+ * The text of a prompt of an MCP server, filled with `--var`. It is used as a plain prompt, never as front matter or a
+ * transcript. The run records the text as its own, and does not need the server again.
+ * @throws BatonError USAGE for an unknown prompt, and for unknown or missing arguments; MCP_FAILED
  */
 async function serverPrompt(
   file: string,
@@ -59,7 +59,7 @@ function valuesOf({ name: prompt, arguments: known }: McpPrompt, given: readonly
   const shown = names.map(harmlessName).join(', ')
   const unknown = Object.keys(values).find((one) => !names.includes(one))
   if (unknown !== undefined) {
-    throw usageError(`the prompt "${prompt}" takes no "${unknown}"`, `It takes ${shown || 'nothing'}.`)
+    throw usageError(`the prompt "${prompt}" has no argument "${unknown}"`, `Its arguments: ${shown || 'none'}.`)
   }
   const missing = known.filter((one) => one.required === true && values[one.name] === undefined)
   if (missing.length === 0) return values
@@ -70,7 +70,7 @@ function valuesOf({ name: prompt, arguments: known }: McpPrompt, given: readonly
   )
 }
 
-/** Who says what is said where not all of it is the user's. */
+/** Names who says what, unless all messages are the user's. */
 function conversation(messages: readonly McpPromptMessage[], file: string): string {
   const isShared = messages.some(({ role }) => role === 'assistant')
   return messages
@@ -86,16 +86,19 @@ function textOf({ content }: McpPromptMessage, file: string): string {
   if (content.type === 'resource' && content.resource.text !== undefined) {
     return `${content.resource.uri}:\n\n${content.resource.text}`
   }
-  throw notAPrompt(file, `it holds ${content.type === 'resource_link' ? 'a link' : `content of type ${content.type}`}`)
+  throw notAPrompt(
+    file,
+    `it contains ${content.type === 'resource_link' ? 'a link' : `content of type ${content.type}`}`,
+  )
 }
 
 function notAPrompt(file: string, why: string): BatonError {
   return new BatonError('NOT_AVAILABLE', `${file} cannot be run as a prompt: ${why}`, {
-    hint: 'Only texts can.',
+    hint: 'Only text can.',
   })
 }
 
-/** Front matter that is empty, so that none of the text is; and no line that would begin a transcript. */
+/** Adds empty front matter, so that no text is read as such, and escapes lines that would start a transcript. */
 function plainPrompt(text: string): string {
   return `+++\n+++\n${text.replaceAll(/^====$/gm, ' ====')}`
 }

@@ -14,23 +14,23 @@ import { maskFor } from '../wiring/run-context.ts'
 import type { GlobalFlags } from './command.ts'
 import { type CommandIo, surroundings } from './io.ts'
 
-/** The MCP servers of the settings here, and of the packs that can be named here, for commands that ask them without a run. */
+/** The MCP servers of the settings and the packs of this folder, for commands that call them without a run. */
 export interface ServersHere {
-  /** None of them is started yet; whoever opened them closes it. */
+  /** No server is started yet. The caller must close it. */
   readonly service: McpServers
-  /** As they are written, those that are switched off too. */
+  /** As written in the settings, including disabled servers. */
   readonly tables: NonNullable<Settings['mcp_servers']>
-  /** Those that are not used, because their file is not trusted. */
+  /** Servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
-  /** Those of packs in whose place one of the settings stands, which has the same name. */
+  /** Servers of packs that are replaced by a server of the settings with the same name. */
   readonly replaced: readonly { readonly name: string; readonly origin: string; readonly by: string }[]
-  /** Where the table of a server is written. */
+  /** Where a server is defined. */
   readonly originOf: (name: string) => string
-  /** Hides their secrets in a text. */
+  /** Masks their secrets in a text. */
   readonly hide: (text: string) => string
 }
 
-/** @throws BatonError for settings that are wrong */
+/** @throws BatonError for invalid settings */
 export async function openServersHere(
   flags: Pick<GlobalFlags, 'chdir' | 'config'>,
   io: CommandIo,
@@ -39,7 +39,7 @@ export async function openServersHere(
     canAsk = false,
   }: {
     readonly onNotice?: (notice: McpNotice) => void
-    /** Whether somebody answers what a server asks. */ readonly canAsk?: boolean
+    /** Whether somebody can answer questions of a server. */ readonly canAsk?: boolean
   } = {},
 ): Promise<ServersHere> {
   const around = surroundings(flags, io)
@@ -57,7 +57,7 @@ export async function openServersHere(
     servers: [...serversOf({ settings, origins, workspace, env }), ...ofPacks.flatMap(({ servers }) => servers)],
     roots: [workspace],
     authProvider: knownLogins({ env, home: around.home }),
-    // a server that could only be told no is told that there is nobody
+    // otherwise servers must know that nobody answers, instead of getting a refusal each time
     canAsk,
     signal: io.signal,
     ...defined({ onNotice }),
@@ -78,7 +78,7 @@ interface PackHere extends Pick<ServersHere, 'tables' | 'leftOut' | 'replaced'> 
   readonly places: Readonly<Record<string, string>>
 }
 
-/** The servers of a pack by the names that commands know them by: `namespace@pack:server`. */
+/** The servers of a pack under the names that commands use: `namespace@pack:server`. */
 function packHere(
   found: PackServers,
   {
@@ -95,7 +95,7 @@ function packHere(
   const hidden = Object.keys(found.tables).filter((name) => used.tables[name] === undefined)
   const placeOf = (name: string): string => serverOrigin(name, origins)
   return {
-    // here the pack is part of the name
+    // in commands, the pack is part of the name
     servers: servers.map((server) => ({ ...server, name: full(server.name), pack: undefined })),
     tables: renamed(used.tables, full),
     places: Object.fromEntries(Object.keys(found.tables).map((name) => [full(name), placeOf(name)])),

@@ -13,12 +13,12 @@ import { nameKey } from '../pack/name-guard.ts'
 import { packageRoot } from '../package-root.ts'
 import type { Surroundings } from './io.ts'
 
-/** What trusting something would allow. */
+/** What trusting a file or pack would allow. */
 export interface Subject {
   readonly hash: string
   /** What needs trust: keys, variables, a name. */
   readonly keys: readonly string[]
-  /** Each with its whole value. */
+  /** Each with its full value. */
   readonly values: readonly string[]
   /** The files that the values name. */
   readonly leads: NonNullable<TrustedFile['leads']>
@@ -29,7 +29,7 @@ export function isDefinition(path: string, around: Surroundings): boolean {
   return workspaceAgentsFolders(findWorkspace(around)).some((folder) => realPath(folder) === realPath(dirname(path)))
 }
 
-/** What it needs trust for as an agent with a name: the name, and what it starts, which a model could let it do. */
+/** Adds what a named agent needs trust for: its name, and the programs it starts, because a model may run it. */
 export async function withDefinition(
   subject: Subject,
   { path, data }: { readonly path: string; readonly data: JsonObject },
@@ -54,7 +54,7 @@ export async function withDefinition(
   }
 }
 
-/** What of the user's, or of Baton, has this name; undefined: nothing. */
+/** The agent of the user or of Baton with this name; undefined if there is none. */
 export async function otherOfName(name: string, around: Surroundings): Promise<string | undefined> {
   const file = otherFile(name, around)
   if (file !== undefined) return file
@@ -66,7 +66,7 @@ export async function otherOfName(name: string, around: Surroundings): Promise<s
   return isBuiltInName(name) ? `the built-in agent ${name}` : undefined
 }
 
-/** Names of agents in `[agents]` that files of the user, or of Baton, define. */
+/** Names of agents in `[agents]` that files of the user or of Baton also define. */
 export function hiddenFiles({ agents = null }: JsonObject, around: Surroundings): readonly string[] {
   return isJsonObject(agents) ? Object.keys(agents).filter((each) => otherFile(each, around) !== undefined) : []
 }
@@ -76,7 +76,7 @@ function otherFile(name: string, around: Surroundings): string | undefined {
   return [join(userAgentsFolder(around), `${name}.md`), ...files].find((file) => isFile(file))
 }
 
-/** The texts of a setting that may name files it leads to: of the command line of `gate` what may be executed. */
+/** The strings of a setting that may name files; of the command line of `gate`, only the words that may be executed. */
 export function leadingTexts(key: string, value: Json): readonly string[] {
   return key === 'gate' && typeof value === 'string' ? startedWords(value) : textsIn(value)
 }
@@ -100,7 +100,7 @@ export function nameSubject({
   return {
     hash: '',
     keys: [nameKey(name)],
-    values: [`${nameKey(name)} means ${path}, which hides ${other}`],
+    values: [`${nameKey(name)} means ${path}, which shadows ${other}`],
     leads: {},
   }
 }

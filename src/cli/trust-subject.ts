@@ -42,19 +42,20 @@ export interface TrustSubject extends Subject {
 }
 
 /**
- * What can be trusted: a config file, a prompt file, an agent or the folder of a pack that hides another one of its name, a
- * file of variables.
- * @throws BatonError USAGE for what needs no trust, UNTRUSTED for what trust cannot give, FILE_UNREADABLE
+ * Reads what can be trusted: a config file, a prompt file, an agent or pack folder that shadows another one of the same
+ * name, or a file of variables.
+ * @throws BatonError USAGE if it needs no trust, UNTRUSTED for settings that trust cannot allow, FILE_UNREADABLE
  */
 export async function trustSubject(name: string, around: Surroundings): Promise<TrustSubject> {
   const path = trustPath(name, around)
   const subject = await read(path, name, around)
-  if (subject.keys.length === 0) throw usageError(`${name} sets nothing that needs trust`, 'It can be used as it is.')
+  if (subject.keys.length === 0)
+    throw usageError(`${name} sets nothing that needs trust`, 'You can use it without trusting it.')
   return { ...subject, path: realPath(path) }
 }
 
 /**
- * The file that is meant: of a pack that is named as one (`namespace@pack`) that with its MCP servers. Absolute.
+ * The absolute path of the file that a name means; for a pack (`namespace@pack`), its file of MCP servers.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS for a pack
  */
 export function trustPath(name: string, around: Surroundings): string {
@@ -66,7 +67,7 @@ export function trustPath(name: string, around: Surroundings): string {
   if (pack === undefined) throw noPack(ref, places)
   const file = serverFileOf(pack)
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return file
-  throw usageError(`${pack.identity} brings no MCP servers`, 'It needs no trust: its folder has no .mcp.json.')
+  throw usageError(`${pack.identity} has no MCP servers`, 'It needs no trust: its folder has no .mcp.json.')
 }
 
 async function read(path: string, name: string, around: Surroundings): Promise<Subject> {
@@ -86,7 +87,7 @@ async function read(path: string, name: string, around: Surroundings): Promise<S
   }
 }
 
-/** The hash of a file as it is now, whatever it is. */
+/** The hash of the current content of a file of any kind. */
 export async function presentHash(path: string): Promise<string> {
   const text = readSourceFile(path)
   return path.endsWith('.md')
@@ -107,7 +108,7 @@ async function readConfig(path: string, name: string, around: Surroundings): Pro
   return settingsSubject({ data: readForm(form, data).values, hash: sha256(text), path, name }, 'config', around)
 }
 
-/** `.mcp.json`: each of its servers, whole. Paths of those of a pack start in its folder. */
+/** `.mcp.json`: each of its servers, in full. Paths in the file of a pack are relative to its folder. */
 async function readServers(path: string, around: Surroundings): Promise<Subject> {
   const text = readSourceFile(path)
   const file = readMcpFile(displayPath(around.cwd, path), text)
@@ -139,12 +140,12 @@ function foldersOf(servers: Json, dir: string): readonly string[] {
   })
 }
 
-/** Each server whole, and what of the environment they get. */
+/** Each server in full, and the environment variables they get. */
 function serverLines(servers: JsonObject): readonly string[] {
   const variables = variablesOf(servers).filter((name) => name !== packFolderVariable)
   return [
     ...Object.entries(servers).map(([name, value]) => `mcp_servers.${name} = ${JSON.stringify(value)}`),
-    ...(variables.length === 0 ? [] : [`they are given the values of ${variables.join(', ')}`]),
+    ...(variables.length === 0 ? [] : [`they get the values of ${variables.join(', ')}`]),
   ]
 }
 
@@ -175,7 +176,7 @@ async function settingsSubject(
   return {
     hash,
     keys: [...needyKeys(needs), ...named.map(nameKey)],
-    values: [...all, ...named.map((hides): [string, Json] => [nameKey(hides), 'yours is hidden'])].flatMap(
+    values: [...all, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
       ([key, value]) =>
         key === 'mcp_servers' && isJsonObject(value)
           ? serverLines(value)
@@ -202,14 +203,14 @@ function readVariables(path: string, around: Surroundings): Subject {
   }
 }
 
-/** A file beside prompt files that has the name of an agent of the user or of Baton. */
+/** A file next to prompt files that has the name of an agent of the user or of Baton. */
 async function readAgent(path: string, around: Surroundings): Promise<Subject> {
   const stem = basename(path).replace(/\.(?:aip|lua)$/, '')
   const name = stem === 'main' ? basename(dirname(path)) : stem
   return nameSubject({ path, name, other: await otherOfName(name, around) })
 }
 
-/** The folder of a pack of the workspace that hides one of the user's. */
+/** The folder of a workspace pack that shadows one of the user's. */
 function readPack(path: string, around: Surroundings): Subject {
   const workspace = findWorkspace(around)
   const guard = nameGuard(workspace, around)

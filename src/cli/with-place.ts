@@ -1,7 +1,7 @@
 import { shellWord } from '../base/command.ts'
 import type { GlobalFlags } from './command.ts'
 
-/** A command about this run, with the flags that decide where its record is and which secrets are set. */
+/** A command for this run, with the flags that determine where its record is and which secrets are set. */
 export function withPlace(
   words: string,
   { chdir, env, config }: Pick<GlobalFlags, 'chdir' | 'env' | 'config'>,

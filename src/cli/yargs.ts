@@ -43,7 +43,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
     )
   }
   program
-    .example('baton run ask.md -m offline::extractive', 'answer with quotes, without a key')
+    .example('baton run ask.md -m offline::extractive', 'answer with quotes from your files, without an API key')
     .demandCommand(1, nothingNamed)
     .strict()
     .version(version)
@@ -105,7 +105,7 @@ function usageMessage(message: string, args: readonly string[]): string {
     .replace(/^Not enough non-option arguments.*/, () => missing)
     .replace(/^Not enough arguments following: (.+)/, (_, name: string) => `${written(name)} needs a value`)
     .replace(choiceMessage, (_, name: string, given: string, choices: string) => {
-      return `${written(name)} is ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`
+      return `${written(name)} must be ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`
     })
     .replace(/^Arguments (\S+) and (\S+) are/, (_, one: string, other: string) => `--${one} and --${other} are`)
     .replace(/^Unknown (?:arguments?|commands?): (.+)/, (_, names: string) =>
@@ -118,7 +118,7 @@ function oneLine(message: string): string {
   return lines.filter((line) => line !== '').join(' ')
 }
 
-/** A name that the parser gives, as it is on the command line: `--dry-run`, `-z`, `-modle`, `notes.txt`. */
+/** Turns a name from the parser into its spelling on the command line: `--dry-run`, `-z`, `-modle`, `notes.txt`. */
 function asWritten(name: string, args: readonly string[]): string {
   const isIt = (arg: string): boolean =>
     arg === name || arg.split('=')[0] === `--${name}` || (name.length === 1 && /^-[^-]/.test(arg) && arg.includes(name))
@@ -133,28 +133,28 @@ function unknownText(names: readonly string[]): string {
 }
 
 function usageHint(args: readonly string[], message: string): string {
-  // an action, or a value, may be named like another command
+  // an action or a value may have the name of another command
   const first = args.find((arg) => commandTable.some(({ name }) => name === arg))
   const command = commandTable.find(({ name }) => name === first)
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
   const meant = meantWord(args, { command, message })
   if (meant !== undefined) return `Did you mean ${meant}? ${help}`
   const isText = command === undefined && usageMessage(message, args).startsWith('unexpected argument')
-  return isText ? `A text for what is run goes behind -i, a prompt without a file behind -p. ${help}` : help
+  return isText ? `Pass input text with -i, or a prompt without a file with -p. ${help}` : help
 }
 
 interface Mistake {
-  /** The one that is named. */
+  /** Undefined if the line names none. */
   readonly command: Command | undefined
   readonly message: string
 }
 
-/** The command, flag or choice that a word of the command line may have meant, as it is written. */
+/** The command, flag or choice that a word of the command line may have meant, as you would type it. */
 function meantWord(args: readonly string[], { command, message }: Mistake): string | undefined {
   const meant = command === undefined ? meantCommand(args[0] ?? '') : undefined
   if (meant !== undefined) return `baton ${meant}`
   const [, , given, choices] = choiceMessage.exec(oneLine(message)) ?? []
-  // both are written as JSON
+  // yargs prints both as JSON
   if (given !== undefined) return nearest(JSON.parse(given) as string, JSON.parse(`[${choices}]`) as readonly string[])
   const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? commandTable[0])?.flags })]
   const unknown = args.flatMap((arg) => /^--?([^-=][^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))

@@ -117,7 +117,7 @@ it('what is only for a server of a pack is in no record', async () => {
     'print(aip.mcp.call("calc", "echo", { text = os.date("x") .. "an-unusual-word-" .. "4711 literal-word-" .. "0815-x" }).text)\n',
   )
   const trusted = await run('trust', 'evil@sums')
-  expect(trusted.stderr).toContain('they are given the values of TOKEN')
+  expect(trusted.stderr).toContain('they get the values of TOKEN')
   expect(await run('evil@sums')).toMatchObject({ code: 0 })
   const records = textsBelow(join(home, 'state'))
   expect(records).toContain('«secret:')

@@ -98,7 +98,7 @@ describe('standard input as context', () => {
     const other = ioOf({ input: () => slow, inputKind: () => 'pipe' })
     const both = await Promise.all([source({ prompt: 'Review' }, io), source({ prompt: 'Review' }, other)])
     expect(both.map(({ stdin }) => stdin)).toEqual([undefined, 'first last'])
-    expect(io.said.join('')).toContain('has said nothing for 3 s: it is not used')
+    expect(io.said.join('')).toContain('has sent nothing for 3 s: it is ignored')
     expect([silent.destroyed, other.said]).toEqual([true, []])
   })
 })
@@ -131,7 +131,7 @@ describe('standard input', () => {
       }
     }
     const stream = Readable.from(endless())
-    await expect(readPromptInput(stream, signal)).rejects.toThrow('standard input has more than 10 MB')
+    await expect(readPromptInput(stream, signal)).rejects.toThrow('standard input is larger than 10 MB')
     expect(given).toBeLessThan(40)
     expect(stream.destroyed).toBe(true)
   })

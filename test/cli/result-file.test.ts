@@ -45,7 +45,7 @@ describe('--output', () => {
     finish(1)
     expect(snapshot(folder)).toEqual({ 'out.md': 'old' })
     expect(rescued).toEqual(['one\n'])
-    expect(notes).toEqual(['out.md is not written, because the run failed\n'])
+    expect(notes).toEqual(['out.md was not written, because the run failed\n'])
   })
 
   it('says nothing about a failed run that answered nothing', () => {
@@ -84,7 +84,7 @@ describe('--output', () => {
     ['/dev/shm/no/out.md', '--output /dev/shm/no/out.md: there is no folder '],
     ['-', '--output - is not a file'],
     [' ', '--output is empty'],
-    ['./sub/../ask.md', '--output ./sub/../ask.md is the file that is run'],
+    ['./sub/../ask.md', '--output ./sub/../ask.md is the file being run'],
   ])('is refused before the run: %j', (output, message) => {
     const folder = tempTree({ file: '', 'ask.md': 'Hi\n' })
     mkdirSync(join(folder, 'sub'))

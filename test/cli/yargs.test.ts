@@ -38,18 +38,18 @@ describe('a mistake in the command line', () => {
     [
       ['claude', 'hello'],
       'unexpected argument hello',
-      'A text for what is run goes behind -i, a prompt without a file behind -p. See baton --help.',
+      'Pass input text with -i, or a prompt without a file with -p. See baton --help.',
     ],
     [['help', 'chek'], 'there is no command chek', 'Did you mean baton help check? See baton --help.'],
     [['help', 'a.md'], 'there is no command a.md', 'See baton --help.'],
     [
       ['a.md', '--dry', 'chnages'],
-      '--dry is req, res or changes, not "chnages"',
+      '--dry must be req, res or changes, not "chnages"',
       'Did you mean changes? See baton --help.',
     ],
     [
       ['runs', 'shwo'],
-      'action is list, show, diff, export or rm, not "shwo"',
+      'action must be list, show, diff, export or rm, not "shwo"',
       'Did you mean show? See baton runs --help.',
     ],
     [['aprove', 'last', '--resaon=x'], 'unknown flag --resaon', 'Did you mean baton approve? See baton --help.'],

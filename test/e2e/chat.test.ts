@@ -196,7 +196,7 @@ it('is summed up when it has become long, and the messages before stay recorded'
     { text: 'B it is.' },
   ])
   const { stdout, stderr } = await chat(['Tell me of A', 'And B?'], '-c', 'chat.compact_at=4000')
-  expect(stderr).toContain('summing up the chat, which has become long')
+  expect(stderr).toContain('the chat has become long: summarizing it')
   expect(stdout).toBe('Long.\nWe spoke of A.\nB it is.\n')
   expect(told(1).slice(0, 2)).toEqual(['user: Tell me of A', 'assistant: Long.'])
   expect(told(2)).toEqual(['user: This is a summary of our conversation so far:\n\nWe spoke of A.', 'user: And B?'])
@@ -247,7 +247,7 @@ it('!command runs it, and the model is told what it printed; a denied one is ref
     'permission.bash."rm *"=deny',
   )
   expect(stdout).toBe('out\nSeen.\n')
-  expect(stderr).toContain('error: the permission denies this command line: rm x')
+  expect(stderr).toContain('error: [permission] denies this command: rm x')
   expect(told(0)).toEqual([
     'user: [I ran the command echo out; exit 3 (exit code 3), which printed:\nout]\n\nWhat happened?',
   ])

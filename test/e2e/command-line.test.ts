@@ -47,7 +47,7 @@ describe('baton', () => {
     [['/dev/null'], '/dev/null'],
     [['a.md', '-m', 'a', '-m', 'b'], 'more than once'],
     [['a.md', '-c', 'modle=x'], 'modle'],
-    [['a.md', '--dry', 'all'], '--dry is req, res or changes, not "all"'],
+    [['a.md', '--dry', 'all'], '--dry must be req, res or changes, not "all"'],
   ])('refuses %j with exit 2, a hint, and nothing on stdout', async (args, message) => {
     const { code, stdout, stderr } = await baton(args, { cwd: tempTree({ 'a.md': 'Hi\n' }) })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -26,9 +26,9 @@ describe('a prompt of a server', () => {
 
   it.each([
     [['mcp:test/gret'], 'has no prompt "gret"'],
-    [['mcp:test/greet', '--var', 'whom=Ada'], 'takes no "whom"'],
+    [['mcp:test/greet', '--var', 'whom=Ada'], 'has no argument "whom"'],
     [['mcp:nobody/greet'], 'there is no MCP server nobody'],
-    [['mcp:test'], 'names no prompt'],
+    [['mcp:test'], 'does not name a prompt'],
   ])('that cannot be had is said before anything is asked: %j', async (args, message) => {
     const { code, stderr } = await world()(args)
     expect(code).not.toBe(0)

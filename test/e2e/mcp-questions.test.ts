@@ -64,7 +64,7 @@ it('an address of a server is shown and never opened; nobody is asked with -y or
     },
   })
   const text = stripVTControlCharacters(output).replaceAll('\r', '')
-  expect(text).toContain('it wants you to open this address of evil.example:\n  https://bank.example@evil.example/\n')
+  expect(text).toContain('it asks you to open this URL on evil.example:\n  https://bank.example@evil.example/\n')
   expect(text).toContain('{"action":"decline"}')
 
   const attended = await inTerminal('baton a.aip -y', { cwd, env: { BATON_HOME: home } })

@@ -31,7 +31,7 @@ it('resources of a server are in the prompt of each task, and resume and replay 
   const run = (...args: readonly string[]) =>
     baton(args, { cwd, env: { BATON_GATEWAY_URL: model.url, BATON_HOME: home } })
 
-  expect((await run('plan', 'ask.md')).stdout).toContain('resources memos:memo://* (not asked, so not counted)')
+  expect((await run('plan', 'ask.md')).stdout).toContain('resources memos:memo://* (not fetched, so not counted)')
   expect(await run('check', 'ask.md')).toMatchObject({ code: 0 })
   const unknown = await run('check', 'other.md')
   expect(unknown.stdout).toMatch(/context_resources\[0\]: there is no MCP server "memo"\n  at other\.md:3:22/)

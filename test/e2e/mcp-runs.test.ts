@@ -49,7 +49,7 @@ describe('a run with an MCP server of the workspace', () => {
     expect([refused.code === 0, started()]).toEqual([false, []])
 
     const trusted = await run('trust', '.mcp.json')
-    expect(trusted.stderr).toContain('they are given the values of KEY')
+    expect(trusted.stderr).toContain('they get the values of KEY')
     const ended = await run('run', 'ask.aip', '-i', call('echo', { text: 'hello' }), '-y')
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('hello') })
     expect(started()).toHaveLength(1)

@@ -74,7 +74,7 @@ describe('--output and --output-schema', () => {
         env: { BATON_GATEWAY_URL: server.url },
       })
       expect(run).toMatchObject({ code: 1, stdout: 'Paid.\n' })
-      expect(run.stderr).toContain('out.md is not written, because the run failed')
+      expect(run.stderr).toContain('out.md was not written, because the run failed')
       expect(Object.keys(snapshot(cwd)).toSorted()).toEqual(['ask.md', 'no.lua'])
     }))
 

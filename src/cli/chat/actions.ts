@@ -35,7 +35,7 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   resume,
 }
 
-/** Carries out a command that every chat has. False: the chat is over. @throws BatonError USAGE for wrong arguments */
+/** Runs a built-in command of chats. False: the chat is over. @throws BatonError USAGE for wrong arguments */
 export async function runBuiltin(name: BuiltinName, rest: string, session: Session): Promise<boolean> {
   if (name === 'exit') return false
   await actions[name](rest.trim(), session)
@@ -57,8 +57,8 @@ async function help(_: string, { say, around }: Session): Promise<void> {
     [
       ...lines,
       '',
-      '  !COMMAND  run a command line; the model is told what it printed',
-      '  @PATH     name a file; Tab completes it',
+      '  !COMMAND  run a shell command; its output goes to the model with your next message',
+      '  @PATH     name a file; Tab completes the path',
     ].join('\n'),
   )
 }
@@ -85,7 +85,7 @@ async function iter(rest: string, session: Session): Promise<void> {
 
 async function tasks(_: string, { background, say }: Session): Promise<void> {
   const all = background.tasks()
-  if (all.length === 0) return say('nothing works in the background')
+  if (all.length === 0) return say('no tasks in the background')
   for (const { id, text, report, iterations } of all) {
     const state = report === undefined ? 'running' : report.stopReason
     say(`${id}  ${state}, ${countOf(iterations.ended, 'iteration')}  ${harmless(text)}`)
@@ -94,33 +94,32 @@ async function tasks(_: string, { background, say }: Session): Promise<void> {
 
 async function stop(rest: string, { background, say }: Session): Promise<void> {
   const stopped = background.stop(rest === '' ? undefined : rest)
-  if (stopped.length === 0 && rest !== '') throw usageError(`no task ${rest} works in the background`, 'See /tasks.')
-  say(stopped.length === 0 ? 'nothing works in the background' : `stopped: ${stopped.join(', ')}`)
+  if (stopped.length === 0 && rest !== '') throw usageError(`there is no task ${rest} in the background`, 'See /tasks.')
+  say(stopped.length === 0 ? 'no tasks in the background' : `stopped: ${stopped.join(', ')}`)
 }
 
 async function collab(rest: string, session: Session): Promise<void> {
   const isOn = valueOf('collab.enabled', session) === 'true'
   if (rest !== '' && rest !== 'on' && rest !== 'off')
-    throw usageError(`/collab: ${rest} is neither on nor off`, 'Usage: /collab [on|off]')
+    throw usageError(`/collab takes on or off, not ${rest}`, 'Usage: /collab [on|off]')
   const wanted = rest === '' ? !isOn : rest === 'on'
   set('collab.enabled', String(wanted), session)
-  session.say(wanted ? 'the model may start agents and lead them' : 'the model starts no agents')
+  session.say(wanted ? 'the model may start and lead a team of agents' : 'the model cannot start agents')
 }
 
 async function mode(rest: string, session: Session): Promise<void> {
-  if (rest === '')
-    return session.say(`mode: ${valueOf('mode', session) ?? 'that of the settings (classic when they name none)'}`)
+  if (rest === '') return session.say(`mode: ${valueOf('mode', session) ?? 'from the settings (default: classic)'}`)
   set('mode', JSON.stringify(rest), session)
-  session.say(`mode of the messages that follow: ${rest}`)
+  session.say(`mode for the next messages: ${rest}`)
 }
 
 async function model(rest: string, { chat, say }: Session): Promise<void> {
-  if (rest === '') return say(`model: ${chat.settings().model ?? 'that of the settings'}`)
+  if (rest === '') return say(`model: ${chat.settings().model ?? 'from the settings'}`)
   chat.change({ model: rest })
-  say(`model of the messages that follow: ${rest}`)
+  say(`model for the next messages: ${rest}`)
 }
 
-/** The newest message whose changes stand; earlier ones come next. */
+/** Undoes the newest message whose changes are still in place; run again, the one before it. */
 async function undo(_: string, { chat, flags, around, io, say }: Session): Promise<void> {
   const { folder } = await workspaceRuns(flags, around)
   for (const { run } of (await chat.messages()).toReversed()) {
@@ -134,7 +133,7 @@ async function undo(_: string, { chat, flags, around, io, say }: Session): Promi
     )
     return
   }
-  say('no message of this chat has changes of files that stand')
+  say('no message of this chat has file changes left to undo')
 }
 
 async function compact(_: string, session: Session): Promise<void> {
@@ -156,21 +155,20 @@ async function cost(_: string, { chat, say }: Session): Promise<void> {
     ),
     formatUsage({ ...usage }),
     price,
-    isUnpriced ? 'the price of some calls is not known' : '',
+    isUnpriced ? 'the price of some calls is unknown' : '',
   ]
   say(parts.filter((part) => part !== '').join(' · '))
 }
 
 async function save(rest: string, session: Session): Promise<void> {
   const [file, more] = wordsOf(rest)
-  if (file === undefined || more !== undefined)
-    throw usageError('/save needs the name of one file', 'Usage: /save FILE')
+  if (file === undefined || more !== undefined) throw usageError('/save takes one file name', 'Usage: /save FILE')
   session.say(`saved: ${await saveChat(file.text, session)}`)
 }
 
 async function clear(_: string, session: Session): Promise<void> {
   session.chat = openChat(session.around, session.chat.settings())
-  session.say('a new chat begins')
+  session.say('started a new chat')
 }
 
 async function resume(rest: string, session: Session): Promise<void> {
@@ -181,13 +179,13 @@ async function resume(rest: string, session: Session): Promise<void> {
   }
   const { folder } = await workspaceRuns(flags, around)
   const chats = listChats(folder)
-  if (chats.length === 0) return say('there is no chat in this workspace yet')
+  if (chats.length === 0) return say('no chats in this workspace yet')
   for (const { id, messages } of chats.slice(0, 20)) {
     say(`${id}  ${countOf(messages.length, 'message')}  ${harmless(messages[0]?.text ?? '')}`)
   }
 }
 
-/** What `-c KEY=…` of the chat says, as it is written. */
+/** The value that the chat sets for a key, as in `-c KEY=…`, unparsed. */
 function valueOf(key: string, { chat }: Session): string | undefined {
   return chat
     .settings()

@@ -11,7 +11,7 @@ import { presentRun } from '../present-run.ts'
 
 const patienceMs = 10 * 60_000
 
-/** What messages of a chat in the terminal are shown with. */
+/** What showing the messages of a chat takes. */
 export interface AnswerPlace {
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
@@ -19,8 +19,8 @@ export interface AnswerPlace {
 }
 
 /**
- * Shows how a message is answered: what the model says while it says it, tools, questions, and how it ended. Ctrl-C stops
- * the message and not the chat; a second one stops both.
+ * Shows how a message is answered: the streamed answer, tool calls, questions, and how it ended. Ctrl-C stops the
+ * message but not the chat; a second Ctrl-C stops both.
  */
 export async function showAnswer(
   { flags, around, io }: AnswerPlace,

@@ -3,36 +3,36 @@ import type { Watching } from '../../chat/chat.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 
-/** A message that is worked on while the chat goes on. */
+/** A message that runs while the chat continues. */
 export interface BackgroundTask {
-  /** That of its run. */
+  /** The id of its run. */
   readonly id: string
   readonly text: string
-  /** Left out: it is still worked on. */
+  /** Omitted while it is running. */
   readonly report?: RunReport
-  /** Iterations that have ended, of those that succeeded. */
+  /** How many iterations have ended, and how many of those succeeded. */
   readonly iterations: { readonly ended: number; readonly succeeded: number }
 }
 
-/** The tasks in the background of one chat. */
+/** The background tasks of one chat. */
 export interface Background {
-  /** Begins one, and gives its id once its run is recorded. Rejects with what it cannot begin with. */
+  /** Starts a task, and resolves to its id once its run is recorded. Rejects if it cannot start. */
   readonly start: (
     text: string,
     answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
   ) => Promise<string>
   readonly tasks: () => readonly BackgroundTask[]
-  /** Those that have ended since this was asked last. */
+  /** The tasks that have ended since the last call. */
   readonly news: () => readonly BackgroundTask[]
-  /** Stops one, or all that are worked on; gives which. They can be resumed. */
+  /** Stops one running task, or all; returns their ids. They can be resumed. */
   readonly stop: (id?: string) => readonly string[]
-  /** Settles when none is worked on. */
+  /** Resolves when no task is running. */
   readonly settled: () => Promise<void>
 }
 
 export function createBackground(signal: AbortSignal): Background {
   const tasks = new Map<string, BackgroundTask>()
-  /** What stops those that are worked on. */
+  /** Stop functions of the running tasks, by id. */
   const running = new Map<string, () => void>()
   const ends = new Set<Promise<unknown>>()
   let told = new Set<string>()
@@ -63,8 +63,8 @@ export function createBackground(signal: AbortSignal): Background {
           (end) => {
             running.delete(id)
             if (id !== '') tasks.set(id, { id, text, iterations: counts, report: end })
-            // a run that could not begin is not recorded
-            else reject(end.error instanceof Error ? end.error : new Error('the task could not begin'))
+            // a run that could not start is not recorded
+            else reject(end.error instanceof Error ? end.error : new Error('the task could not start'))
           },
           (error: unknown) => {
             running.delete(id)

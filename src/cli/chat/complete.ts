@@ -5,8 +5,8 @@ import { builtinCommands } from './slash/builtin.ts'
 const mostOffered = 100
 
 /**
- * What Tab offers: the names of commands for what begins with a slash, and paths for `@…`, which names a file.
- * @param text what stands before the cursor
+ * Completions for Tab: command names after a slash, and paths after an `@`, which names a file.
+ * @param text the text before the cursor
  * @param commands names of command files
  */
 export async function completeTyped(
@@ -23,7 +23,7 @@ export async function completeTyped(
   return { word, options: path === undefined ? [] : pathsFor(path, cwd).map((one) => `@${one}`) }
 }
 
-/** Files and folders that a path may become; a folder ends with a slash, so that one can go on. */
+/** Files and folders that complete a path; a folder ends with a slash, so that typing can continue. */
 function pathsFor(path: string, cwd: string): readonly string[] {
   const folder = path.endsWith('/') ? path : path.includes('/') ? `${dirname(path)}/` : ''
   const begin = path.endsWith('/') ? '' : basename(path)

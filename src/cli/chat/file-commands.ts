@@ -11,13 +11,13 @@ import type { Session } from './session.ts'
 import { builtinCommands } from './slash/builtin.ts'
 import { expandCommand } from './slash/expand.ts'
 
-/** The commands that files bring, as they are now. */
+/** The commands defined by files, as they are now. */
 export function fileCommands(around: Surroundings): Promise<ChatCommands> {
   return chatCommandsHere(around, Object.keys(builtinCommands))
 }
 
 /**
- * The message that a command of a file stands for, with what that message alone is run with.
+ * The message that a command file expands to, with the settings for that message alone.
  * @throws BatonError USAGE for a quote that is not closed
  */
 export async function messageOf(command: ChatCommand, rest: string, session: Session): Promise<Outgoing> {
@@ -30,7 +30,7 @@ export async function messageOf(command: ChatCommand, rest: string, session: Ses
   return { text, overrides, ...defined({ model }) }
 }
 
-/** Names of the tools, or patterns, that messages of the chat have. */
+/** Names or patterns of the tools that messages of the chat have. */
 async function toolsOf({ chat, around }: Session): Promise<readonly string[]> {
   const { file, overrides } = chat.settings()
   const { settings } = await loadTargetConfig({ ...around, flags: { overrides } })

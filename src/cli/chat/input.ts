@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline'
 import type { CommandIo } from '../io.ts'
 
-/** What comes from whoever types. */
+/** What the user has typed. */
 export type Input =
   | { readonly kind: 'line'; readonly text: string }
-  /** Ctrl-C where nothing was typed. */
+  /** Ctrl-C on an empty line. */
   | { readonly kind: 'interrupt' }
   | { readonly kind: 'end' }
 
@@ -14,7 +14,7 @@ export interface ChatInput {
   readonly close: () => void
 }
 
-/** A backslash at the end of a line joins the next one to it. */
+/** A backslash at the end of a line continues the message on the next one. */
 export function joiningLines(input: ChatInput): ChatInput {
   return {
     ...input,
@@ -31,7 +31,7 @@ export function joiningLines(input: ChatInput): ChatInput {
   }
 }
 
-/** Messages of a pipe or file: a line each. */
+/** Messages from a pipe or file, one per line. */
 export function pipedInput(io: Pick<CommandIo, 'input'>): ChatInput {
   const lines = createInterface({ input: io.input(), crlfDelay: Infinity })
   const reading = lines[Symbol.asyncIterator]()

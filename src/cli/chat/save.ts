@@ -10,18 +10,18 @@ import { workspaceRuns } from '../runs-folder.ts'
 import type { Session } from './session.ts'
 
 /**
- * Writes a chat as a prompt file: what the person has said is its text, the last answer stands below its `====` line, and
- * the settings are its front matter. A file that is there is not replaced.
- * @returns its path for people
- * @throws BatonError USAGE when nothing was said or the file is there, FILE_FAILED
+ * Writes a chat as a prompt file: the user's messages are its text, the last answer is below its `====` line, and the
+ * settings are its front matter. An existing file is not replaced.
+ * @returns its path, for display
+ * @throws BatonError USAGE if there is no message yet or the file exists, FILE_FAILED
  */
 export async function saveChat(name: string, { chat, flags, around }: Session): Promise<string> {
   const last = chat.last()
-  if (last === undefined) throw usageError('nothing was said yet that could be saved', 'Send a message first.')
+  if (last === undefined) throw usageError('there is nothing to save yet', 'Send a message first.')
   const path = resolve(around.cwd, name.endsWith('.md') ? name : `${name}.md`)
   const shown = displayPath(around.cwd, path)
   if (existsSync(path))
-    throw new BatonError('USAGE', `${shown} is there already`, { hint: 'Name another file, or remove it.' })
+    throw new BatonError('USAGE', `${shown} already exists`, { hint: 'Name another file, or remove it.' })
   const { folder } = await workspaceRuns(flags, around)
   const { messages } = await saidBefore(folder, last, createMask(around.env))
   const asked = messages.filter(({ role }) => role === 'user').map((message) => textOf(message).trim())
@@ -35,12 +35,12 @@ export async function saveChat(name: string, { chat, flags, around }: Session): 
     answer === undefined ? '' : textOf(answer).trim(),
     '',
   ]
-  // what is recorded has its secrets hidden, and so has this
+  // like records, it must not contain secrets
   writeFileAtomic(path, createMask(around.env).hide(text.join('\n')))
   return shown
 }
 
-/** That of the prompt file of the chat, else what its commands have set. */
+/** The front matter of the chat's prompt file, else the settings made by its commands. */
 function frontMatterOf({ file, model, overrides }: ReturnType<Session['chat']['settings']>, cwd: string): string {
   const own = file === undefined ? undefined : writtenFrontMatter(resolve(cwd, file))
   if (own !== undefined) return own

@@ -28,29 +28,29 @@ export interface ChatParts {
   readonly around: Surroundings
   readonly io: CommandIo
   readonly input: ChatInput
-  /** A person types; else messages come from a pipe. */
+  /** Whether the user types; else messages come from a pipe. */
   readonly isTerminal: boolean
   readonly isReopened: boolean
 }
 
-/** A chat at work: what its commands may touch. */
+/** A chat in progress: what its commands may use. */
 export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'> {
-  /** `/clear` and `/resume` take another one. */
+  /** `/clear` and `/resume` replace it. */
   chat: Chat
   readonly background: Background
-  /** Says something to the person, not to the model. */
+  /** Prints a text for the user; the model does not get it. */
   readonly say: (text: string) => void
   /** Sends a message and shows its answer. */
   readonly answer: (message: Outgoing, onEvent?: Listener) => Promise<RunReport>
-  /** Sums up the chat, and shows the summary. */
+  /** Summarizes the chat, and shows the summary. */
   readonly compact: () => Promise<RunReport>
-  /** Goes on with a run of the chat and shows it. */
+  /** Resumes a run of the chat and shows it. */
   readonly goOn: (run: string) => Promise<RunReport>
 }
 
 /**
- * Reads messages and commands and carries them out until the input ends. A mistake or a message that fails ends nothing in a
- * terminal; from a pipe, the exit code is that of the last message.
+ * Reads and executes messages and commands until the input ends. Errors and failed messages do not end a chat. The exit
+ * code is 0 in a terminal, and that of the last message from a pipe.
  */
 export async function chatSession({ chat, input, isReopened, ...parts }: ChatParts): Promise<number> {
   const { io, flags, around, isTerminal } = parts
@@ -75,7 +75,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
     },
     async answer(message, onEvent) {
       if (session.chat.isLong()) {
-        session.say(paint('dim', 'summing up the chat, which has become long'))
+        session.say(paint('dim', 'the chat has become long: summarizing it'))
         await session.compact()
       }
       return shown(() =>
@@ -112,7 +112,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
 
   /** False: the chat is over. */
   async function carryOut(line: string): Promise<boolean> {
-    // files that have changed since the last message count
+    // read again, because the files may have changed since the last message
     const { byName } = line.trimStart().startsWith('/') ? await commandsNow() : noCommands
     const typed = readTyped(line, [...byName.keys()])
     switch (typed.kind) {
@@ -137,7 +137,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
       return await work()
     } catch (error) {
       if (io.signal.aborted) throw error
-      // who interrupts a question interrupts its message
+      // Ctrl-C at a question stops its message
       if (error instanceof StopSignal || isSuspension(error)) session.say(errorText(error))
       else report(error)
       return true
@@ -154,7 +154,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
     session.say(
       paint(
         'dim',
-        'Enter sends, Alt-Enter breaks the line, Ctrl-C stops an answer, Ctrl-D ends the chat; /help lists the commands.',
+        'Enter sends, Alt-Enter adds a line, Ctrl-C stops an answer, Ctrl-D ends the chat; /help lists the commands.',
       ),
     )
   await attempt(() => begin().then(() => true))
@@ -179,7 +179,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
   return isTerminal ? 0 : exitCode
 }
 
-/** Shows where a chat stands, and goes on with what was interrupted in it. */
+/** Shows the last messages of a chat, and resumes what was interrupted in it. */
 async function takeUp(session: Session): Promise<void> {
   const messages = await session.chat.messages()
   if (session.isTerminal) {
@@ -206,14 +206,14 @@ function isWaiting(status: string): boolean {
   return status === 'suspended' || status === 'waiting_for_approval'
 }
 
-/** Whether a prompt file says something below its front matter; what is no file is found out by running it. */
+/** Whether a prompt file has text below its front matter. True for a missing file: running it reports that. */
 async function hasInstruction(file: string, cwd: string): Promise<boolean> {
   const path = resolve(cwd, file)
   if (!existsSync(path)) return true
   return (await parsePrompt(file, readFileSync(path, 'utf8'))).instruction !== ''
 }
 
-/** A pipe waits for what it has begun; a person who leaves can resume it. */
+/** A pipe waits for its background tasks; a user who leaves stops them and can resume them. */
 async function endBackground({ background, isTerminal, say }: Session): Promise<void> {
   if (isTerminal) {
     const stopped = background.stop()

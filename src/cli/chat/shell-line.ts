@@ -7,19 +7,20 @@ import type { Session } from './session.ts'
 
 const timeLimitMs = 10 * 60_000
 const maxOutputBytes = 1024 * 1024
-/** What the model is told of its output. */
+/** Characters of its output that the model gets. */
 const mostTold = 20_000
 
 /**
- * Runs a command line that a person has typed, as that person. Its output is shown, and the model is told of it with the next message.
- * @throws BatonError USAGE for one that the permission denies
+ * Runs a command line that the user typed, with the rights of the user. Shows its output, which the model gets with the
+ * next message.
+ * @throws BatonError USAGE for one that `[permission]` denies
  */
 export async function runShellLine(command: string, { chat, around, io }: Session): Promise<void> {
   const { overrides } = chat.settings()
   const config = await loadTargetConfig({ ...around, flags: { overrides } })
   const { verdict } = await judgeCall(`bash ${command}`, config)
   if (verdict === 'deny') {
-    throw usageError(`the permission denies this command line: ${command}`, 'See baton config --permission "bash …".')
+    throw usageError(`[permission] denies this command: ${command}`, 'See baton config --permission "bash …".')
   }
   const { end, stdout, stderr } = await runProcess(
     {

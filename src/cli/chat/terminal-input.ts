@@ -8,16 +8,16 @@ import { createTypedKeys, pasteModeOff, pasteModeOn, withBreakMarks, withLineBre
 
 export interface TerminalInputOptions {
   readonly io: Pick<CommandIo, 'input' | 'draw' | 'columns' | 'rows'>
-  /** Without colours. */
+  /** Without colors. */
   readonly prompt: string
   readonly history: TypedHistory
-  /** What Tab offers for the text before the cursor: whole words in place of its last one. */
+  /** Completions for the text before the cursor: replacements for its last word. */
   readonly complete: (text: string) => Promise<{ readonly word: string; readonly options: readonly string[] }>
 }
 
 /**
- * A line editor on the terminal; undefined where standard input is none. Enter sends; Alt-Enter, Ctrl-J and a paste make line
- * breaks. The terminal is its own only while it waits, so that questions in between get their keys.
+ * A line editor on the terminal; undefined if standard input is not a terminal. Enter sends; Alt-Enter, Ctrl-J and
+ * pasted text add line breaks. It owns the terminal only while it waits, so that questions in between get their keys.
  */
 export function terminalInput({ io, prompt, history, complete }: TerminalInputOptions): ChatInput | undefined {
   const terminal = io.input()
@@ -69,7 +69,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       })
       lines.on('SIGINT', () => {
         if (lines.line === '') return resolve({ kind: 'interrupt' })
-        // Ctrl-C gives up what was typed
+        // Ctrl-C discards what was typed
         lines.write(null, { ctrl: true, name: 'e' })
         lines.write(null, { ctrl: true, name: 'u' })
       })
@@ -85,7 +85,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 }
 
-/** The terminal that stderr is, as a line editor needs it. */
+/** The terminal on stderr, as a line editor needs it. */
 function screenOf({ draw, columns, rows }: Pick<CommandIo, 'draw' | 'columns' | 'rows'>): Writable {
   const screen = new Writable({
     decodeStrings: false,

@@ -1,21 +1,21 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What was typed into chats, over all sessions. */
+/** What was typed into chats, across all sessions. */
 export interface TypedHistory {
-  /** The newest last. */
+  /** Newest last. */
   readonly lines: () => readonly string[]
-  /** A line that begins with a space is not kept, and neither is one that was typed just before. */
+  /** Ignores a line that starts with a space or repeats the one before. */
   readonly add: (text: string) => void
 }
 
 const most = 1000
-/** A longer text is a document and no line to be typed again. */
+/** In characters. A longer text is a document, not a line to type again. */
 const longest = 20_000
 
 /**
- * Keeps it in a file that only the owner may read, one JSON text in a line. Where it cannot be written it lasts as long as the
- * process.
+ * Keeps the history in a file that only the owner may read, one JSON string per line. If the file cannot be written,
+ * the history lasts as long as the process.
  */
 export function openTypedHistory(file: string): TypedHistory {
   let lines = readLines(file)
@@ -28,7 +28,7 @@ export function openTypedHistory(file: string): TypedHistory {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
         appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 })
       } catch {
-        // it is a convenience
+        // best effort: the history is a convenience
       }
     },
   }

@@ -1,25 +1,25 @@
 /**
- * Stands for a line break in the line that is edited, where a line break would send it: in a paste, and by Alt-Enter or
- * Ctrl-J. It shows itself.
+ * Represents a line break in the edited line, because a real one would send the line. Pasted text, Alt-Enter and Ctrl-J
+ * insert it. It is shown as this character.
  */
 const breakMark = '␊'
 
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
 
-/** Switches the terminal to telling pastes from typing, and back. */
+/** Turns the terminal's bracketed paste mode on and off. */
 export const pasteModeOn = '\u001b[?2004h'
 export const pasteModeOff = '\u001b[?2004l'
 
-/** Alt-Enter, Shift-Enter where terminals tell it apart, and Ctrl-J. */
+/** Alt-Enter, Shift-Enter if the terminal distinguishes it, and Ctrl-J. */
 const breakKeys = ['\u001b\r', '\u001b\n', '\u001b[13;2u', '\u001b[27;2;13~', '\n']
 
-/** Reads what a terminal sends, in whatever pieces, and gives what the line editor is to get for it. */
+/** Translates terminal input, in chunks of any size, to what the line editor should get. */
 export function createTypedKeys(): (piece: string) => string {
   let isPaste = false
   let rest = ''
 
-  /** Text that may be the beginning of a mark waits for what follows; an Escape alone is a key. */
+  /** Holds back text that may be the start of a mark; an Escape alone is a key. */
   function take(piece: string, mark: string): { readonly before: string; readonly isFound: boolean } {
     const text = rest + piece
     const found = text.indexOf(mark)
@@ -50,7 +50,7 @@ function broken(text: string): string {
   return breakKeys.reduce((left, key) => left.replaceAll(key, breakMark), text)
 }
 
-/** Nothing in a paste is a key: no control character gets through, and a tab completes nothing. */
+/** Nothing in pasted text is a key: control characters are removed, and a tab does not complete. */
 function pasted(text: string): string {
   return text
     .replaceAll(/\r\n?|\n/g, breakMark)
@@ -58,12 +58,12 @@ function pasted(text: string): string {
     .replaceAll(/\p{Cc}/gu, '')
 }
 
-/** The text of a line that was edited. */
+/** Turns an edited line back into its text. */
 export function withLineBreaks(line: string): string {
   return line.replaceAll(breakMark, '\n')
 }
 
-/** A text as the line editor shows it. */
+/** Turns a text into the line that the editor shows. */
 export function withBreakMarks(text: string): string {
   return text.replaceAll('\n', breakMark)
 }

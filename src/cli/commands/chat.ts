@@ -19,7 +19,7 @@ import { isAttended } from '../confirm.ts'
 import { type CommandIo, openWorkplace, surroundings } from '../io.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 
-/** `baton chat [FILE]`: a conversation in the terminal or by a pipe; the exit code is that of its last message of a pipe. */
+/** `baton chat [FILE]`: a conversation in the terminal or from a pipe, whose last message decides the exit code. */
 export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
   if (flags.list) return listCommand(flags, io)
   if (flags.continue && flags.resume !== undefined) {
@@ -79,6 +79,6 @@ async function listCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number>
         `${row.id}  ${row.last.slice(0, 16).replace('T', ' ')}  ${countOf(row.messages, 'message')}  ${harmless(row.text)}\n`,
     )
   }
-  if (chats.length === 0) workplace.note('there is no chat in this workspace yet; begin one with baton chat\n')
+  if (chats.length === 0) workplace.note('no chats in this workspace yet; start one with baton chat\n')
   return 0
 }

@@ -1,25 +1,28 @@
-/** A command that every chat has. */
+/** A built-in command of every chat. */
 export interface BuiltinCommand {
-  /** What stands behind its name; empty: nothing. */
+  /** Its arguments; empty if it takes none. */
   readonly hint: string
   readonly summary: string
 }
 
-/** By their names, in the order of `/help`. */
+/** By name, in the order of `/help`. */
 export const builtinCommands = {
   help: { hint: '', summary: 'list the commands' },
-  iter: { hint: '[--background] COUNT|DURATION "PROMPT"', summary: 'work on a prompt again and again' },
-  tasks: { hint: '', summary: 'list what works in the background' },
-  stop: { hint: '[ID]', summary: 'stop one task in the background, or all' },
-  collab: { hint: '[on|off]', summary: 'let the model start agents and lead them' },
-  mode: { hint: '[NAME]', summary: 'show or set how messages are executed' },
+  iter: {
+    hint: '[--background] COUNT|DURATION "PROMPT"',
+    summary: 'repeat a prompt, a number of times or for a duration',
+  },
+  tasks: { hint: '', summary: 'list the tasks in the background' },
+  stop: { hint: '[ID]', summary: 'stop one background task, or all' },
+  collab: { hint: '[on|off]', summary: 'let the model start and lead a team of agents' },
+  mode: { hint: '[NAME]', summary: 'show or set the execution mode' },
   model: { hint: '[NAME]', summary: 'show or set the model' },
-  undo: { hint: '', summary: 'put back the files that the last message has changed' },
-  compact: { hint: '', summary: 'sum up the chat, so that later messages take less' },
+  undo: { hint: '', summary: 'restore the files that the last message has changed' },
+  compact: { hint: '', summary: 'summarize the chat, so that later messages use fewer tokens' },
   cost: { hint: '', summary: 'show what the chat has used so far' },
-  save: { hint: 'FILE', summary: 'write the chat as a prompt file' },
-  clear: { hint: '', summary: 'begin a new chat' },
-  resume: { hint: '[ID]', summary: 'list the chats, or continue another one' },
+  save: { hint: 'FILE', summary: 'save the chat as a prompt file' },
+  clear: { hint: '', summary: 'start a new chat' },
+  resume: { hint: '[ID]', summary: 'list the chats, or switch to another one' },
   exit: { hint: '', summary: 'end the chat' },
 } as const satisfies { readonly [name: string]: BuiltinCommand }
 

@@ -2,7 +2,7 @@ import type { ChatCommand, ChatCommandSettings } from '../../../config/chat-comm
 import { toolsInBoth } from '../../../run/tools-in-both.ts'
 import { wordsOf } from './words.ts'
 
-/** What a command of a file is to the chat: a message, and what that message alone is run with. */
+/** What a command file expands to: a message, and the settings for that message alone. */
 export interface ExpandedCommand {
   readonly text: string
   readonly settings: ChatCommandSettings
@@ -11,12 +11,12 @@ export interface ExpandedCommand {
 const placeholder = /\\(\$(?:ARGUMENTS|[1-9]))|\$(?:ARGUMENTS\b|([1-9])(?!\d))/g
 
 /**
- * The message that a command of a file stands for. `$ARGUMENTS` is all that stands behind its name, `$1` to `$9` are the
- * words of it; one that is not there is empty. Behind a text that has none of these, what was typed is a paragraph of
- * its own. A backslash before one keeps it as it is written.
- * @param rest what stands behind the name
- * @param chatTools names of the tools, or patterns, that messages of the chat have
- * @throws BatonError USAGE for a quote that is not closed, where the text has `$1` to `$9`
+ * Expands a command file to a message. `$ARGUMENTS` is everything after the command name, `$1` to `$9` are its words;
+ * a missing word is empty. If the text has no placeholder, the arguments are appended as a separate paragraph. A
+ * backslash escapes a placeholder.
+ * @param rest everything after the command name
+ * @param chatTools names or patterns of the tools that messages of the chat have
+ * @throws BatonError USAGE for a quote that is not closed, if the text has `$1` to `$9`
  */
 export function expandCommand(command: ChatCommand, rest: string, chatTools: readonly string[]): ExpandedCommand {
   return { text: filledIn(command.text, rest.trim()), settings: settingsOf(command, chatTools) }
@@ -32,7 +32,7 @@ function filledIn(text: string, rest: string): string {
   return found.length > 0 || rest === '' ? filled : `${filled}\n\n${rest}`
 }
 
-/** A file that comes with a folder gives its message no tools that the chat does not have. */
+/** A file that comes with a folder cannot give its message tools that the chat does not have. */
 function settingsOf({ settings, from }: ChatCommand, chatTools: readonly string[]): ChatCommandSettings {
   const { tools } = settings
   return tools === undefined || from === 'user' ? settings : { ...settings, tools: toolsInBoth(tools, chatTools) }

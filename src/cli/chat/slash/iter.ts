@@ -2,10 +2,10 @@ import { conditionForms, type IterationCondition, parseCondition } from '../../.
 import { usageError } from '../../command.ts'
 import { wordsOf } from './words.ts'
 
-/** What `/iter` is asked to do (R86). */
+/** The arguments of `/iter` (R86). */
 export interface IterArguments {
   readonly isBackground: boolean
-  /** As it is written: a count or a duration. */
+  /** A count or a duration, unparsed. */
   readonly condition: string
   readonly parsed: IterationCondition
   readonly prompt: string
@@ -15,7 +15,7 @@ const usage =
   'Usage: /iter [--background] COUNT|DURATION "PROMPT", for example /iter 5 "fix the tests" or /iter 2h "improve it".'
 
 /**
- * Reads what stands behind `/iter` (R86, TV12). The prompt may be quoted; without quotes it is the rest of the line.
+ * Reads the arguments of `/iter` (R86, TV12). The prompt may be quoted; without quotes it is the rest of the line.
  * @throws BatonError USAGE
  */
 export function readIter(rest: string): IterArguments {

@@ -2,17 +2,17 @@ import { nearest } from '../../../base/suggest.ts'
 import { usageError } from '../../command.ts'
 import { type BuiltinName, builtinCommands, isBuiltin } from './builtin.ts'
 
-/** What a person has typed into a chat. */
+/** What the user typed into a chat. */
 export type Typed =
   | { readonly kind: 'message'; readonly text: string }
-  /** `!command`: a command line of the person. */
+  /** `!command`: a shell command of the user. */
   | { readonly kind: 'shell'; readonly command: string }
   | { readonly kind: 'builtin'; readonly name: BuiltinName; readonly rest: string }
-  /** A command file. */
+  /** A command defined by a file. */
   | { readonly kind: 'command'; readonly name: string; readonly rest: string }
 
 /**
- * Reads a line of a chat. `//…` is a message that begins with a slash, and so is what only looks like a path.
+ * Reads a line of a chat. `//…` is a message that starts with a slash, and so is a line that starts with a path.
  * @param commands names of command files
  * @throws BatonError USAGE for a command that does not exist
  */
@@ -28,6 +28,6 @@ export function readTyped(line: string, commands: readonly string[]): Typed {
   const guess = meant === undefined ? '' : `Did you mean /${meant}? `
   throw usageError(
     `there is no command /${name}`,
-    `${guess}See /help; begin with // for a message that begins with a slash.`,
+    `${guess}See /help; to send a message that starts with a slash, type // first.`,
   )
 }

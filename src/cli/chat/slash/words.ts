@@ -1,6 +1,6 @@
 import { usageError } from '../../command.ts'
 
-/** A word of a command of a chat. `end`: where it ends in the text, with its quotes. */
+/** A word of a chat command. `end`: where it ends in the text, including its quotes. */
 export interface Word {
   readonly text: string
   readonly start: number
@@ -8,8 +8,8 @@ export interface Word {
 }
 
 /**
- * The words of a text: what stands between spaces, where quotes (`"…"`, `'…'`) around a word hold several together. A backslash takes the
- * next quote, backslash or space as it is.
+ * Splits a text into words at spaces. Quotes (`"…"`, `'…'`) group several words into one. A backslash escapes the next
+ * quote, backslash or space.
  * @throws BatonError USAGE for a quote that is not closed
  */
 export function wordsOf(text: string): readonly Word[] {
@@ -35,7 +35,7 @@ function readWord(text: string, start: number): Word {
       said += next
       at += 1
     } else if (character === quote?.mark) quote = undefined
-    // one inside a word is an apostrophe
+    // a quote inside a word is an apostrophe
     else if (at === start && (character === '"' || character === "'")) quote = { mark: character, at }
     else if (quote === undefined && /\s/.test(character)) break
     else said += character
