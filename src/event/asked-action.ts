@@ -1,26 +1,26 @@
 import type { Json } from '../base/json.ts'
 import type { Action } from './permission.ts'
 
-/** What a person is asked about, for people and programs: a call of a tool, or what would be one. */
+/** An action that needs approval, for display and for programs: a tool call, or its equivalent. */
 export interface AskedAction {
   readonly tool: string
   readonly input: Json
-  /** What would change, as a unified diff. */
+  /** The change to be made, as a unified diff. */
   readonly diff?: string
 }
 
-/** A question that waits for its answer. */
+/** A question that is waiting for an answer. */
 export interface ApprovalView extends AskedAction {
-  /** Its number in the run: what `baton approve` takes. */
+  /** Its number in the run, as used by `baton approve`. */
   readonly id: string
-  /** Of what is asked about. */
+  /** The place of the action. */
   readonly place: string
-  /** ISO 8601, UTC: when it was first put, and until when an answer counts. */
+  /** ISO 8601, UTC: when it was first asked, and until when it can be answered. */
   readonly asked: string
   readonly until?: string
 }
 
-/** An action as it is shown: of those that are no calls of tools their kind and what they are about. */
+/** The displayed form of an action; if it is not a tool call, its kind and its subject. */
 export function askedAction(action: Action): AskedAction {
   switch (action.kind) {
     case 'read':

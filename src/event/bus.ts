@@ -5,20 +5,22 @@ import { type Place, placeText } from './place.ts'
 export interface BusOptions {
   readonly runId: string
   readonly now: () => Date
-  /** Hides secrets in a text; asked again for every event, because they are known only once the config is read. */
+  /** Hides secrets in a text; called for every event, because secrets are known only once the config is read. */
   readonly hide?: (text: string) => string
-  /** How many characters at the end of a text may be the beginning of a secret; asked again as well. */
+  /** How many characters at the end of a text may be the beginning of a secret; also called for every event. */
   readonly begun?: (text: string) => number
 }
 
-/** Secrets are hidden in the event. `result`: the text of an `answer` or `output` as it is, for who asked for it. */
+/**
+ * Secrets are hidden in the event. `result`: the unmasked text of an `answer` or `output`, for the caller of the run.
+ */
 export interface Listener {
   (event: RunEvent, result?: string): void
-  /** It is not given pieces of answers (`item.delta`): where nobody takes them, none are made. */
+  /** Does not receive pieces of answers (`item.delta`); if no listener wants them, they are not created. */
   readonly passesOverPieces?: true
 }
 
-/** The same listener without pieces of answers, which are most of all events. */
+/** The same listener without pieces of answers, which are the vast majority of events. */
 export function withoutPieces(listener: Listener): Listener {
   const wrapped: Listener = (event, result) => listener(event, result)
   return Object.assign(wrapped, { passesOverPieces: true as const })
@@ -26,13 +28,13 @@ export function withoutPieces(listener: Listener): Listener {
 
 export interface Bus {
   readonly send: (at: Place, event: EventBody) => void
-  /** Whether anything was sent yet. */
+  /** Whether any event was sent yet. */
   hasSent(): boolean
-  /** Events reach listeners in order, synchronously. Returns the function that ends the subscription. */
+  /** Listeners are called synchronously and in order. Returns a function that ends the subscription. */
   subscribe(listener: Listener): () => void
 }
 
-/** Ordered fan-out of the events of one run. A listener that throws is dropped: it cannot stop the run. */
+/** Ordered fan-out of the events of one run. A listener that throws is removed, so it cannot stop the run. */
 export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
   const listeners = new Set<Listener>()
   let takersOfPieces = 0
@@ -43,7 +45,7 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
 
   function send(at: Place, given: EventBody): void {
     const body = hide === undefined ? given : hidden(given, hide)
-    // the spread comes last: V8 takes tens of times longer for an object that begins with one
+    // the spread is last: V8 is tens of times slower if an object literal begins with one
     const event: RunEvent = { seq, ts: timeOf(now()), run_id: runId, agent: agentOf(at), ...body }
     seq += 1
     const result = resultIn(given)
@@ -80,7 +82,7 @@ function resultIn(event: EventBody): string | undefined {
   return event.type === 'output' && typeof event.output === 'string' ? event.output : undefined
 }
 
-/** `placeText`, kept for as long as the place is used: the pieces of an answer all come from the same one. */
+/** `placeText` with a cache for the current place: all pieces of an answer have the same one. */
 function createPlaceTexts(): (at: Place) => string {
   const texts = new WeakMap<Place, string>()
   return (at) => {
@@ -92,7 +94,7 @@ function createPlaceTexts(): (at: Place) => string {
   }
 }
 
-/** A time as ISO 8601 text. The last one is kept: many events fall into one millisecond. */
+/** A time as ISO 8601 text. Caches the last one, because many events share a millisecond. */
 function createTimeTexts(): (time: Date) => string {
   let lastMs = NaN
   let lastText = ''
@@ -106,7 +108,7 @@ function createTimeTexts(): (time: Date) => string {
   }
 }
 
-/** The same event without secrets. Pieces of answers are most of all events, and only their text is anyone else's. */
+/** The same event without secrets. In pieces of answers, the most frequent event, only `text` can contain one. */
 function hidden(event: EventBody, hide: (text: string) => string): EventBody {
   if (event.type !== 'item.delta') return mapTexts(event, hide) as EventBody
   const text = hide(event.text)
@@ -116,12 +118,13 @@ function hidden(event: EventBody, hide: (text: string) => string): EventBody {
 type Delta = Extract<EventBody, { readonly type: 'item.delta' }>
 
 /**
- * Puts the pieces of answers together again where a secret was cut. Gives the events to be sent now: those before the
- * given one that it sets free, and itself.
+ * Rejoins pieces of answers where a secret was split between them. Returns the events to send now: earlier ones that
+ * the given event releases, and the event itself.
  *
- * A secret can arrive in two pieces, neither of which shows it. The end of a piece that may be the beginning of one is
- * held back until the next piece of the item decides, or the item is complete; of a call that failed it is dropped,
- * because what came of it does not count. `begun` says how many characters at the end of a text may be such a beginning.
+ * A secret can be split between two pieces, neither of which shows it. If the end of a piece may be the beginning of a
+ * secret, it is held back until the next piece of the item decides, or the item is complete. If the call fails, it is
+ * dropped, because the output of a failed call does not count. `begun` returns the length of such a beginning at the
+ * end of a text.
  */
 function createPieces(begun: (text: string) => number): (event: EventBody) => readonly EventBody[] {
   const held = new Map<string, Delta>()
@@ -136,7 +139,7 @@ function createPieces(begun: (text: string) => number): (event: EventBody) => re
     return ready === 0 && text !== '' ? [] : [{ ...delta, text: text.slice(0, ready) }]
   }
 
-  /** What is held of an item, reasoning first. */
+  /** The held back pieces of an item, reasoning first. */
   function take(itemId: string): readonly Delta[] {
     const keys = [keyOf({ item_id: itemId, reasoning: true }), keyOf({ item_id: itemId })]
     return keys.flatMap((key) => {

@@ -3,12 +3,12 @@ import type { BudgetLimits, Effects } from './effects.ts'
 import type { Inbox } from './inbox.ts'
 import type { Spent } from './meter.ts'
 
-/** The id of the conversation that a team works for: the leader. */
+/** The id of the leader: the conversation that a team works for. */
 export const leaderId = 'root'
 
 /**
- * Where an agent is (R96), as models and events see it. Ended are `completed` with its last answer, `errored`, `shutdown`, and `not_found`
- * for ids that nobody has; one that was `interrupted` goes on with the message that interrupted it.
+ * The status of an agent (R96), as models and events see it. Final are `completed` with its last answer, `errored`,
+ * `shutdown`, and `not_found` for unknown ids. An `interrupted` agent continues with the message that interrupted it.
  */
 export type AgentStatus =
   | 'pending_init'
@@ -21,42 +21,45 @@ export type AgentStatus =
 
 /** A message for an agent or for the leader. */
 export type Mail = {
-  /** The same in a resumed run: what was told under an id is not told again. */
+  /** The same in a resumed run, so that a delivered message is not delivered again. */
   readonly id: string
   /** An agent, or the leader. */
   readonly from: string
   readonly text: string
-  /** What its receiver does is stopped, and goes on with this message. */
+  /** Interrupts the recipient, which then continues with this message. */
   readonly interrupts: boolean
 }
 
-/** How a piece of the work of an agent ended; `stopped`: because it was interrupted or closed. */
+/** How a piece of an agent's work ended; `stopped`: the agent was interrupted or closed. */
 export type PieceEnd =
   | { readonly kind: 'completed'; readonly text: string | null }
   | { readonly kind: 'errored'; readonly message: string }
   | { readonly kind: 'stopped' }
 
-/** What a piece of work is given. */
+/** What a piece of work receives. */
 export interface PieceTerms {
   /** Ends the piece as `stopped`. */
   readonly stop: AbortSignal
   /**
-   * Called once, before the piece does anything that is not recorded: waits until the agent may work. A piece that has a
-   * recorded end does not call it. Rejects with the reason of `stop`.
+   * Called once, before the piece does anything that is not yet recorded: waits until the agent may work. A piece whose
+   * end is recorded does not call it. Rejects with the reason of `stop`.
    */
   readonly live: () => Promise<void>
 }
 
-/** What an agent does, as its team calls it: first `piece` with the message it was spawned with, then `begin` and `piece` in turn. */
+/**
+ * The work of an agent. Its team calls `piece` with the message it was spawned with, then `begin` and `piece` in turn.
+ */
 export interface AgentWork {
   /**
-   * What the next piece begins with; undefined: the agent was closed. `arrive` waits until messages are there, the interrupting ones
-   * first; it is not called where a record knows. What comes back is told, whether `arrive` gave it or not.
+   * The messages for the next piece; undefined: the agent was closed. `arrive` waits until there are messages, and
+   * returns interrupting ones first; it is not called if a record has them. Either way, the returned messages count as
+   * delivered.
    */
   readonly begin: (arrive: () => Promise<readonly Mail[] | undefined>) => Promise<readonly Mail[] | undefined>
-  /** @throws a suspension, and what ends the run */
+  /** @throws a suspension, and errors that end the run */
   readonly piece: (mail: readonly Mail[], terms: PieceTerms) => Promise<PieceEnd>
-  /** Its piece waits for a person, and the agent is stopped: nobody is asked about that any more. */
+  /** The agent is stopped while its piece waits for an approval: withdraws the question. */
   readonly withdraw: () => Promise<void>
 }
 
@@ -78,19 +81,19 @@ export interface TeamMember {
   readonly depth: number
   readonly role: string
   readonly status: AgentStatus
-  /** May not work yet, because as many as may work already. */
+  /** Waits for its turn, because the maximum number of agents is already working. */
   readonly isQueued: boolean
-  /** The agents that it waits for just now. */
+  /** The agents that it is currently waiting for. */
   readonly waitsFor: readonly string[]
 }
 
-/** Which kind of standstill was found. */
+/** The kind of stall that was detected. */
 export type StallKind = 'cycle' | 'endless_wait' | 'repeats' | 'no_progress'
 
-/** What a team tells whoever watches it. */
+/** Events of a team, for its watchers. */
 export type TeamEvent =
   | { readonly kind: 'status'; readonly id: string; readonly role: string; readonly status: AgentStatus }
-  /** It is told to the model of `to`, once. */
+  /** Delivered to the model of `to`, once. */
   | { readonly kind: 'message'; readonly to: string; readonly mail: Mail }
   | {
       readonly kind: 'stalled'
@@ -99,9 +102,9 @@ export type TeamEvent =
       readonly message: string
     }
 
-/** What may be refused to a model before it is done. */
+/** A request of a model that may be refused before it is carried out. */
 export type TeamRequest =
-  /** `depth`: of the one that spawns; the leader is at 0. */
+  /** `depth`: of the spawning agent; the leader is at 0. */
   | { readonly kind: 'spawn'; readonly depth: number; readonly message: string }
   | { readonly kind: 'send'; readonly to: string; readonly text: string }
   | { readonly kind: 'wait'; readonly ids: readonly string[] }
@@ -112,59 +115,61 @@ export interface WaitTerms {
   readonly returnWhen: 'all' | 'any'
 }
 
-/** What came of a wait. Plain JSON. `seen`: ids of messages that say the same, for `know` of the inbox of the one that waited. */
+/** The result of a wait. Plain JSON. `seen`: ids of messages with the same news, for `know` of the waiter's inbox. */
 export type WaitEnd =
   | {
       readonly status: { readonly [id: string]: AgentStatus }
       readonly timed_out: boolean
       readonly seen: readonly string[]
     }
-  /** It would never have ended; the text names who waits for whom. */
+  /** The wait would never have ended; the text names who waits for whom. */
   | { readonly stalled: string }
 
-/** The agents of one leader: who there is, what they are told, who waits for whom (R95 to R111). It knows no journal and no model. */
+/** The agents of one leader: members, messages and waits (R95 to R111). Independent of the journal and of models. */
 export interface Team {
-  /** Why something is refused, in the words that the model is told; undefined: it is not. */
+  /** Why a request is refused, as text for the model; undefined: it is allowed. */
   readonly refusal: (request: TeamRequest) => string | undefined
-  /** Adds an agent, which begins as soon as it may. Not refused: who calls it has asked `refusal`, or has it recorded. */
+  /**
+   * Adds an agent, which starts as soon as it may. The caller must have checked `refusal`, or have the spawn recorded.
+   */
   readonly spawn: (order: SpawnOrder) => void
-  /** Also to the leader. A message that is known is dropped; one to an agent that comes only later waits for it. */
+  /** Also to the leader. A known message is dropped; a message to an agent that is not yet spawned waits for it. */
   readonly send: (to: string, mail: Mail) => void
   readonly statusOf: (id: string) => AgentStatus
-  /** The id of its last end, which counts its pieces; undefined for ids that nobody has. */
+  /** The id of its last end, which counts its pieces; undefined for unknown ids. */
   readonly endOf: (id: string) => string | undefined
   readonly members: () => readonly TeamMember[]
   /**
-   * Waits until all or any of the agents have ended; their order is kept. A wait that could never end does so at once.
-   * @throws a suspension when all that it waits for do for a person, what ends the run, and the reason of the signal
+   * Waits until all or any of the agents have ended; their order is kept. A wait that could never end ends immediately.
+   * @throws a suspension when all these agents wait for approval, errors that end the run, and the reason of the signal
    */
   readonly wait: (waiter: string, ids: readonly string[], terms: WaitTerms, signal: AbortSignal) => Promise<WaitEnd>
-  /** Ends an agent and those that it spawned, for good, and gives the status before. Closing again does nothing. */
+  /** Permanently ends an agent and those that it spawned; returns its previous status. Idempotent. */
   readonly close: (id: string, by: string) => Promise<AgentStatus>
-  /** Messages, ends of spawned agents that were not waited for, and for the leader standstills. */
+  /** Messages, ends of spawned agents that were not waited for, and, for the leader, stalls. */
   readonly inboxOf: (id: string) => Inbox
-  /** Its record is passed: it does something new, or nothing. At once for ids that nobody has. */
+  /** Resolves when the agent has reached the end of its record. Immediate for unknown ids. */
   readonly caughtUp: (id: string) => Promise<void>
-  /** A member has got further, such as by output of its model: the team does not stand still. That the leader has says nothing. */
+  /** A member made progress, such as model output, so the team is not stalled. Progress of the leader is ignored. */
   readonly progressed: (id: string) => void
-  /** A person is asked: meanwhile no team stands still. Returns the function that ends it. */
+  /** The user is being asked; until the returned function is called, the team does not count as stalled. */
   readonly asking: () => () => void
-  /** A member has called a tool; `call` is the same text for the same input and result. */
+  /** A member called a tool; `call` is equal for equal input and result. */
   readonly called: (id: string, tool: string, call: string) => void
-  /** Aborted when the leader has failed: what agents do ends without an end, and a resumed run does it again. */
+  /** Aborted when the leader has failed: agents stop without a recorded end, so a resumed run repeats their work. */
   readonly abandoned: AbortSignal
-  /** Returns the function that ends it. */
+  /** Returns a function that removes the listener. */
   readonly watch: (listener: (event: TeamEvent) => void) => () => void
   /**
-   * The leader has ended: agents are closed, unless it failed. Where it waits for a person they work until they have ended or wait as well.
-   * Gives the agents that nobody had closed.
+   * The leader has ended: agents are closed, unless it failed. If it waits for an approval, they work until they have
+   * ended or wait as well. Returns the agents that had not been closed.
    */
   readonly end: (failure: unknown) => Promise<readonly TeamMember[]>
 }
 
 /** `[collab]` in force (R102 to R106). Times in milliseconds. */
 export interface CollabSettings {
-  /** That work at once. */
+  /** Agents that may work at the same time. */
   readonly maxAgents: number
   readonly maxDepth: number
   readonly defaultWaitMs: number
@@ -173,32 +178,32 @@ export interface CollabSettings {
   readonly returnWhen: 'all' | 'any'
   readonly onStall: 'tell' | 'fail'
   readonly stallAfterMs: number
-  /** Of all agents together. */
+  /** For all agents together. */
   readonly budget?: BudgetLimits
   readonly roles: ReadonlyMap<string, AgentDefinition>
 }
 
-/** The budget of all agents of a team together, of which each piece of work is lent a share. */
+/** The shared budget of all agents of a team; each piece of work leases a part of it. */
 export interface TeamBudget {
   /**
-   * The share of an agent that begins to work, among so many that may at once; undefined: no limit holds but that of the agent which has
-   * started it (`parent`), whose share is for both while that one works.
+   * The share of an agent that starts to work, where `among` agents may work at the same time. Undefined: only the
+   * limit of the agent that started it (`parent`) applies; while that agent works, its share is for both.
    */
   readonly lend: (agent: string, among: number, parent?: string) => Partial<BudgetLimits> | undefined
-  /** Its work has ended and used this, in this process or in an older one: the rest of its share goes back. */
+  /** Its work has ended, in this process or an earlier one: what it did not spend is returned. */
   readonly settle: (agent: string, spent: Spent) => void
-  /** It works no more without an end: a resumed run works on. */
+  /** It stopped working without an end: a resumed run continues the work. */
   readonly release: (agent: string) => void
 }
 
-/** The team that a conversation belongs to, and who it is there. */
+/** The team that a conversation belongs to, and its identity there. */
 export interface Collab {
   readonly team: Team
   readonly settings: CollabSettings
   readonly self: { readonly id: string; readonly depth: number }
-  /** Of the conversation of the leader: agents end with it. */
+  /** Signal of the leader's conversation: agents end with it. */
   readonly signal: AbortSignal
   readonly budget: TeamBudget
-  /** Of the conversation of the leader: what agents do is no work of the agent that has started them. */
+  /** Effects of the leader's conversation: the work of agents does not belong to the agent that started them. */
   readonly effects: Effects
 }

@@ -25,38 +25,38 @@ import type { Overlay } from './overlay.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
 
-/** One agent that is running further up: cycles and the depth limit are found with it. */
+/** An agent further up the call chain; used to detect cycles and to enforce the depth limit. */
 export interface Ancestor {
   readonly name: string
   readonly file: string
-  /** Hash of what it was called with. */
+  /** Hash of the arguments of its call. */
   readonly call: string
 }
 
-/** Folders that names and paths can mean. Absolute. */
+/** Folders against which names and paths are resolved. Absolute. */
 export interface RunFolders {
   /** Links resolved. */
   readonly workspace: string
-  /** Why nothing may be written below the workspace; undefined: it may. */
+  /** Why nothing may be written below the workspace; undefined: writing is allowed. */
   readonly closed?: string | undefined
   /**
-   * Of a work tree: the folders that its workspace stands for, from the next one to the workspace of the run, by which files of
-   * the user are named; left out: it is that workspace itself.
+   * In a work tree: the folders that its workspace stands for, from the nearest one to the workspace of the run, which
+   * is the base for naming files of the user. Omitted: not a work tree.
    */
   readonly standsFor?: readonly [string, ...string[]]
-  /** Where work trees of this run are made; left out: nowhere. */
+  /** Where work trees of this run are created; omitted: nowhere. */
   readonly worktrees?: string
   /** Where the run was started. */
   readonly cwd: string
-  /** Folders that hold packs as `<namespace>/<name>`, best first. */
+  /** Folders that contain packs as `<namespace>/<name>`, in order of precedence. */
   readonly packRoots: readonly string[]
-  /** What its names are held to; undefined: nothing that is found by a name is run. */
+  /** Refuses names that shadow others until they are trusted; undefined: nothing that is found by name is run. */
   readonly guard?: { readonly workspace: string; readonly trustFile: string }
-  /** `~/.aipack-base`; undefined: there is none. */
+  /** `~/.aipack-base`; undefined: it does not exist. */
   readonly aipackBase?: string
-  /** Where this installation keeps config, packs, runs and what it remembers; left out: nowhere. */
+  /** Where this installation stores config, packs, runs and state; omitted: nowhere. */
   readonly ownFolders?: readonly string[]
-  /** Agents that come with the product: the pack `baton@core`; undefined: there are none. */
+  /** Built-in agents, the pack `baton@core`; undefined: none. */
   readonly builtInDir?: string
 }
 
@@ -65,13 +65,13 @@ interface AgentRunFacts {
   readonly runUid: string
   /** Counts the runs of script agents within this run, from 1. */
   readonly runNum: number
-  /** Only when another script agent runs this one. */
+  /** Set only if another script agent runs this one. */
   readonly parentRunUid?: string
-  /** Position of the input that is worked on, from 1; only in tasks. */
+  /** Position of the current input, from 1; only in tasks. */
   readonly taskNum?: number
 }
 
-/** What a piece of a run knows: plain data that could be sent to another process. */
+/** The state of a part of a run, as plain data that could be sent to another process. */
 export interface RunScope {
   readonly runId: string
   /** The version of the product. */
@@ -80,30 +80,33 @@ export interface RunScope {
   readonly at: Place
   readonly folders: RunFolders
   readonly rights: Rights
-  /** The agent, or one that runs it, is of a pack that came from an archive, git or a URL. */
+  /** The agent, or one of its callers, belongs to a pack that was installed from an archive, git or a URL. */
   readonly isInstalled: boolean
   readonly ancestors: readonly Ancestor[]
-  /** Options every script agent starts from: the layers below its own. */
+  /** The base options of every script agent: the layers below its own. */
   readonly options: JsonObject
-  /** What `options` is for agents that agents run: config files and `-c`. */
+  /** `options` for agents that are run by agents: config files and `-c`. */
   readonly configOptions: JsonObject
-  /** How often the target of the run has been run again. Children start from 0. */
+  /** How often the target of the run was rerun. Children start from 0. */
   readonly redoCount: number
-  /** `req`: no model is called; `res`: it is called, and Output is left out. `changes`: all is done, and no file is changed. Children inherit it. */
+  /**
+   * Dry run. `req`: models are not called; `res`: they are, but Output is skipped. `changes`: everything is done, but
+   * files are not changed. Children inherit it.
+   */
   readonly dry?: 'req' | 'res' | 'changes'
-  /** Files that the model takes which has called a tool; left out: nobody has. */
+  /** Files that are accepted by the model that called a tool; omitted: no model did. */
   readonly taken?: TakenFiles
-  /** Globs from the workspace: `[changes] allow` of the user. */
+  /** Globs relative to the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
-  /** How long an agent may take that does not say it itself, in milliseconds; left out: as long as it likes. */
+  /** Default time limit of agents, in milliseconds; omitted: none. */
   readonly agentMs?: number
-  /** Options of built-in modes, by the id of the mode: for agents that bring none of their own. */
+  /** Options of built-in modes by mode id, for agents without their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */
   readonly facts?: AgentRunFacts
 }
 
-/** The scope a run begins with: at its root, with all rights and no options; what is given replaces these. */
+/** The initial scope of a run: at its root, with all rights and no options; `given` overrides these. */
 export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'> & Partial<RunScope>): RunScope {
   return {
     at: [],
@@ -117,124 +120,131 @@ export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'>
   }
 }
 
-/** Texts that are kept with a run, by the SHA-256 of their UTF-8. */
+/** Texts stored with a run, by the SHA-256 of their UTF-8 bytes. */
 export interface KeptTexts {
   /** @throws BatonError RUN_TOO_LARGE, JOURNAL_FAILED */
   readonly keep: (text: string) => void
   /**
-   * Keeps a large content before a change of files does, in slices; one that cannot be kept so, or is not what the hash says, is left to
-   * the change. Rejects as `keep` throws, and with the reason of the signal.
+   * Stores a large content in slices, ahead of the file change that needs it. A content that cannot be stored this way,
+   * or does not match its hash, is left to the change. Rejects like `keep` throws, and with the reason of the signal.
    */
   readonly keepAhead: (content: HashedContent, signal: AbortSignal) => Promise<void>
-  /** Undefined: it is not kept, or not as it was. */
+  /** Undefined if it is not stored, or damaged. */
   readonly find: (hash: string) => string | undefined
 }
 
-/** The conversation whose model calls a tool, as that sees it. */
+/** The conversation whose model calls a tool, as seen by the tool. */
 interface CallingConversation {
-  /** All messages so far; the last one is the answer that calls. */
+  /** All messages so far; the last one is the answer that calls the tool. */
   readonly messages: () => readonly Message[]
-  /** The model that is asked first; left out: the default one. */
+  /** The model that is tried first; omitted: the default model. */
   readonly model?: string
 }
 
-/** Files that a run keeps for itself beside its record. Only its user can read them. */
+/** Private files of a run, next to its record. Readable by its user only. */
 interface OwnFiles {
-  /** Absolute; made when the first file is written. */
+  /** Absolute; created when the first file is written. */
   readonly folder: string
-  /** Puts the names of secrets in their place, which no file holds. */
+  /** Replaces secrets by their names, because no file may contain them. */
   readonly mask: (text: string) => string
   readonly unmask: (text: string) => string
 }
 
-/** A place in a team that works on a list (R122). */
+/** The role of a member in a team that works on a list (R122). */
 interface TeamSeat {
   readonly tools: readonly Tool[]
-  /** Of the leader, which has no other tools. */
+  /** For the leader only, which has no other tools. */
   readonly inbox?: Inbox
 }
 
-/** What a piece of a run works with. */
+/** The services available to a part of a run. */
 export interface RunServices {
   readonly effects: Effects
   /** Runs any agent. */
   readonly agents: AgentExecutor
   readonly permission: Permission
-  /** Makes the permission of other rights. */
+  /** Creates a permission for other rights. */
   readonly permissionOf: (rights: Rights) => Permission
-  /** Limits what model calls at and below a place may cost together. */
+  /** Limits the total cost of model calls at and below a place. */
   readonly limitCost: (at: Place, limits: BudgetLimits) => void
-  /** Lends what is at and below a place a part of the budget around it, until what is returned is called. */
+  /**
+   * Leases a part of the surrounding budget to a place and everything below it, until the returned function is called.
+   */
   readonly leaseCost: (at: Place, terms: LeaseTerms) => () => void
   readonly meter: Meter
-  /** Where events go; use `emit`. */
+  /** Sends events; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
   readonly signal: AbortSignal
-  /** What commands of scripts start from; may hold secrets. */
+  /** The base environment for commands of scripts; may contain secrets. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** It is looked what a run would do, and nothing is run; what this machine lacks is only said. */
+  /** The run is only planned, not executed; requirements that this machine does not meet are only reported. */
   readonly isPlan?: true
-  /** Left out: nobody is asked anything. */
+  /** Omitted: no questions are asked. */
   readonly questions?: OpenQuestions
-  /** Asks a person while the time of the agents that this is part of stands still; left out: none is limited. */
+  /**
+   * Asks the user, and pauses the time limits of the surrounding agents meanwhile; omitted: there are no time limits.
+   */
   readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
-  /** Of a tool that is called; left out: no model calls it. */
+  /** The conversation that called the tool; omitted: not called by a model. */
   readonly conversation?: CallingConversation
-  /** The id of the call of a tool, as events name it; left out: no model calls one. */
+  /** The id of the tool call in events; omitted: not called by a model. */
   readonly callId?: string
-  /** Tools that plug-ins bring; left out: none. */
+  /** Tools of plug-ins; omitted: none. */
   readonly broughtTools?: readonly PluginTool[]
-  /** Servers that settings name; left out: none. */
+  /** Configured MCP servers; omitted: none. */
   readonly mcp?: McpServers
-  /** Asks a person what a server wants to know while it works on a call; left out: nobody can be asked. */
+  /** Puts questions of a server to the user while it works on a call; omitted: nobody can be asked. */
   readonly askPerson?: AskPerson
   /**
-   * Asks a model for a server, at the place of the context: takes the parameters of `sampling/createMessage`, and gives what it
-   * does. Left out: no model is asked.
+   * Calls a model on behalf of a server, at the place of the context: takes the parameters of `sampling/createMessage`
+   * and returns its result. Omitted: no model is called.
    */
   readonly sample?: (params: JsonObject, context: RunContext) => Promise<JsonObject>
-  /** Functions that plug-ins add to programs of models; left out: none. */
+  /** Functions that plug-ins add to programs of models; omitted: none. */
   readonly programFunctions?: readonly PluginFunction[]
-  /** The agents that a model may start by their names; left out: none. Those of a prompt file hold in its own run. */
+  /** The agents that a model may start by name; omitted: none. Agents of a prompt file apply to its own run only. */
   readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
-  /** The team that the conversation is of; left out: none. */
+  /** The team of the conversation; omitted: none. */
   readonly collab?: Collab | undefined
-  /** Notified of what is read; undefined: nobody compares it later. */
+  /** Logs what is read; undefined: not needed. */
   readonly reads?: ReadLog
-  /** What the run executes, and what its models changed. */
+  /** The files that the run executes, and those that its models changed. */
   readonly sources: RunSources
-  /** Writes folders of this machine, and secrets, as tokens: a text is the same wherever it is replayed. Left out: it stays as it is. */
+  /**
+   * Replaces folders of this machine, and secrets, by tokens, so that a text is the same wherever it is replayed.
+   * Omitted: texts are unchanged.
+   */
   readonly portable?: (text: string) => string
-  /** Undefined: nothing is kept of this run. */
+  /** Undefined: this run is not recorded on disk. */
   readonly texts?: KeptTexts
-  /** Undefined: nothing is kept of this run. */
+  /** Undefined: this run is not recorded on disk. */
   readonly ownFiles?: OwnFiles
-  /** What conversations have as a member of a team that works on a list; undefined: they are none. */
+  /** The role of conversations in a team that works on a list; undefined: none. */
   readonly seat?: TeamSeat | undefined
-  /** Of a run that changes no file; undefined: changes are made. */
+  /** The planned changes of a run that changes no files; undefined: changes are made. */
   readonly planned?: Overlay
-  /** What earlier runs of a watch session have finished; undefined: everything is done. */
+  /** Parts finished in earlier runs of a watch session; undefined: none can be reused. */
   readonly earlier?: EarlierParts
 }
 
-/** What travels down through a run. A child's is a spread of its parent's; nothing reaches for globals. */
+/** The context that is passed down through a run. A child's is a spread of its parent's; there are no globals. */
 export interface RunContext {
   readonly scope: RunScope
   readonly services: RunServices
 }
 
-/** The same context with other plain data. */
+/** The same context with a changed scope. */
 export function withScope(context: RunContext, scope: Partial<RunScope>): RunContext {
   return { ...context, scope: { ...context.scope, ...scope } }
 }
 
-/** The same context with other services. */
+/** The same context with changed services. */
 export function withServices(context: RunContext, services: Partial<RunServices>): RunContext {
   return { ...context, services: { ...context.services, ...services } }
 }
 
-/** The same context one step or more further down. Events sent through it carry the longer place. */
+/** The same context one or more segments further down. Events sent through it have the longer place. */
 export function below(context: RunContext, ...segments: readonly Segment[]): RunContext {
   return withScope(context, { at: [...context.scope.at, ...segments] })
 }
@@ -245,8 +255,8 @@ export function emit({ scope, services }: RunContext, event: EventBody): void {
 }
 
 /**
- * Does what an agent does at the place of the context with a part of the budget around it, which nobody else uses up
- * meanwhile. What is not spent of it goes back.
+ * Runs the work of an agent at the place of the context with a reserved part of the surrounding budget. What it does
+ * not spend is returned.
  */
 export async function withLease<T>(context: RunContext, terms: LeaseTerms, work: () => Promise<T>): Promise<T> {
   const end = context.services.leaseCost(context.scope.at, terms)
@@ -257,26 +267,26 @@ export async function withLease<T>(context: RunContext, terms: LeaseTerms, work:
   }
 }
 
-/** What an agent gives up for itself and all that it runs. */
+/** Restrictions on an agent and everything it runs. */
 export interface Limits {
-  /** False: file changes of answers are not applied; true changes nothing. */
+  /** False: file changes of answers are not applied; true has no effect. */
   readonly write?: boolean
-  /** True: they are shown to a person first. */
+  /** True: file changes need approval. */
   readonly asks?: boolean
   /** Which tools may still be offered to models. */
   readonly tools?: ToolFilter
-  /** Rules that calls of tools are held to besides. */
+  /** Additional rules for tool calls. */
   readonly rules?: readonly ToolRule[]
-  /** The pack whose capabilities hold from here on. */
+  /** The pack whose capabilities apply from here on. */
   readonly pack?: HeldPack
   readonly protect?: Protection
-  /** What programs that models choose may touch from here on. */
+  /** What programs chosen by models may access from here on. */
   readonly sandbox?: Partial<SandboxRights>
-  /** What model calls at this place and below may cost together. */
+  /** Limit on the total cost of model calls at this place and below. */
   readonly budget?: BudgetLimits
 }
 
-/** The one way to give up rights: what was given up before stays given up. */
+/** The only way to restrict rights. Restrictions accumulate. */
 export function narrow(
   context: RunContext,
   { write = true, asks = false, tools, rules, pack, protect, sandbox, budget }: Limits,

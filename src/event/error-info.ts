@@ -2,7 +2,7 @@ import { isBatonError, messageOf, type SourcePlace, StopSignal } from '../base/e
 import { defined } from '../base/json.ts'
 import type { ErrorInfo, FileChange } from './event.ts'
 
-/** An error as events carry it: what happened, where, what to do. Never a stack. */
+/** An error as represented in events: what happened, where, and what to do. Never contains a stack trace. */
 export function errorInfo(error: unknown): ErrorInfo {
   if (!isBatonError(error)) return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: messageOf(error) }
   const { code, message, hint, place, trail, diff } = error
@@ -23,7 +23,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof StopSignal || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** Why one change of an answer failed, with the file, which is named once: its error may name it already. */
+/** Why one change of an answer failed. Adds the file name, unless the error already contains it. */
 export function changeFailureText({
   file_path: path,
   error_msg: reason = '',

@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
 /*
- * Words for describing the fields of events: each is a JSON Schema that knows the type of its values.
+ * Building blocks for the fields of events: each is a JSON Schema that carries the TypeScript type of its values.
  */
 
 declare const described: unique symbol
 
-/** A JSON Schema, and the type of the values that fit it. */
+/** A JSON Schema and the type of the values that match it. */
 export interface Schema<T> extends JsonObject {
   readonly [described]?: T
 }
 
-/** A field that may be left out. */
+/** An optional field. */
 export interface Optional<T> {
   readonly optional: Schema<T>
 }

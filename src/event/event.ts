@@ -31,9 +31,9 @@ const errorFields = {
   file: optional(text),
   line: optional(count),
   column: optional(count),
-  /** The lines that led there, innermost first: of the scripts that called it, up to the prompt file. */
+  /** The call chain, innermost first: lines of the calling scripts, up to the prompt file. */
   chain: optional(list(object({ file: text, line: optional(count), column: optional(count) }))),
-  /** What differs from what was recorded, as a unified diff. */
+  /** The difference from the record, as a unified diff. */
   diff: optional(text),
 }
 
@@ -43,20 +43,20 @@ const changeFields = {
   file_path: text,
   kind: oneOf('New', 'Patch', 'Append', 'Copy', 'Rename', 'Delete', 'Fail'),
   success: truth,
-  /** Of a copy or rename: where the file came from. */
+  /** Source path of a copy or rename. */
   from_path: optional(text),
-  /** There was a file, whose whole content is another now. */
+  /** An existing file was overwritten as a whole. */
   replaced: optional(always(true)),
-  /** A person did not want it. */
+  /** The user declined it. */
   declined: optional(always(true)),
   error_msg: optional(text),
-  /** `nearest`: the lines of the file that are most like what the hunk looks for. */
+  /** `nearest`: the lines of the file most similar to what the hunk looks for. */
   error_hunks: optional(
     list(object({ hunk_body: text, cause: text, nearest: optional(object({ line: ordinal, text })) })),
   ),
 }
 
-/** What became of one change of an answer (as `aip.udiffx` reports it). */
+/** The outcome of one change of an answer (as reported by `aip.udiffx`). */
 export type FileChange = Described<typeof changeFields>
 
 const usageFields = {
@@ -96,11 +96,11 @@ const ending = {
   unpriced: list(text),
   permission_denials: list(anything),
   repeated: list(anything),
-  /** What a suspended run waits for: `place` and `kind` of each open effect. */
+  /** What a suspended run is waiting for: `place` and `kind` of each pending effect. */
   suspended: optional(list(anything)),
-  /** The questions that a run waits for, each with what `approval.requested` says, `place`, `asked` and `until`. */
+  /** The pending questions of a run, each with the fields of `approval.requested`, `place`, `asked` and `until`. */
   approvals: optional(list(anything)),
-  /** Why nothing was done, when `stop_reason` is `skipped`. */
+  /** Why nothing was done, if `stop_reason` is `skipped`. */
   reason: optional(text),
   error: optional(error),
 }
@@ -108,8 +108,8 @@ const ending = {
 export type RunStopReason = Described<typeof ending>['stop_reason']
 
 /**
- * The one vocabulary of what happens in a run, each event with its fields. It is the `--json` output as well, so the
- * fields are snake_case. Additive changes keep `schema`; readers ignore unknown types.
+ * The vocabulary of run events, each with its fields. It is also the `--json` output, so fields are snake_case.
+ * Additive changes keep `schema`; readers ignore unknown types.
  */
 const events = {
   'run.started': {
@@ -120,7 +120,7 @@ const events = {
     file_hash: textOrNull,
     version: text,
     config_warnings: list(text),
-    /** The run is resumed where it was interrupted. */
+    /** The run resumes an interrupted run. */
     resumed: optional(always(true)),
   },
   'stage.started': { stage, agents: list(text) },
@@ -131,22 +131,22 @@ const events = {
   'task.completed': { ...task, output: text },
   'task.skipped': { ...task, reason: optional(text) },
   'task.failed': { ...task, error },
-  /** The task waits for a person or another day; a resumed run continues it. */
+  /** The task waits for the user or for a later time; a resumed run continues it. */
   'task.suspended': { ...task, error },
-  /** A workflow begins: its steps, each after those it needs. */
+  /** A workflow starts. Each step is listed after the steps it needs. */
   'workflow.started': {
     steps: list(object({ id: text, needs: list(text), agent: optional(text) })),
     concurrency: count,
   },
-  /** `name`: its agent; left out: the main agent. `items`: how many `for_each` gives. */
+  /** `name`: its agent; omitted: the main agent. `items`: number of items from `for_each`. */
   'step.started': { id: text, name: optional(text), items: optional(count) },
   'step.completed': { id: text, output: anything },
   'step.skipped': { id: text, reason: text },
   'step.failed': { id: text, error },
   'step.suspended': { id: text, error },
-  /** One item of a step has ended; the place is that of the step. */
+  /** An item of a step has ended; the place is that of the step. */
   'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
-  /** Several agents are asked the same at once. `id`: `FILE-ensemble-NAME`. `quorum`: how many have to answer. */
+  /** Several agents get the same prompt at the same time. `id`: `FILE-ensemble-NAME`. `quorum`: required answers. */
   'ensemble.started': {
     members: list(object({ id: text, name: text, kind: oneOf('model', 'agent', 'command') })),
     quorum: count,
@@ -155,14 +155,15 @@ const events = {
   'member.started': { id: text, name: text },
   'member.completed': { id: text, name: text, output: anything },
   'member.failed': { id: text, name: text, error },
-  /** It had not answered within its time, or that of all, and was stopped. */
+  /** It was stopped because it did not answer within its time limit, or that of the ensemble. */
   'member.timed_out': { id: text, name: text, error },
-  /** The answer of another member was taken before it had answered. */
+  /** It was stopped because the answer of another member was accepted first. */
   'member.stopped': { id: text, name: text },
   'member.suspended': { id: text, name: text, error },
   /**
-   * The answers have become one. `answered`, `missing`: names of members. `degraded`: one is missing (R316, R318). `winner`: whose
-   * answer was taken as it is; `reason`: why, in the words of the model that chose it. `votes`: each different answer, with those who gave it.
+   * The answers were combined. `answered`, `missing`: names of members. `degraded`: an answer is missing (R316, R318).
+   * `winner`: whose answer was taken verbatim; `reason`: why, in the words of the model that chose it. `votes`: each
+   * distinct answer with its members.
    */
   'ensemble.completed': {
     answered: list(text),
@@ -172,7 +173,7 @@ const events = {
     reason: optional(text),
     votes: optional(list(object({ value: anything, members: list(text) }))),
   },
-  /** `id`, `description`, `background`: of one that a model has given work to, by the tool `task`. */
+  /** `id`, `description`, `background`: only for an agent that a model started with the tool `task`. */
   'agent.started': {
     name: text,
     kind: oneOf('aip', 'lua', 'prompt', 'llm', 'command'),
@@ -181,7 +182,9 @@ const events = {
     description: optional(text),
     background: optional(always(true)),
   },
-  /** `usage`, `cost_usd`: of an agent with an `id`, what its model calls came to; they are part of all sums around it. */
+  /**
+   * `usage`, `cost_usd`: only for an agent with an `id`: total of its model calls, also included in all outer totals.
+   */
   'agent.completed': {
     name: text,
     stop_reason: text,
@@ -197,13 +200,13 @@ const events = {
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },
   /**
-   * A model calls a tool. `id`: of the call, in this conversation; `input`: its arguments, a text where they are no JSON.
-   * `server`: the MCP server that the tool is of.
+   * A model calls a tool. `id`: id of the call in this conversation; `input`: its arguments, as text if they are not
+   * JSON. `server`: the MCP server that the tool belongs to.
    */
   'tool.started': { id: text, name: text, input: anything, server: optional(text) },
   /**
-   * The server of a tool says how far it is: `done` of `total`, and what it does, in its words. `id`: of the call; of a call that a
-   * script makes its place, and the last event says that it has `ended`.
+   * The server of a tool reports progress: `done` of `total`, and a message of the server. `id`: id of the call; for a
+   * call of a script its place, and the last event has `ended`.
    */
   'tool.progress': {
     id: text,
@@ -214,7 +217,7 @@ const events = {
     ended: optional(always(true)),
     server: optional(text),
   },
-  /** `output`: what the model is told; what is longer than 2,000 characters is cut. `denied`: the permission did not allow it. */
+  /** `output`: the result for the model, truncated to 2,000 characters. `denied`: denied by the permissions. */
   'tool.completed': {
     id: text,
     name: text,
@@ -224,19 +227,19 @@ const events = {
     server: optional(text),
   },
   /**
-   * A program of a model is going to run, the first with these rights: what it may touch. `program`: what makes the sandbox; left out: there
-   * is none. `network`: hosts that it may reach.
+   * A program of a model is about to run, the first with these rights. `mode`: what it may access. `program`: the
+   * sandbox program; omitted: no sandbox. `network`: hosts that it may connect to.
    */
   'sandbox.used': {
     mode: oneOf('read-only', 'workspace-write', 'danger-full-access'),
     program: optional(text),
     network: list(text),
   },
-  /** A message of a conversation is going to be executed, in a mode (R196). */
+  /** A message of a conversation is about to be executed, in a mode (R196). */
   'prompt.created': { prompt_id: text, user_id: text, mode: text },
   /**
-   * What comes of a prompt has one entry more (R197). A `text` of a model is that of the item `item_id`, which is complete;
-   * another one has its `text`. A `tool` has the `id` of the call, whose events come next. `index` counts from 0.
+   * A prompt has a new output entry (R197). A `text` from a model is the completed item `item_id`; any other has its
+   * `text`. A `tool` has the `id` of the call, whose events follow. `index` counts from 0.
    */
   'prompt.output': {
     prompt_id: text,
@@ -251,60 +254,62 @@ const events = {
       media_type: optional(text),
     }),
   },
-  /** A prompt has come to its end (R199). `usage`: of its model calls. */
+  /** A prompt is complete (R199). `usage`: of its model calls. */
   'prompt.completed': { prompt_id: text, usage },
-  /** A prompt has failed or was interrupted (R200); `agent.failed` follows. */
+  /** A prompt failed or was interrupted (R200); `agent.failed` follows. */
   'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
   /**
-   * A person is asked whether something may be done: a call of a tool, or a file change of an answer (`tool`: `write` or
-   * `delete`). `id`: what `baton approve` takes. `diff`: what would change. `until`: an answer counts until then.
+   * Approval is requested for a tool call, or a file change of an answer (`tool`: `write` or `delete`). `id`: as used
+   * by `baton approve`. `diff`: what would change. `until`: when the question expires.
    */
   'approval.requested': { id: text, tool: text, input: anything, diff: optional(text), until: optional(text) },
-  /** What was decided, and why not. Without it the question is open, and the run waits for the answer. */
+  /** The decision, and the reason for a denial. Until this event, the run waits for an answer. */
   'approval.decided': { id: text, decision: oneOf('allow', 'always', 'deny', 'expired'), reason: optional(text) },
-  /** Tokens and price of one model call and of the run so far; a price is null when it is not known. */
+  /** Tokens and price of one model call and of the run so far; a price is null if unknown. */
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**
-   * A model call failed and is made again after a wait. What `item.delta` sent for the item so far does not count.
-   * `attempt`: the call that failed, from 1.
+   * A model call failed and is retried after a delay. Discard what `item.delta` sent for the item so far. `attempt`:
+   * number of the failed call, from 1.
    */
   retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, error },
-  /** A model failed for good and the next one of `fallback_models` is asked. */
+  /** A model failed permanently, and the next one of `fallback_models` is called. */
   fallback: { item_id: text, from: text, to: text, error },
   /**
-   * What became of the file changes of an answer. `base_dir`: what their paths are relative to, from the workspace; left
-   * out when it is the workspace. `isolated`: that is a work tree.
+   * The outcome of the file changes of an answer. `base_dir`: the base of their paths, relative to the workspace;
+   * omitted if it is the workspace. `isolated`: they were made in a work tree.
    */
   'changes.applied': { items: list(change), base_dir: optional(text), isolated: optional(always(true)) },
-  /** In a dry run: what the file changes of an answer would do, also as a unified diff with paths from the workspace. */
+  /** Dry run: what the file changes of an answer would do. `diff`: unified, with paths relative to the workspace. */
   'changes.planned': { items: list(change), base_dir: optional(text), diff: text },
-  /** Some changes of a task's answer were not carried out, and it is no success. `paths`: from the workspace. */
+  /** Some changes of a task's answer were not made, so it is not a success. `paths`: relative to the workspace. */
   'changes.left_out': { paths: list(text) },
-  /** Work is done in a git work tree of its own: `folder` stands for the workspace in it. */
+  /** Work is done in a separate git work tree, where `folder` takes the place of the workspace. */
   'isolation.started': { folder: text },
-  /** The command of `gate` has ended. `output`: what it printed, the end of it. */
+  /** The command of `gate` has ended. `output`: the end of its output. */
   'isolation.gate': { command: text, passed: truth, output: text },
-  /** What was changed in the work tree is in the workspace. `merged`: files that somebody else has changed meanwhile as well. */
+  /**
+   * The changes in the work tree were applied to the workspace. `merged`: files that were also changed there meanwhile.
+   */
   'isolation.applied': { files: list(text), merged: list(text) },
-  /** The workspace gets nothing of what was changed in the work tree, which `diff` shows. */
+  /** The changes in the work tree, shown in `diff`, were not applied to the workspace. */
   'isolation.left_out': { reason: text, files: list(text), diff: text },
-  /** `isolated`: in a work tree, in which `path` is as it would be in the workspace. */
+  /** `isolated`: in a work tree; `path` is the corresponding path in the workspace. */
   'file.changed': { op: text, path: text, isolated: optional(always(true)) },
   print: { name: text, text },
   /**
-   * Something a script wants to be seen. A later one with the same scope, place of the agent and `id` replaces it.
-   * Smaller priorities come first; null comes last.
+   * Content that a script displays. A later pin with the same scope, agent place and `id` replaces it. Ordered by
+   * ascending priority; null is last.
    */
   pin: { scope, id: text, priority: numberOrNull, label: text, content: text },
   label: { scope, label: text },
-  /** `urgent`: shown to those as well who only want to see errors. */
+  /** `urgent`: shown even if only errors are displayed. */
   warning: { message: text, hint: optional(text), urgent: optional(always(true)) },
   redo: { count },
-  /** A prompt is worked on again and again (R79). `max_iterations`: no more than so many. */
+  /** A prompt is executed iteratively (R79). `max_iterations`: upper limit. */
   'iterate.started': { condition: text, initial_prompt: text, max_iterations: ordinal },
-  /** `iteration` counts from 0; `count`: how many there will be, where that is known (R80). */
+  /** `iteration` counts from 0; `count`: total number, if known (R80). */
   'iteration.started': { iteration: count, count: optional(ordinal) },
-  /** Its commit is there when this is sent (R81). `changed_files`: from the workspace. */
+  /** Sent after its commit was created (R81). `changed_files`: relative to the workspace. */
   'iteration.completed': {
     iteration: count,
     success: truth,
@@ -319,15 +324,15 @@ const events = {
   'iterate.progress': {
     progress: object({ iteration: count, succeeded: count, failed: count, elapsed_seconds: count }),
   },
-  /** The last iteration was not the best by score, so the files of that one were brought back; -1: those of the start. */
+  /** The last iteration did not have the best score, so the files of the best one were restored; -1: initial files. */
   'iterate.restored': { iteration: number, score: number, changed_files: list(text), commit_id: optional(text) },
   /** All iterations have ended, with the fields of docs/iterate.md (R82, R84). */
   'iterate.completed': { result: anything },
-  /** In a watch session: a `pre` step or task would do what it did in an earlier run, and gives what it gave then. */
+  /** Watch session: a `pre` step or task would do the same as in an earlier run, so its result is reused. */
   read_back: { label: text },
-  /** In a watch session: a `pre` step or task that an earlier run has finished is done again. */
+  /** Watch session: a `pre` step or task that an earlier run finished is rerun. */
   again: { label: text, reason: text },
-  /** The final answer of one task, in input order; comes once, when no later round can replace it. */
+  /** The final answer of a task, in input order; sent once, when no later round can replace it. */
   answer: { index: count, count, label: text, text },
   /** An output of an agent that is the target of the run, in input order. */
   output: { output: anything },
@@ -335,7 +340,7 @@ const events = {
   'run.failed': ending,
 }
 
-/** What the bus adds: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
+/** Added by the bus: `seq` counts from 0 without gaps, `agent` is the place, for example `task/0/pre_task/0:lint`. */
 const envelope = { seq: count, ts: text, run_id: text, agent: text }
 
 /** Something that happens in a run. */
@@ -343,12 +348,12 @@ export type EventBody = {
   [T in keyof typeof events]: Flat<{ readonly type: T } & Described<(typeof events)[T]>>
 }[keyof typeof events]
 
-/** An event as listeners and readers of `--json` get it. */
+/** An event as received by listeners and readers of `--json`. */
 export type RunEvent = EventBody & Described<typeof envelope>
 
 /**
- * The JSON Schema (draft-07) of one line of `--json` (docs/events.md). New versions add events and fields: a reader
- * passes over what it does not know, so fields that are not named are allowed.
+ * The JSON Schema (draft-07) of one line of `--json` (docs/events.md). New versions add events and fields, and readers
+ * ignore unknown ones, so additional fields are allowed.
  */
 export function eventJsonSchema(): JsonObject {
   return {

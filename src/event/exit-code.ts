@@ -1,8 +1,8 @@
 import { type ErrorCode, exitCodes, isBatonError } from '../base/error.ts'
 
 /**
- * What each exit code of the command means. Numbers from 128 on are 128 and the number of a signal. Help, the
- * description of events and the documents are made of this table, or compared with it.
+ * The meaning of each exit code of the command. Codes from 128 are 128 plus the number of a signal. Help, the
+ * description of events and the documents are generated from this table, or compared with it.
  */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'success, or skipped: there was nothing to do',
@@ -10,21 +10,21 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   2: 'invalid input',
   3: 'a key is missing or was refused',
   4: 'a limit was reached',
-  5: 'a decision or an input of a person is needed',
-  6: 'a file is not trusted with what it sets, or there is no sandbox',
-  7: 'the condition of iterate was never met',
-  13: 'the command ended before its work did',
+  5: 'a decision or input from a person is needed',
+  6: 'a file is not trusted with its settings, or no sandbox is available',
+  7: 'the iterate condition was never met',
+  13: 'the command ended before its work was finished',
   100: 'a test of baton test failed',
   129: 'stopped by SIGHUP',
   130: 'stopped by Ctrl-C',
-  141: 'the reader of stdout has closed it',
+  141: 'the reader of stdout closed it',
   143: 'stopped by SIGTERM',
 }
 
-/** Codes that the command ends with, and no run. */
+/** Codes of the command that no run ends with. */
 const ofCommands: ReadonlySet<number> = new Set([13, 100])
 
-/** The codes that a run ends with, each with what it means, on one line. */
+/** The exit codes of runs and their meanings, on one line. */
 export function exitCodesText(which: 'all' | 'of failed runs'): string {
   return Object.entries(exitMeanings)
     .filter(([code]) => which === 'all' || (code !== '0' && !ofCommands.has(Number(code))))
@@ -32,7 +32,7 @@ export function exitCodesText(which: 'all' | 'of failed runs'): string {
     .join(', ')
 }
 
-/** Causes that decide the exit code also when they come up inside an agent. What a script does wrong stays 1. */
+/** Causes that determine the exit code even inside an agent. Errors of a script itself remain 1. */
 const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'AGENT_NOT_FOUND',
   'AGENT_AMBIGUOUS',
@@ -50,7 +50,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'SANDBOX',
 ])
 
-/** The exit code of a failed run. An agent or task that failed for a lasting cause exits as that cause. */
+/** The exit code of a failed run. If an agent or task failed for a lasting cause, that cause determines the code. */
 export function exitCodeOf(error: unknown): number {
   if (!isBatonError(error)) return 1
   const own = exitCodes[error.code]

@@ -1,23 +1,26 @@
-/** A message for a conversation from outside of it. Its id is the same in a resumed run. */
+/** A message to a conversation from outside. Its id is the same in a resumed run. */
 export type InboxMessage = { readonly id: string; readonly text: string }
 
 /**
- * Messages that come to a conversation while it goes on. They are delivered before a request, as one recorded observation: what was
- * delivered is not delivered again by a resumed run, and what was not is. See docs/design/sub-agents-by-tool.md.
+ * Messages that a conversation receives while it is in progress. They are delivered before a request, as one recorded
+ * observation, so that a resumed run delivers exactly those that were not delivered yet. See
+ * docs/design/sub-agents-by-tool.md.
  */
 export interface Inbox {
   /**
-   * Whether messages may come, so that the conversation looks before each request: at the same turn the same in a resumed run.
-   * @throws what ends the run, when work that sends messages has failed so
+   * Whether messages may arrive, so that the conversation checks before each request. In a resumed run, the result at a
+   * turn is the same.
+   * @throws errors that end the run, if work that sends messages failed with one
    */
   readonly isOpen: () => boolean
-  /** Those that wait, oldest first. They stay until they are known. */
+  /** The waiting messages, oldest first. They remain until `know` is called for them. */
   readonly waiting: () => readonly InboxMessage[]
-  /** The conversation knows these, also those that come only later: they are not delivered any more. */
+  /** Marks messages as known to the conversation, including ones not received yet: they are not delivered again. */
   readonly know: (ids: readonly string[]) => void
   /**
-   * Waits until a message waits; false: none will come any more. @throws a suspension when all that could send one waits for a person,
-   * what ends the run, and the reason of the signal
+   * Waits for a message; false: no more messages will arrive.
+   * @throws a suspension when everything that could send one waits for approval, errors that end the run, and the
+   * reason of the signal
    */
   readonly next: (signal: AbortSignal) => Promise<boolean>
 }

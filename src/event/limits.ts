@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 
-/** Keys that decide whether, when and how long a run continues and what it is held to, and never what its parts do. */
+/**
+ * Keys that control limits and restrictions of a run (whether, when and how long it continues), not what its parts do.
+ */
 const limitKeys: ReadonlySet<string> = new Set([
   'allow_run_on_task_fail',
   'budget',
@@ -8,7 +10,7 @@ const limitKeys: ReadonlySet<string> = new Set([
   'code',
   'input_concurrency',
   'iterate',
-  // every call of a server is an effect of its own
+  // every call of a server is a separate effect
   'mcp_servers',
   'prices',
   'retry',
@@ -19,12 +21,12 @@ const limitKeys: ReadonlySet<string> = new Set([
   'timeouts',
 ])
 
-/** Params or settings as far as they decide what a part does: raising a limit does not make it another one. */
+/** The params or settings that determine what a part does: raising a limit does not make it a different part. */
 export function withoutLimits(values: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([key]) => !limitKeys.has(key)))
 }
 
-/** The same for what a section or an agent is given: `coder_params` of its input are those of the prompt file. */
+/** The same for the input of a section or an agent, where `coder_params` are the params of the prompt file. */
 export function givenWithoutLimits(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { input, options } = given
   const params: unknown = isObject(input) ? input['coder_params'] : undefined

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Place } from './place.ts'
 
-/** How a server is reached, without references to variables. */
+/** How to connect to a server, with variables already resolved. */
 export type McpTransport =
-  /** A program that is started; `env` comes on top of what commands of scripts get. `cwd` is absolute. */
+  /** A program to start; `env` is added to the environment of script commands. `cwd` is absolute. */
   | {
       readonly kind: 'stdio'
       readonly command: string
@@ -11,50 +11,57 @@ export type McpTransport =
       readonly env: Readonly<Record<string, string>>
       readonly cwd: string
     }
-  /** `http`: streamable HTTP; where a server does not know that, the older form `sse` is tried unless the kind was named. */
+  /**
+   * `http`: streamable HTTP; falls back to the older `sse` if the server does not support it, unless the kind is
+   * explicit.
+   */
   | {
       readonly kind: 'http' | 'sse'
       readonly url: string
       readonly headers: Readonly<Record<string, string>>
-      /** The kind was written, so that no other is tried. */
+      /** The kind was given explicitly, so that no other is tried. */
       readonly isNamed: boolean
     }
 
-/** A server that settings name, normalized. */
+/** A configured server, normalized. */
 export interface McpServer {
-  /** Of letters, digits, `-` and `_`, without `__`. Two packs may have servers of one name; no agent sees both. */
+  /** Letters, digits, `-` and `_`, without `__`. Two packs may have servers with the same name; no agent sees both. */
   readonly name: string
-  /** Rejects with BatonError KEY_MISSING where a variable of the environment is not set. */
+  /** Rejects with BatonError KEY_MISSING if an environment variable is not set. */
   readonly transport: () => McpTransport
-  /** For how long it may take to start, to connect and to list, in milliseconds (R304). */
+  /** Time limit for starting, connecting and listing, in milliseconds (R304). */
   readonly startMs: number
-  /** For how long a call may take, in milliseconds; progress does not extend it (R305). */
+  /** Time limit of a call, in milliseconds; progress does not extend it (R305). */
   readonly toolMs: number
-  /** Which of its tools there are, by the names that the server gives them; `*` stands for any characters. Left out: all. */
+  /** The available tools, by the server's names; `*` matches any characters. Omitted: all. */
   readonly tools?: readonly string[]
   readonly disallowedTools?: readonly string[]
-  /** What it says of its own tools is believed: one that only reads may be called again after a crash, and in plan mode. */
+  /** Its tool annotations are trusted: a read-only tool may be called again after a crash, and in plan mode. */
   readonly isTrusted: boolean
-  /** What a person has registered for logins at a server over HTTP; left out: it registers programs by itself. */
+  /**
+   * The client registered by the user for logins at a server over HTTP; omitted: the server registers clients itself.
+   */
   readonly login?: McpLogin
-  /** It may ask our model, under budget and permission. */
+  /** It may call Baton's model, subject to budget and permission. */
   readonly sampling: boolean
-  /** Where it is written, for messages: `baton.toml:3`. */
+  /** Where it is defined, for messages: `baton.toml:3`. */
   readonly origin: string
-  /** The pack that brings it, for its own agents: `namespace@name`. Left out: it is one of the run. */
+  /** The pack that provides it to its own agents: `namespace@name`. Omitted: it belongs to the run. */
   readonly pack?: string | undefined
 }
 
 export interface McpLogin {
   readonly clientId?: string
-  /** Throws BatonError KEY_MISSING where its variable is not set; undefined: it has none. */
+  /** Throws BatonError KEY_MISSING if its variable is not set; undefined: no secret. */
   readonly clientSecret: () => string | undefined
   readonly scope?: string
-  /** Of this machine, where the browser comes back to. */
+  /** Local port to which the browser is redirected. */
   readonly port?: number
 }
 
-/** What a server says of a tool. Plain JSON: it is recorded. Types, because only types are JSON. */
+/**
+ * A server's description of a tool. Plain JSON, because it is recorded; a type, because interfaces do not match `Json`.
+ */
 export type McpTool = {
   readonly name: string
   readonly title?: string
@@ -67,11 +74,11 @@ export type McpTool = {
   readonly destructive?: boolean
   readonly idempotent?: boolean
   readonly openWorld?: boolean
-  /** It works only as a task, which is called in another way than the one there is here. */
+  /** It works only as a task, a kind of call that is not supported. */
   readonly onlyAsTask?: true
 }
 
-/** `uri` holds `{variables}` where it is a template. */
+/** `uri` contains `{variables}` if it is a template. */
 export type McpResource = {
   readonly uri: string
   readonly name: string
@@ -90,7 +97,7 @@ export type McpPrompt = {
   readonly arguments: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[]
 }
 
-/** A piece of a result, with the names of the protocol. `data` and `blob` are base64. */
+/** A part of a result, with the field names of the protocol. `data` and `blob` are base64. */
 export type McpContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
@@ -118,49 +125,52 @@ export type McpResult = {
 
 export type McpPromptMessage = { readonly role: 'user' | 'assistant'; readonly content: McpContent }
 
-/** What a server asks of whoever calls it, while it works on a call. */
+/** A question of a server to its caller while it works on a call. */
 export type McpQuestion =
-  /** Values from a person, by a flat JSON Schema; or that a person opens an address. */
+  /** Asks the user for values, by a flat JSON Schema, or to open a URL. */
   | { readonly kind: 'form'; readonly message: string; readonly schema: JsonObject }
   | { readonly kind: 'url'; readonly message: string; readonly url: string }
-  /** An answer of a model: the parameters of `sampling/createMessage`. */
+  /** Asks for a model call, with the parameters of `sampling/createMessage`. */
   | { readonly kind: 'sampling'; readonly params: JsonObject }
 
-/** `accept` with the values of a form, or with what `sampling/createMessage` gives. */
+/** `accept` with the values of a form, or with the result of `sampling/createMessage`. */
 export type McpAnswer =
   | { readonly action: 'accept'; readonly content?: JsonObject }
   | { readonly action: 'decline' | 'cancel' }
 
-/** A question of a server that a person answers. */
+/** A question of a server to the user. */
 export interface AskedByServer {
   readonly server: string
   readonly question: Exclude<McpQuestion, { readonly kind: 'sampling' }>
-  /** The call that the server works on. */
+  /** The call that the server is working on. */
   readonly at: Place
 }
 
 /**
- * Puts a question of a server to a person. What they say is for the server alone: it is not recorded, and no event has it.
- * Undefined: nobody can be asked. Rejects with the reason of the signal, which withdraws the question.
+ * Asks the user a question of a server. The answer is for the server only: it is neither recorded nor part of an event.
+ * Resolves with undefined if nobody can be asked. Rejects with the reason of the signal, which withdraws the question.
  */
 export type AskPerson = (asked: AskedByServer, signal: AbortSignal) => Promise<McpAnswer | undefined>
 
-/** How far a call is. `total` is left out where it is not known. */
+/** Progress of a call. `total` is omitted if unknown. */
 export interface McpProgress {
   readonly done: number
   readonly total?: number
-  /** What it is doing. */
+  /** The current activity. */
   readonly message?: string
 }
 
 export interface McpCall {
   readonly signal: AbortSignal
   readonly onProgress?: (progress: McpProgress) => void
-  /** Left out: nobody answers, and questions are declined. */
+  /** Omitted: questions are declined. */
   readonly onQuestion?: (question: McpQuestion, signal: AbortSignal) => Promise<McpAnswer>
 }
 
-/** Why a server is not used: the file that names it is not trusted as it is, or its pack does not say that it is for its agents. */
+/**
+ * Why a server is not used: the file that defines it is not trusted in its present state, or its pack does not declare
+ * it for its agents.
+ */
 interface McpLeftOut {
   readonly file: string
   readonly isChanged: boolean
@@ -169,19 +179,19 @@ interface McpLeftOut {
 }
 
 /**
- * The servers of a run. Nothing here is recorded: src/mcp/ asks through `Effects`. A server is started when it is asked for
- * something, and kept until `close`. All reject with BatonError MCP_FAILED, which names the server and says what to do.
+ * The servers of a run. Nothing here is recorded: src/mcp/ calls it through `Effects`. A server is started on first use
+ * and kept until `close`. All methods reject with BatonError MCP_FAILED, which names the server and says what to do.
  */
 export interface McpServers {
   readonly servers: readonly McpServer[]
-  /** Servers that are not used, and why; left out: none. */
+  /** Servers that are not used, and why; omitted: none. */
   readonly leftOut?: ReadonlyMap<string, McpLeftOut>
-  /** Those that its filters let through, as of now: a server that has announced a change is asked again. */
+  /** The current tools that pass its filters; the list is requested again if the server announced a change. */
   tools(server: string, signal: AbortSignal): Promise<readonly McpTool[]>
-  /** Templates too. Empty where a server has none. */
+  /** Includes templates. Empty if the server has none. */
   resources(server: string, signal: AbortSignal): Promise<readonly McpResource[]>
   prompts(server: string, signal: AbortSignal): Promise<readonly McpPrompt[]>
-  /** A call that fails on its way is not made again. */
+  /** A call that fails in transit is not retried. */
   call(server: string, tool: string, input: JsonObject, call: McpCall): Promise<McpResult>
   read(server: string, uri: string, call: McpCall): Promise<readonly McpResourceContent[]>
   prompt(
@@ -190,18 +200,18 @@ export interface McpServers {
     values: Readonly<Record<string, string>>,
     call: McpCall,
   ): Promise<readonly McpPromptMessage[]>
-  /** What a server has told of itself when it was connected; undefined: it is not. */
+  /** What the server reported about itself when connecting; undefined: not connected. */
   about(server: string): McpAbout | undefined
-  /** Ends all of them, and every process that they have started. */
+  /** Stops all servers and every process that they started. */
   close(): Promise<void>
 }
 
 export type McpAbout = {
   readonly name: string
   readonly version: string
-  /** For models; whoever shows it says whose words they are. */
+  /** For models; must be attributed to the server wherever it is shown. */
   readonly instructions?: string
-  /** Of the protocol, `2025-11-25`. */
+  /** Protocol version, `2025-11-25`. */
   readonly protocol: string
   readonly capabilities: Json
 }

@@ -1,23 +1,23 @@
 import type { Json } from '../base/json.ts'
 
-/** The ways of asking a model that are known. */
+/** The known wire formats for calling a model. */
 export type WireFormatName = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
-/** One message of a conversation (R282). Its parts are in the order in which they were said. */
+/** One message of a conversation (R282). Its parts are in chronological order. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly MessagePart[]
-  /** Who speaks, where several share a role. */
+  /** Name of the speaker, if several share a role. */
   readonly name?: string
-  /** The provider may keep everything up to here for the next call. */
+  /** The provider may cache everything up to here for the next call. */
   readonly cache?: true
 }
 
 export type MessagePart = TextPart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart
 
 /**
- * What one wire format wants back in the next request, as it came: signatures, encrypted reasoning, ids of items. It is
- * sent to that format only; the others get what the part says in their own terms.
+ * Data that a wire format expects back verbatim in the next request: signatures, encrypted reasoning, item ids. Sent to
+ * that format only; other formats get the content of the part in their own terms.
  */
 export interface ProviderData {
   readonly format: WireFormatName
@@ -40,32 +40,32 @@ export interface FilePart extends AnyPart {
   readonly mediaType: string
   /** Base64. */
   readonly data: string
-  /** It was put into a prompt as a resource of a server: nobody has chosen it for the model that is asked. */
+  /** It was inserted into a prompt as a resource of a server, so nobody chose it for the called model. */
   readonly isResource?: true
 }
 
-/** Which files a model takes as they are. */
+/** The kinds of files that a model accepts as is. */
 export interface TakenFiles {
   readonly image: boolean
   readonly document: boolean
 }
 
-/** What a model thought, as far as it shows it: empty where all of it is in `provider`. */
+/** The visible reasoning of a model; empty if all of it is in `provider`. */
 interface ReasoningPart extends AnyPart {
   readonly type: 'reasoning'
   readonly text: string
 }
 
-/** A tool the model asked for; only with the role `assistant`. */
+/** A tool call of the model; only with the role `assistant`. */
 export interface ToolCallPart extends AnyPart {
   readonly type: 'tool_call'
   readonly id: string
   readonly name: string
-  /** JSON as the model wrote it, which may not be valid. */
+  /** JSON as the model wrote it, which may be invalid. */
   readonly input: string
 }
 
-/** What a tool gave; only with the role `tool`. */
+/** The result of a tool; only with the role `tool`. */
 export interface ToolResultPart extends AnyPart {
   readonly type: 'tool_result'
   /** The id of the call. */
@@ -74,49 +74,49 @@ export interface ToolResultPart extends AnyPart {
   readonly is_error?: true
 }
 
-/** Characters of the arguments of a call that are kept: more than any tool takes. */
+/** Limit on the characters of call arguments that are kept; more than any tool accepts. */
 export const mostArguments = 16 * 1024 * 1024
 
-/** Stands for the arguments of a call that had more than are kept: JSON, because formats send it back. */
+/** Placeholder for arguments over the limit. It is JSON, because wire formats send it back. */
 export function cutArguments(characters: number): string {
   return JSON.stringify({ cut_arguments: characters })
 }
 
-/** How many characters the arguments of a call had that are not kept; undefined: they are there. */
+/** The number of characters of arguments that were not kept; undefined: they were kept. */
 export function cutFrom(input: string): number | undefined {
   const [, characters] = /^\{"cut_arguments":(\d+)\}$/.exec(input) ?? []
   return characters === undefined ? undefined : Number(characters)
 }
 
-/** A message of one text. */
+/** A message with a single text. */
 export function textMessage(role: Message['role'], text: string): Message {
   return { role, parts: [{ type: 'text', text }] }
 }
 
-/** The text of a message, without reasoning, files, and what tools were asked or gave. */
+/** The text of a message, without reasoning, files, tool calls and tool results. */
 export function textOf({ parts }: Pick<Message, 'parts'>): string {
   return joined(parts, 'text')
 }
 
-/** What the model thought before and between its words. */
+/** The reasoning of a message. */
 export function reasoningOf({ parts }: Pick<Message, 'parts'>): string {
   return joined(parts, 'reasoning')
 }
 
-/** The tools that a message asks for, in its order. */
+/** The tool calls of a message, in order. */
 export function toolCallsOf({ parts }: Pick<Message, 'parts'>): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === 'tool_call')
 }
 
 function joined(parts: readonly MessagePart[], type: 'text' | 'reasoning'): string {
   const texts = parts.flatMap((part) => (part.type === type ? [part.text] : []))
-  // joining copies, and one text may be large
+  // avoids the copy of a join, because a single text may be large
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('')
 }
 
 /**
- * Tokens of one call or of many. `cached` and `cache_write` are parts of `input`, `reasoning` is part of `output`.
- * `cache_write` is there only where a provider charges for filling its cache.
+ * Tokens of one or more calls. `cached` and `cache_write` are parts of `input`, `reasoning` is part of `output`.
+ * `cache_write` is present only if the provider charges for filling its cache.
  */
 export interface Usage {
   readonly calls: number

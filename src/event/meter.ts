@@ -1,33 +1,33 @@
 import { addUsage, noUsage, type Usage } from './message.ts'
 import { originOf, type Place, placeText } from './place.ts'
 
-/** What model calls used. */
+/** The usage of model calls. */
 export interface Spent {
-  /** For people, for example `openai::gpt-5-mini`; of several the last one, empty when there was none. */
+  /** For display, for example `openai::gpt-5-mini`; the last of several, empty if there was none. */
   readonly model: string
   readonly usage: Usage
-  /** In US dollars; null when the price of one is not known. */
+  /** In US dollars; null if any price is unknown. */
   readonly costUsd: number | null
 }
 
-/** All model calls of a run so far. */
+/** The total of all model calls of a run so far. */
 export interface RunTotal {
   readonly usage: Usage
-  /** Sum of the calls with a known price; null when there were calls and none has one. */
+  /** Sum of the calls with a known price; null if there were calls and none has one. */
   readonly costUsd: number | null
-  /** Models whose price is not known, each once. */
+  /** Models whose price is unknown, without duplicates. */
   readonly unpriced: readonly string[]
 }
 
-/** Counts the model calls of one run. Calls without a price are named and never counted as free. */
+/** Counts the model calls of a run. Models without a price are listed and never counted as free. */
 export interface Meter {
-  /** Counts a call that was made at a place. Gives the new total. */
+  /** Counts a call that was made at a place. Returns the new total. */
   readonly add: (at: Place, spent: Spent) => RunTotal
-  /** A record has answered a call: it belongs to what is measured around it, and is in the total already. */
+  /** Counts a call that was answered from a record in surrounding measurements only: it is already in the total. */
   readonly recall: (at: Place, spent: Spent) => void
   /**
-   * Does some work, and says what the calls at and below its place used meanwhile. `soFar` says it while the work goes on. What is
-   * measured `alone` is not part of other work that is measured alone around it.
+   * Does some work, and returns the usage of the calls at and below its place; `soFar` returns it while the work is in
+   * progress. Work measured `alone` is excluded from surrounding work that is also measured alone.
    */
   readonly measure: <T>(
     at: Place,
@@ -41,7 +41,7 @@ export type Measuring = 'whole' | 'alone'
 
 export const nothingSpent: Spent = { model: '', usage: noUsage, costUsd: 0 }
 
-/** The sum of two; one without a price makes it unknown. */
+/** The sum of two; its cost is unknown if either is unknown. */
 export function addSpent(left: Spent, right: Spent): Spent {
   const costUsd = left.costUsd === null || right.costUsd === null ? null : left.costUsd + right.costUsd
   return { model: right.model === '' ? left.model : right.model, usage: addUsage(left.usage, right.usage), costUsd }
@@ -51,7 +51,7 @@ export function createMeter(): Meter {
   let usage = noUsage
   let known: number | null = 0
   const unpriced = new Set<string>()
-  /** What is measured now, by the text of its place; one place may be measured more than once. */
+  /** Active measurements by the text of their place; a place may have several. */
   const measured = new Map<string, Set<{ spent: Spent; readonly how: Measuring }>>()
   const total = (): RunTotal => ({ usage, costUsd: known, unpriced: [...unpriced] })
 

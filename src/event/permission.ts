@@ -3,51 +3,51 @@ import type { Json } from '../base/json.ts'
 import type { Place } from './place.ts'
 import type { SandboxRights } from './sandbox-rights.ts'
 
-/** Something a script or a model wants to do that has to be allowed. */
+/** An action of a script or a model that needs permission. */
 export type Action =
-  /** `path`: absolute, with links resolved. `named`: as it was asked for, absolute, for messages. */
+  /** `path`: absolute, with links resolved. `named`: the path as requested, absolute, for messages. */
   | {
       readonly kind: 'read' | 'write' | 'delete'
       readonly path: string
       readonly named: string
-      /** The same for messages where the workspace is not known: from the workspace. Left out: `named`. */
+      /** The path relative to the workspace, for messages where the workspace is unknown. Omitted: `named`. */
       readonly shown?: string
-      /** What would change, as a unified diff: for whom is asked. */
+      /** What would change, as a unified diff, for the approver. */
       readonly diff?: string
     }
-  /** A program by its name; `caller` is the function that starts it, for messages. */
+  /** A program by name; `caller` is the function that starts it, for messages. */
   | { readonly kind: 'command'; readonly program: string; readonly caller: string }
   | {
       readonly kind: 'connect'
       readonly url: string
       readonly caller: string
-      /** The host turned out to be this machine or in a private network: it must have been named as it is. */
+      /** The host turned out to be this machine or in a private network, so it must be listed explicitly. */
       readonly isPrivate?: true
     }
-  /** `label` is the model as people know it, for example `openai::gpt-5-mini`. */
+  /** `label` is the display name of the model, for example `openai::gpt-5-mini`. */
   | { readonly kind: 'model'; readonly model: string; readonly label: string }
-  /** An MCP server is asked for something: `what` is a tool of it, by its own name. `caller` is who asks, for messages. */
+  /** A request to an MCP server: `what` is the server's name of a tool. `caller` is for messages. */
   | { readonly kind: 'mcp'; readonly server: string; readonly what: string; readonly caller: string }
-  /** A tool that a model calls; `input` is what a person decides on. What the tool then does is asked for besides. */
+  /** A tool call of a model; `input` is shown to the approver. What the tool then does needs its own permission. */
   | {
       readonly kind: 'tool'
       readonly tool: string
       readonly input: Json
-      /** What patterns of rules are held against; left out: rules with a pattern do not match. */
+      /** The subject that patterns of rules are matched against; omitted: rules with a pattern do not match. */
       readonly subject?: ToolSubject
-      /** What would change, as a unified diff: for whom is asked. */
+      /** What would change, as a unified diff, for the approver. */
       readonly diff?: string
     }
 
-/** What a call of a tool is about, as patterns of `[permission]` name it. */
+/** The subject of a tool call, which patterns of `[permission]` match. */
 export type ToolSubject =
   /** `path`: absolute, with links resolved. */
   | { readonly kind: 'path'; readonly path: string }
-  /** `port`: left out where it is the usual one. */
+  /** `port`: omitted if it is the default port. */
   | { readonly kind: 'host'; readonly host: string; readonly port?: number }
   /**
-   * A command line for a shell, as tool/command-line.ts reads it: each of its commands is judged by itself. `doubt`: why no
-   * pattern allows it; `unread`: not all of its commands are known.
+   * A shell command line, as parsed by tool/command-line.ts: each of its commands is checked separately. `doubt`: why
+   * no pattern can allow it; `unread`: not all of its commands are known.
    */
   | {
       readonly kind: 'command'
@@ -56,44 +56,48 @@ export type ToolSubject =
       readonly doubt?: string
       readonly unread?: true
     }
-  /** A tool of a server, an agent. */
+  /** A tool of a server, or an agent. */
   | { readonly kind: 'name'; readonly name: string }
-  /** Any call: patterns match it unless they deny. A tool of which this is denied need not be offered. */
+  /**
+   * Any call: matches all patterns except those that deny. If this is denied for a tool, the tool need not be offered.
+   */
   | { readonly kind: 'any' }
 
-/** A simple command of a line. The first text is held against patterns that allow, all against those that do not. */
+/**
+ * A simple command of a line. Patterns that allow are matched against the first text, all others against every text.
+ */
 export type ReadCommand = {
   readonly texts: readonly [CommandText, ...CommandText[]]
 }
 
-/** Words with one space between them, without quotes that they do not need. `isOpen`: what comes behind it is not known. */
+/** Words separated by single spaces, without unnecessary quotes. `isOpen`: what follows is unknown. */
 export type CommandText = {
   readonly text: string
   readonly isOpen?: true
 }
 
-/** From the loosest to the strictest. */
+/** From the most permissive to the strictest. */
 export const toolEffects = ['allow', 'ask', 'deny'] as const
 
-/** A rule of `[permission]`: what is done about a tool, or about some of its calls. */
+/** A rule of `[permission]`: the effect for a tool, or for some of its calls. */
 export interface ToolRule {
-  /** The name of a tool; `*` in it stands for any characters. */
+  /** The name of a tool; `*` matches any characters. */
   readonly tool: string
-  /** Left out: every call. */
+  /** Omitted: every call. */
   readonly pattern?: string
   readonly effect: (typeof toolEffects)[number]
-  /** Where it is written: `baton.toml:3`, `default`. */
+  /** Where it is defined: `baton.toml:3`, `default`. */
   readonly origin: string
   /**
-   * The source that it came with, a file of a folder that is not trusted: the rules of one such source count together, and
-   * only where they are stricter than what the rules before them say.
+   * Its source, if that is a file of an untrusted folder: the rules of such a source are evaluated as a group, and
+   * apply only if they are stricter than the rules before them.
    */
   readonly tightens?: string
 }
 
-/** Tools as settings name them: names, and patterns in which `*` stands for any characters. */
+/** Tools as named in settings: names, and patterns in which `*` matches any characters. */
 export interface ToolFilter {
-  /** Left out: all. */
+  /** Omitted: all. */
   readonly tools?: readonly string[] | undefined
   readonly disallowed_tools?: readonly string[] | undefined
 }
@@ -101,20 +105,20 @@ export interface ToolFilter {
 export type Verdict =
   | { readonly kind: 'allow' }
   | { readonly kind: 'ask' }
-  /** The last three are what the refusal is thrown as. */
+  /** The last three fields become the thrown error. */
   | { readonly kind: 'deny'; readonly reason: string; readonly code: ErrorCode; readonly hint?: string }
 
-/** What a file will hold that is written, or its beginning. */
+/** The content that will be written to a file, or its beginning. */
 export type NewFileContent = () => string | Uint8Array
 
-/** Decides before anything happens. Made of `Rights` in tool/permission.ts. `content`: of a file that is written. */
+/** Decides before anything happens. Created from `Rights` in tool/permission.ts. `content`: of a file to be written. */
 export interface Permission {
   check(action: Action, content?: NewFileContent): Verdict
 }
 
 /**
- * What a person says. `always`: this, and what is about the same, until the run has ended. `remark`: not so, and why, or
- * what should be different. `expired`: nobody has said anything for so long.
+ * The user's decision. `always`: allow this and calls with the same subject until the run ends. `remark`: deny, with a
+ * reason or what to do differently. `expired`: no answer for this long.
  */
 export type Decision =
   | 'allow'
@@ -123,56 +127,58 @@ export type Decision =
   | { readonly remark: string }
   | { readonly expired: string }
 
-/** Calls of a tool that need no further question: those with the same subject; without one every call of it. */
+/** Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none. */
 export interface Grant {
   readonly tool: string
   readonly subject?: ToolSubject
 }
 
-/** What `always` means for a call. */
+/** The grant that `always` gives for a call. */
 export function grantFor({ tool, subject }: Extract<Action, { readonly kind: 'tool' }>): Grant {
   return { tool, ...(subject === undefined ? {} : { subject }) }
 }
 
-/** A question to a person. */
+/** A question to the user. */
 export interface Question {
-  /** Its number in the run, by which it can be answered from elsewhere. */
+  /** Its number in the run, by which it can be answered from another process. */
   readonly id: string
-  /** Of what is asked about. */
+  /** The place of the action. */
   readonly at: Place
-  /** An older process has put it already, and nobody has answered. */
+  /** An earlier process already asked it, and nobody has answered. */
   readonly isReopened: boolean
-  /** Until when an answer counts, in milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970. */
   readonly until?: number
   /** Withdraws the question. */
   readonly signal: AbortSignal
-  /** What was allowed since it was put answers it as well. */
+  /** Whether a grant given since it was asked covers it. */
   readonly isGranted: () => boolean
 }
 
-/** Answers for a person. Rejects with a suspension (`BatonError` WAITING_FOR_APPROVAL) when the answer comes another time. */
+/**
+ * Obtains the user's decision. Rejects with a suspension (`BatonError` WAITING_FOR_APPROVAL) if the answer is deferred.
+ */
 export type Approver = (action: Action, question: Question) => Promise<Decision>
 
-/** What a program says for a person, of one call. */
+/** The decision of a program on behalf of the user, for one call. */
 export type SpokenDecision = Extract<Decision, 'allow' | 'deny' | { readonly remark: string }>
 
-/** The questions of a run that stand open. */
+/** The open questions of a run. */
 export interface OpenQuestions {
-  /** Answers the one about a call, by the place of the call; where none is open, nothing happens. */
+  /** Answers the question about a call, by the place of the call. No-op if there is none. */
   readonly answer: (at: Place, decision: SpokenDecision) => void
   /**
-   * Takes it back from whoever is asked, now or later: the work that asks was stopped. It stays open in the record. Returns
-   * what is to be called when that work has ended.
+   * Withdraws current and later questions at a place, because the work that asks was stopped. They stay open in the
+   * record. Returns a function to call when that work has ended.
    */
   readonly withdraw: (at: Place) => () => void
 }
 
-/** What a person has allowed: it stands in for a verdict `ask`. */
+/** The user's approval, which satisfies the verdict `ask`. */
 export interface Permit {
   readonly action: Action
 }
 
-/** What a pack may do, in the words of its `[capabilities]`. */
+/** What a pack may do, as in its `[capabilities]`. */
 export interface Capabilities {
   readonly read: readonly string[]
   readonly write: readonly string[]
@@ -184,63 +190,69 @@ export interface Capabilities {
   readonly mcp: readonly string[]
 }
 
-/** A pack whose agents are held to what it was granted. */
+/** A pack whose agents are limited to its granted capabilities. */
 export interface HeldPack {
   /** For messages. */
   readonly identity: string
   readonly granted: Capabilities
-  /** Absolute folders of its own that it may always read. */
+  /** Its own folders that it may always read. Absolute. */
   readonly ownFolders: readonly string[]
-  /** Absolute folders of its own that it may always change. */
+  /** Its own folders that it may always change. Absolute. */
   readonly keptFolders: readonly string[]
-  /** Absolute paths of what the run executes. */
+  /** Absolute paths of files that the run executes. */
   readonly executed: readonly string[]
-  /** Globs from the workspace that the user has opened although other programs run what is there, or it decides what is run. */
+  /**
+   * Globs relative to the workspace for files that the user opened, although other programs execute them or they
+   * control what is executed.
+   */
   readonly allow: readonly string[]
 }
 
-/** Who holds these rights does not change what is protected: tool/protected/places.ts has the list. */
+/** The holder of these rights may not change protected files, which are listed in tool/protected/places.ts. */
 export interface Protection {
-  /** Absolute paths of files and folders that are protected besides: what the run executes. */
+  /** Absolute paths of additional protected files and folders: what the run executes. */
   readonly paths: readonly string[]
-  /** Answers of models, or scripts that are held to what their pack was granted. */
+  /** Answers of models, or scripts that are limited to the granted capabilities of their pack. */
   readonly kind: 'answer' | 'pack'
-  /** Globs from the workspace that open what is protected only because of what it is. */
+  /** Globs relative to the workspace that unprotect files that are protected only because of their kind. */
   readonly allow: readonly string[]
-  /** Of packs: paths from the workspace that were agreed to by their names. They open what other programs run by themselves. */
+  /**
+   * For packs: paths relative to the workspace that the user agreed to by name. They unprotect files that other
+   * programs run automatically.
+   */
   readonly named?: readonly string[]
-  /** Who is refused, for messages: `a model`. */
+  /** The holder, for messages: `a model`. */
   readonly whom: string
 }
 
 /** What an agent may do, as plain data. Children have at most the rights of their parent: see `narrow`. */
 export interface Rights {
-  /** Whether file changes of answers are applied; scripts are not concerned. */
+  /** Whether file changes of answers are applied; does not affect scripts. */
   readonly write: boolean
-  /** File changes of answers are shown to a person first. */
+  /** File changes of answers need approval. */
   readonly asks?: true
-  /** Which tools may be offered to models: those that all of these let through; left out: all. */
+  /** A tool may be offered to models if it passes all of these filters; omitted: all tools. */
   readonly tools?: readonly ToolFilter[]
   /**
-   * What calls of tools need, weakest first: the last rule that matches counts. Of several lists the strictest verdict does;
-   * one without a rule that matches says nothing.
+   * Rules for tool calls, in ascending precedence: the last matching rule of a list applies. Of several lists, the
+   * strictest verdict applies; a list without a matching rule has no verdict.
    */
   readonly rules: readonly (readonly ToolRule[])[]
-  /** The packs whose capabilities hold, outermost first; none: programs, hosts and models are not limited. */
+  /** The packs whose capabilities apply, outermost first; empty: programs, hosts and models are not limited. */
   readonly packs: readonly HeldPack[]
   readonly protections: readonly Protection[]
-  /** What programs that a model chooses may touch; left out: they only read, and have no network. */
+  /** What programs chosen by a model may access; omitted: read-only, without network. */
   readonly sandbox?: SandboxRights
 }
 
 export const allRights: Rights = { write: true, rules: [], packs: [], protections: [] }
 
-/** Whether programs get this variable of the environment. */
+/** Whether programs get this environment variable. */
 export function passesVariable({ packs }: Rights, variable: string): boolean {
   return packs.every(({ granted }) => granted.env.includes(variable))
 }
 
-/** What somebody wants to do, as the beginning of a sentence. */
+/** The action as an infinitive phrase for messages, for example `to write a.txt`. */
 export function actionText(action: Action): string {
   switch (action.kind) {
     case 'read':

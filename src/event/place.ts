@@ -1,10 +1,10 @@
-/** When in a run a chain is called. */
+/** The stages of a run at which a chain of agents runs. */
 type Stage = 'pre' | 'pre_task' | 'post_task' | 'post'
 
-/** A part of an agent file that runs by itself. */
+/** A section of an agent file that runs separately. */
 type SectionName = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
 
-/** One step of the way from the run down to where something happens. Indices count from 0. */
+/** One segment of a place, the path from the run down to where something happens. Indices count from 0. */
 export type Segment =
   | { readonly kind: 'redo'; readonly round: number }
   | { readonly kind: 'iteration'; readonly index: number }
@@ -12,28 +12,29 @@ export type Segment =
   | { readonly kind: 'stage'; readonly stage: Stage }
   /** A sub-agent of a chain. */
   | { readonly kind: 'step'; readonly index: number; readonly name: string }
-  /** A step of a workflow, and one of its items. */
+  /** A step of a workflow, and an item of a step. */
   | { readonly kind: 'workflow_step'; readonly id: string }
   | { readonly kind: 'workflow_item'; readonly index: number }
   /** A member of an ensemble. */
   | { readonly kind: 'member'; readonly name: string }
   | { readonly kind: 'section'; readonly name: SectionName }
-  /** The n-th call of a section that observes or acts, or the n-th model that a turn asks. */
+  /** The n-th call of a section that observes or acts, or the n-th model call of a turn. */
   | { readonly kind: 'call'; readonly number: number }
-  /** An agent that a call runs. */
+  /** An agent run by a call. */
   | { readonly kind: 'agent'; readonly name: string }
-  /** A conversation; `opened` is where, below the task, iteration or round it belongs to. */
+  /** A conversation; `opened`: where it was opened, below the task, iteration or round that it belongs to. */
   | { readonly kind: 'conversation'; readonly opened: Place }
   | { readonly kind: 'turn'; readonly index: number }
   | { readonly kind: 'tool'; readonly index: number; readonly name: string }
-  /** A fixed word for one thing that is done at a place. */
+  /** A fixed name for one operation at a place. */
   | { readonly kind: 'part'; readonly name: PartName }
-  /** One of several things of a part: its number, or its name. */
+  /** One of several items of a part, by number or name. */
   | { readonly kind: 'item'; readonly key: number | string }
 
 /**
- * Where in a run something happens: the segments from the run down, with no counter shared by siblings that run at
- * once, for example `task/5/pre_task/0:lint/data#3`. Code works with segments; journal, events and messages have the text.
+ * Where in a run something happens: the segments from the run down, for example `task/5/pre_task/0:lint/data#3`.
+ * Siblings that run at the same time share no counter. Code works with segments; journal, events and messages contain
+ * the text.
  */
 export type Place = readonly Segment[]
 
@@ -86,7 +87,7 @@ const partNames = [
 
 export type PartName = (typeof partNames)[number]
 
-/** Parts whose items have names, which may be anything. */
+/** Parts whose items have arbitrary names. */
 const named: ReadonlySet<string> = new Set<PartName>([
   'files',
   'mcp',
@@ -130,7 +131,7 @@ export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
 }
 
-/** A place without the number of a call at its end. */
+/** A place without a trailing call number. */
 export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
 }
@@ -145,8 +146,9 @@ const holders: ReadonlySet<Segment['kind']> = new Set([
 ])
 
 /**
- * Where a conversation is kept that is opened at a place: below the nearest task, workflow step, member of an ensemble, iteration
- * or round, which is not over before its conversations are closed. What is opened within another conversation counts as opened where that one was.
+ * The place of a conversation that is opened at `opener`: below the nearest task, workflow step, member of an ensemble,
+ * iteration or round, which does not end before its conversations are closed. A conversation that is opened within
+ * another one counts as opened where that one was.
  */
 export function conversationPlace(opener: Place): Place {
   const path = originOf(opener)
@@ -154,24 +156,30 @@ export function conversationPlace(opener: Place): Place {
   return [...path.slice(0, end), { kind: 'conversation', opened: path.slice(end) }]
 }
 
-/** The place with each conversation put where it was opened: what lies below a boundary in this form belongs to it. */
+/**
+ * The place with each conversation moved to where it was opened. In this form, everything below a boundary belongs to
+ * it.
+ */
 export function originOf(place: Place): Place {
   if (!place.some(({ kind }) => kind === 'conversation')) return place
   return place.flatMap((segment) => (segment.kind === 'conversation' ? segment.opened : [segment]))
 }
 
-/** Where the innermost conversation of a place was opened; a place that is in none stays. Events are sent from there. */
+/**
+ * Where the innermost conversation of a place was opened, from where events are sent; the place itself if there is
+ * none.
+ */
 export function openerOf(place: Place): Place {
   const index = place.findLastIndex(({ kind }) => kind === 'conversation')
   return index === -1 ? place : originOf(place.slice(0, index + 1))
 }
 
-/** Whether a place is another one or lies within it, as their texts in origin form. */
+/** Whether a place equals another one or is below it; both as texts in origin form. */
 export function isWithin(text: string, outerText: string): boolean {
   return text.startsWith(outerText) && ['', '/', '#'].includes(text.charAt(outerText.length))
 }
 
-/** How the tokens of a place are joined: in its text, and in the name of a conversation, which is one token. */
+/** The separators of a place: in its text, and in the name of a conversation, which is a single token. */
 interface Joints {
   readonly token: string
   readonly call: string
@@ -180,12 +188,12 @@ interface Joints {
 const outer: Joints = { token: '/', call: '#' }
 const inner: Joints = { token: '+', call: '~' }
 
-/** The place as one string: `redo/1/task/5/pre_task/0:lint/data#3`. Joining characters inside names are percent-encoded. */
+/** The place as text: `redo/1/task/5/pre_task/0:lint/data#3`. Separators inside names are percent-encoded. */
 export function placeText(place: Place): string {
   return textWith(place, outer)
 }
 
-/** The name of a conversation by where it was opened: one token of the text of its place. */
+/** The name of a conversation, derived from where it was opened: a single token in the text of its place. */
 export function conversationName(opened: Place): string {
   return textWith(opened, inner)
 }
@@ -240,7 +248,7 @@ function decoded(token: string): string {
   return token.replaceAll(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-/** The place that a text stands for; undoes `placeText`. Words that are not known become items. */
+/** Parses the text of a place; the inverse of `placeText`. Unknown words become items. */
 export function parsePlace(text: string): Place {
   return text === '' ? [] : parseTokens(text, outer)
 }

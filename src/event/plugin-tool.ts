@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
-/** A tool that a plug-in brings. A person is asked before it is called, as long as `[permission]` does not say otherwise. */
+/** A tool provided by a plug-in. Calls need approval unless `[permission]` says otherwise. */
 export interface PluginTool {
   readonly name: string
   readonly description: string
-  /** JSON Schema of type object; `run` is only given what fits it. */
+  /** JSON Schema of type object; `run` is only called with matching input. */
   readonly parameters: JsonObject
-  /** It changes nothing: a call that a crash has cut off is made again. Of others a person decides. */
+  /** It changes nothing, so a call interrupted by a crash is repeated. For other tools the user decides. */
   readonly readOnly?: boolean
-  /** What the model is told. What it throws is told as well, as an error. */
+  /** Returns the result for the model. A thrown error also becomes a result, as an error. */
   run(input: JsonObject, call: PluginCall): string | Promise<string>
 }
 
@@ -18,11 +18,11 @@ interface PluginCall {
   readonly signal: AbortSignal
 }
 
-/** A function that a plug-in adds to the programs that models write. What it gives is recorded. */
+/** A function that a plug-in adds to programs written by models. Its result is recorded. */
 export interface PluginFunction {
   readonly name: string
   /** For the model. */
   readonly description: string
-  /** What it throws the program is told. */
+  /** A thrown error is passed to the program. */
   run(...args: readonly Json[]): Json | undefined | Promise<Json | undefined>
 }

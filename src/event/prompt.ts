@@ -1,20 +1,23 @@
 import type { Json } from '../base/json.ts'
 import type { FilePart, Usage } from './message.ts'
 
-/** `failed` and `cancelled` are announced by `prompt.error`. `waiting_for_approval`: of a person, maybe another day. */
+/**
+ * `prompt.error` reports `failed` and `cancelled`. `waiting_for_approval`: the approval may be given in a later
+ * process.
+ */
 export type PromptState = 'running' | 'completed' | 'waiting_for_approval' | 'failed' | 'cancelled'
 
 interface Timed {
   /** ISO 8601. */
   readonly start: string
-  /** Left out while it goes on. */
+  /** Omitted while it is in progress. */
   readonly end?: string
 }
 
-/** A tool that was called; `code.execute` is a program that the model wrote. */
+/** A tool call; `code.execute` is a program written by the model. */
 export interface PromptTool extends Timed {
   readonly type: 'tool'
-  /** Of the call, as the model and its host know it. */
+  /** The id of the call that the model and its host use. */
   readonly id: string
   /** The name of the tool. */
   readonly function: string
@@ -28,7 +31,7 @@ export interface PromptTool extends Timed {
 interface PromptText extends Timed {
   readonly type: 'text'
   readonly text: string
-  /** It was said on the way, between calls of tools, and is no part of the answer. */
+  /** Written between tool calls; not part of the answer. */
   readonly interim?: true
 }
 
@@ -37,18 +40,18 @@ interface PromptFile extends Timed {
   readonly file: FilePart
 }
 
-/** One entry of what comes of a prompt. All of them are one timeline, in the order in which they began. */
+/** One output of a prompt. All outputs form a timeline, in the order in which they started. */
 export type PromptOutput = PromptTool | PromptText | PromptFile
 
-/** One message of a conversation, and what came of it (R160, R161). */
+/** One message of a conversation and its outputs (R160, R161). */
 export interface Prompt {
   readonly id: string
   readonly userId: string
-  /** The id of the mode that it is executed in. */
+  /** The id of the mode that executes it. */
   readonly mode: string
-  /** `high` asks the model for its highest effort. */
+  /** `high` requests the highest reasoning effort of the model. */
   readonly model: 'normal' | 'high'
-  /** Whether it is shown to people. */
+  /** Whether it is displayed. */
   readonly visible: boolean
   readonly state: PromptState
   readonly input?: string
@@ -57,18 +60,18 @@ export interface Prompt {
   readonly usage?: Usage
 }
 
-/** How a message is executed, where that is not as usual. */
+/** How to execute a message; overrides the defaults. */
 export interface PromptChoice {
-  /** The id of a mode; left out: `classic`. */
+  /** The id of a mode; omitted: `classic`. */
   readonly mode?: string
-  /** Who asks, in events; left out: `local`. */
+  /** The user, for events; omitted: `local`. */
   readonly userId?: string
   readonly model?: Prompt['model']
 }
 
-/** The answer of a prompt: what it says, without what was said on the way. */
+/** The answer of a prompt: its texts, without those written between tool calls. */
 export function answerOf({ output }: Pick<Prompt, 'output'>): string {
   const texts = output.flatMap((one) => (one.type === 'text' && one.interim !== true ? [one.text] : []))
-  // joining copies, and one text may be large
+  // avoids the copy of a join, because a single text may be large
   return texts.length === 1 ? (texts[0] ?? '') : texts.join('\n\n')
 }

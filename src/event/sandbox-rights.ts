@@ -1,28 +1,28 @@
 import { coversHost } from '../base/host-entry.ts'
 
-/** What programs that a model chooses may touch. From the strictest to the loosest. */
+/** What programs chosen by a model may access. From the strictest to the most permissive. */
 const sandboxModes = ['read-only', 'workspace-write', 'danger-full-access'] as const
 
 export type SandboxMode = (typeof sandboxModes)[number]
 
-/** Plain data: it travels with the scope of a run. */
+/** Plain data, because it is part of the scope of a run. */
 export interface SandboxRights {
   readonly mode: SandboxMode
-  /** Hosts that may be spoken to: `host`, `*.host`, `host:port`. */
+  /** Hosts that may be connected to: `host`, `*.host`, `host:port`. */
   readonly network: readonly string[]
-  /** Commands of authors are boxed as well: of scripts, and those of `[iterate]`. */
+  /** The sandbox also applies to commands of authors: those of scripts and of `[iterate]`. */
   readonly scripts: boolean
-  /** Of all programs of a command together, in MiB. */
+  /** Memory of all programs of a command together, in MiB. */
   readonly memory_mb: number
-  /** Of a command at the same time. */
+  /** Processes of a command at the same time. */
   readonly processes: number
-  /** The largest file that is written, in MiB. */
+  /** Maximum size of a written file, in MiB. */
   readonly file_mb: number
-  /** What fits into the private /tmp, in MiB. */
+  /** Capacity of the private /tmp, in MiB. */
   readonly tmp_mb: number
 }
 
-/** What holds where nobody says anything. */
+/** The default. */
 export const strictestSandbox: SandboxRights = {
   mode: 'read-only',
   network: [],
@@ -33,7 +33,7 @@ export const strictestSandbox: SandboxRights = {
   tmp_mb: 1024,
 }
 
-/** The rights that both allow; what is left out of `limits` stays as it is. */
+/** The rights that both allow; omitted fields of `limits` change nothing. */
 export function narrowSandbox(before: SandboxRights, limits: Partial<SandboxRights>): SandboxRights {
   const { mode = before.mode, network, scripts = false } = limits
   const smaller = (key: 'memory_mb' | 'processes' | 'file_mb' | 'tmp_mb'): number =>
@@ -49,7 +49,7 @@ export function narrowSandbox(before: SandboxRights, limits: Partial<SandboxRigh
   }
 }
 
-/** Of two lists of hosts what both allow: of each pair the entry that the other one covers. */
+/** The intersection of two host lists: of each pair, the entry that is covered by the other one. */
 function bothAllow(some: readonly string[], others: readonly string[]): readonly string[] {
   const kept = [
     ...some.filter((host) => others.some((other) => coversHost(other, host))),

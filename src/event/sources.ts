@@ -6,33 +6,35 @@ import { isInside, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Place } from './place.ts'
 
-/** The files that a run executes, and those that a model has changed in it: never both. */
+/** The files that a run executes, and those that a model changed in it. No file may be both. */
 export interface RunSources {
   /**
-   * Notes a file that is executed, and with `use` which text of it, and where in the run; from now on no answer changes it, nor the modules beside it.
-   * @throws BatonError UNTRUSTED when an answer of this run has changed it, or it was changed while a program of a model ran
+   * Registers an executed file, and, with `use`, its text and the place in the run. From now on answers may not change
+   * it or the modules next to it.
+   * @throws BatonError UNTRUSTED when an answer of this run changed it, or it was changed while a program of a model
+   * ran
    */
   readonly execute: (file: string, use?: { readonly at: Place; readonly text: string }) => void
-  /** Notes files that an answer has changed. Absolute. */
+  /** Registers files changed by an answer. Absolute. */
   readonly change: (files: readonly string[]) => void
-  /** Programs of models may write below a folder (absolute, links resolved), until the function that is returned is called. */
+  /** Programs of models may write below a folder (absolute, links resolved) until the returned function is called. */
   readonly writing: (folder: string) => () => void
-  /** Notes a file that the run has made where nothing was. Absolute. */
+  /** Registers a file that the run created where none was. Absolute. */
   readonly make: (file: string) => void
-  /** Whether the run has made this file. Absolute, links resolved. */
+  /** Whether the run created this file. Absolute, links resolved. */
   readonly made: (file: string) => boolean
-  /** For sets of changes: each sees the files as the one before has left them all. */
+  /** Serializes sets of changes: each one sees the files as the previous one left them. */
   readonly inTurn: Pool
-  /** What an answer may not change: absolute paths of files and folders. */
+  /** Absolute paths of files and folders that answers may not change. */
   readonly executed: () => readonly string[]
 }
 
-/** Told of a text that is executed, by its hash. */
+/** Called with the hash of a text that is executed. */
 type OnUse = (at: Place, used: { readonly path: string; readonly hash: string }) => void
 
 /**
- * One for each run. `files` are known to be executed from the start, `possible` would be if they were there: agents of
- * the run are looked for at these paths.
+ * One per run. `files` are known from the start to be executed. `possible` are paths where agents of the run are looked
+ * for: they would be executed if they existed.
  */
 export function createSources(
   files: readonly string[],
@@ -54,15 +56,15 @@ export function createSources(
   return {
     execute(file, use) {
       if (changed.has(realPath(file))) {
-        throw new BatonError('UNTRUSTED', `${file} was changed by the answer of a model, and is not executed`, {
+        throw new BatonError('UNTRUSTED', `${file} was changed by the answer of a model, so it is not executed`, {
           place: { file },
-          hint: 'Look at it, then run again.',
+          hint: 'Review the file, then run again.',
         })
       }
       if (wasWritten(realPath(file), spans)) {
-        throw new BatonError('UNTRUSTED', `${file} was changed while a command of a model ran, and is not executed`, {
+        throw new BatonError('UNTRUSTED', `${file} was changed while a command of a model ran, so it is not executed`, {
           place: { file },
-          hint: 'Look at it, then run again.',
+          hint: 'Review the file, then run again.',
         })
       }
       note(file)
@@ -83,14 +85,14 @@ export function createSources(
   }
 }
 
-/** A time in which programs of models could write. */
+/** A period in which programs of models could write. */
 interface WritingSpan {
   readonly folder: string
   readonly from: number
   to?: number
 }
 
-/** The time of the last change is set by the system: programs cannot set it back. */
+/** Uses ctime, which is set by the system and which programs cannot set back. */
 function wasWritten(file: string, spans: readonly WritingSpan[]): boolean {
   const inFolder = spans.filter(({ folder }) => isInside(folder, file))
   if (inFolder.length === 0) return false

@@ -6,25 +6,25 @@ import type { Inbox } from './inbox.ts'
 import type { Message } from './message.ts'
 import { conversationPlace, originOf, parsePlace, part, type Place, placeText } from './place.ts'
 
-/** The tool by which a model gives work to an agent. */
+/** The tool with which a model delegates work to an agent. */
 export const taskTool = 'task'
 
-/** The tool by which a model starts an agent of its team; the id of that one is in the record, not in its place. */
+/** The tool with which a model starts an agent of its team; that agent's id is in the record, not in its place. */
 const spawnTool = 'spawn_agent'
 
-/** The id of an agent that a call at this place gives work to: `a` and eight hex digits, the same in a resumed run. */
+/** The id of the agent started by a call at this place: `a` and eight hex digits, the same in a resumed run. */
 export function agentIdAt(call: Place): string {
   return `a${sha256(placeText(call)).slice(0, 8)}`
 }
 
-/** The call that gives work to the agent at a place; undefined for other places. */
+/** The call that started the agent at a place; undefined for other places. */
 export function callOfAgent(place: Place): { readonly call: Place; readonly name: string } | undefined {
   const [tool, agent] = place.slice(-2)
   if (agent?.kind !== 'agent' || tool?.kind !== 'tool' || tool.name !== taskTool) return undefined
   return { call: place.slice(0, -1), name: agent.name }
 }
 
-/** The innermost agent that a place, as text, is of: `reader a1b2c3d4e`, of a team only its role. Undefined: it is of none. */
+/** The innermost agent of a place (as text): `reader a1b2c3d4e`, for a team only its role. Undefined: none. */
 export function agentOf(place: string): string | undefined {
   const path = originOf(parsePlace(place))
   const names = path.map((step, index) => {
@@ -36,33 +36,33 @@ export function agentOf(place: string): string | undefined {
   return names.findLast((name) => name !== undefined)
 }
 
-/** Where the conversation of an agent is recorded that works at a place. */
+/** Where the conversation of the agent at a place is recorded. */
 export function agentConversation(place: Place): Place {
   return conversationPlace([...place, part('ask')])
 }
 
-/** A prompt file whose model is asked once, by a caller that brings the messages. */
+/** A prompt file whose model is called once, with messages from the caller. */
 export interface FileConversation {
   readonly agent: PromptAgent
   /** Settings of the caller, merged over the file's own. */
   readonly options: JsonObject
-  /** What stands in for what neither the file nor a config file says. */
+  /** Defaults for what neither the file nor a config file sets. */
   readonly inherited: JsonObject
-  /** Absolute: paths of its model are relative to it. */
+  /** Absolute; paths in the model's answer are relative to it. */
   readonly baseDir: string
-  /** How many model calls it may take, where the file allows no less. */
+  /** Maximum number of model calls, unless the file has a lower limit. */
   readonly maxTurns?: number
   readonly inbox?: Inbox
-  /** The messages that are sent; `instructions` are those of the file. */
+  /** The messages to send; `instructions` are those of the file. */
   readonly messages: (instructions: string) => readonly Message[]
-  /** Told of the conversation when it is open. */
+  /** Called with the conversation once it is open. */
   readonly onOpen?: (session: Pick<AgentSession, 'prompts' | 'messages'>) => void
 }
 
-/** What came of it. */
+/** The answer of a prompt file. */
 export interface FileAnswer extends Pick<ModelResult, 'end' | 'text' | 'messages'> {
-  /** What its tools have changed in files, with paths from the base folder. */
+  /** File changes made by its tools, with paths relative to the base folder. */
   readonly changes: readonly FileChange[]
-  /** What they would have changed in a dry run, by absolute path. */
+  /** In a dry run: the file changes they would have made, by absolute path. */
   readonly planned: readonly { readonly path: string; readonly diff: string }[]
 }

@@ -8,20 +8,20 @@ import type { TestEntry } from '../config/schema.ts'
 import { parseAip, readTable } from '../prompt/aip.ts'
 import type { AgentTarget } from '../run/target.ts'
 
-/** The tests that are written for a prompt file or an agent. */
+/** The tests of a prompt file or an agent, as written. */
 export interface WrittenTests {
   readonly entries: readonly TestEntry[]
-  /** Where something of them is written. */
+  /** Position of a value in the source. */
   readonly placeOf: (...at: Parameters<DataText['locate']>) => Promise<SourcePlace>
 }
 
-/** The file beside a Lua agent that holds its tests: `lint.test.toml` of `lint.lua`. */
+/** The test file next to a Lua agent: `lint.test.toml` for `lint.lua`. */
 export function testFileOf(agent: string): string {
   return agent.replace(/\.[^./]+$/, '.test.toml')
 }
 
 /**
- * The tests of an agent: `[[test]]` of the `# Options` of an `.aip` file; of a `.lua` file those in the file beside it.
+ * The tests of an agent: `[[test]]` in `# Options` of an `.aip` file, or the test file next to a `.lua` file.
  * @throws BatonError PROMPT_SYNTAX, CONFIG_INVALID
  */
 export async function readAgentTests({ agent }: Pick<AgentTarget, 'agent'>): Promise<WrittenTests> {
@@ -32,7 +32,7 @@ export async function readAgentTests({ agent }: Pick<AgentTarget, 'agent'>): Pro
   const misplaced = ['vars', 'params'].flatMap((key) =>
     (Array.isArray(tests) ? tests : []).flatMap((test: unknown, index) =>
       typeof test === 'object' && test !== null && key in test
-        ? [wrongKey(['test', index, key], { message: `"${key}" is for prompt files`, hint: 'Give an agent an input.' })]
+        ? [wrongKey(['test', index, key], { message: `"${key}" is for prompt files`, hint: 'Use input for an agent.' })]
         : [],
     ),
   )

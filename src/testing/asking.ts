@@ -18,7 +18,7 @@ interface Tested {
   readonly run: TestRun
 }
 
-/** What a run gave, for expectations. */
+/** The result of a run, for expectations. */
 export function resultOf({ tasks, outputs }: Pick<RunReport, 'tasks' | 'outputs'>): {
   readonly answer: string
   readonly output: Json | undefined
@@ -41,7 +41,7 @@ function jsonOf(text: string): Json | undefined {
   }
 }
 
-/** How expectations are checked that need more than a comparison; `spent` is what judging has cost in US dollars. */
+/** Checks for expectations that need more than a comparison; `spent` is the cost of judging in US dollars. */
 export function createAsking(
   tested: Tested,
   options: RunTestOptions,
@@ -65,13 +65,13 @@ export function createAsking(
 function schemaIn(file: string): JsonObject {
   const schema = jsonOf(readSourceFile(file))
   if (isObject(schema)) return schema as JsonObject
-  throw new BatonError('CONFIG_INVALID', `the schema file ${file} does not hold a JSON object`, {
+  throw new BatonError('CONFIG_INVALID', `the schema file ${file} does not contain a JSON object`, {
     place: { file },
-    hint: 'Begin with { "type": "object", "properties": { … } }.',
+    hint: 'Start with { "type": "object", "properties": { … } }.',
   })
 }
 
-/** Runs the expression as an agent of its own, which may read and call nothing. */
+/** Runs the expression as a separate agent, which may not read or call anything. */
 async function runExpression(expression: string, { copy, run }: Tested, options: RunTestOptions): Promise<Json> {
   const cwd = join(copy.folder, 'expect')
   const file = join(cwd, 'expect.lua')
@@ -105,7 +105,6 @@ words. Judge by what is there, not by what may be meant.
 {{input.result}}
 `
 
-/** So many verdicts. */
 function verdictSchema(count: number): JsonObject {
   const properties = { is_met: { type: 'boolean' }, reason: { type: 'string' } }
   const items = { type: 'object', properties, required: ['is_met', 'reason'], additionalProperties: false }
@@ -113,7 +112,7 @@ function verdictSchema(count: number): JsonObject {
   return { type: 'object', properties: { verdicts }, required: ['verdicts'], additionalProperties: false }
 }
 
-/** Asks a model about the criteria, in a run of its own with a cassette beside that of the test. */
+/** Asks a model about the criteria, in a separate run with a cassette next to that of the test. */
 async function judge(
   criteria: readonly string[],
   { test, copy, run }: Tested,
@@ -121,7 +120,7 @@ async function judge(
 ): Promise<{ readonly verdicts: readonly Verdict[]; readonly costUsd: number | null }> {
   const cassette = test.cassette?.replace(/(?:\.cassette)?$/, '.judge.cassette')
   if (cassette === undefined) {
-    throw new BatonError('USAGE', 'judge needs a cassette, which keeps what the model says', {
+    throw new BatonError('USAGE', 'judge needs a cassette to record the verdict of the model', {
       place: await test.placeOf(['name']),
       hint: 'Set cassette = "…", and record it with baton test --record.',
     })
@@ -149,6 +148,6 @@ async function judge(
   const value = (task?.status === 'done' ? task.value : undefined) as
     | { readonly verdicts: readonly Verdict[] }
     | undefined
-  if (value === undefined) throw new BatonError('TASK_FAILED', 'the model that is asked to judge did not answer')
+  if (value === undefined) throw new BatonError('TASK_FAILED', 'the judge model did not answer')
   return { verdicts: value.verdicts, costUsd }
 }

@@ -13,26 +13,26 @@ export interface Observed {
   readonly answer: string
   readonly exit: number
   readonly calls: number
-  /** Their cost in US dollars; null when it is unknown. */
+  /** Cost of the calls in US dollars; null if unknown. */
   readonly costUsd: number | null
-  /** What an agent returned; of a prompt file the answer read as JSON, undefined when it is none. */
+  /** The return value of an agent; for a prompt file, the answer parsed as JSON, or undefined if it is not JSON. */
   readonly output: Json | undefined
-  /** The text of a file of the workspace; undefined when there is none. */
+  /** The text of a file of the workspace; undefined if it does not exist. */
   readonly file: (path: string) => string | undefined
-  /** Paths of the files that were created, changed or deleted, in order. */
+  /** Sorted paths of the files that were created, changed or deleted. */
   readonly changed: () => readonly string[]
-  /** Runs what is beyond comparing. */
+  /** For checks that need more than a comparison. */
   readonly ask: Asking
 }
 
 export interface Asking {
-  /** Ends what takes long. */
+  /** Cancels long-running checks. */
   readonly signal: AbortSignal
-  /** A JSON Schema that is named by its file. */
+  /** Loads a JSON Schema from a file. */
   readonly schema: (file: string) => JsonObject
-  /** The value of a Lua expression. */
+  /** Evaluates a Lua expression. */
   readonly lua: (expression: string) => Promise<Json>
-  /** What a model says to each criterion. */
+  /** The verdict of a model on each criterion. */
   readonly judge: (criteria: readonly string[]) => Promise<readonly Verdict[]>
 }
 
@@ -43,7 +43,7 @@ export interface Verdict {
 
 /** An expectation that is not met. */
 export interface Unmet {
-  /** Where it is written, from `expect` on. */
+  /** Its position in the test, starting at `expect`. */
   readonly path: DataPath
   readonly message: string
   /** A unified diff. */
@@ -52,12 +52,12 @@ export interface Unmet {
 
 const shownText = 300
 
-/** The exit code that a test expects: the last one given, 0 without one. */
+/** The exit code that a test expects: the last one given, default 0. */
 export function expectedExit(expect: readonly Expectation[]): number {
   return expect.findLast(({ exit }) => exit !== undefined)?.exit ?? 0
 }
 
-/** All expectations that are not met, as written. Exit codes are not compared: see `expectedExit`. */
+/** All expectations that are not met, in written order. Exit codes are not compared: see `expectedExit`. */
 export async function unmetExpectations(expect: readonly Expectation[], observed: Observed): Promise<readonly Unmet[]> {
   const all: Unmet[] = []
   for (const [index, expectation] of expect.entries()) {
@@ -78,7 +78,7 @@ function unmetIn(
   switch (key) {
     case 'answer_contains':
       return missingPieces(expectation[key], answer).map((piece) =>
-        plain(`the answer does not contain ${JSON.stringify(piece)}; it is ${shown(answer)}`),
+        plain(`the answer does not contain ${JSON.stringify(piece)}: ${shown(answer)}`),
       )
     case 'answer_matches':
       return unmatched(expectation[key] ?? '', observed)
@@ -90,7 +90,7 @@ function unmetIn(
       const expected = expectation[key] as Json
       if (equalJson(output, expected)) return []
       const diff = unifiedDiff(pretty(expected), pretty(output), { from: 'expected', to: 'output' })
-      return [{ ...plain(output === undefined ? noJson(answer) : 'the output differs from what is expected'), diff }]
+      return [{ ...plain(output === undefined ? noJson(answer) : 'the output differs from the expected output'), diff }]
     }
     case 'json':
       return Object.entries(expectation[key] ?? {}).flatMap(([path, value]) =>
@@ -122,7 +122,7 @@ function missingIn(path: string, pieces: string | readonly string[], { file }: O
   if (text === undefined) return [noFile(path)]
   return missingPieces(pieces, text).map((piece) => ({
     path: [path],
-    message: `${path} does not contain ${JSON.stringify(piece)}; it is ${shown(text)}`,
+    message: `${path} does not contain ${JSON.stringify(piece)}: ${shown(text)}`,
   }))
 }
 
@@ -131,18 +131,18 @@ function different(path: string, expected: string, { file }: Observed): readonly
   if (text === undefined) return [noFile(path)]
   if (text === expected) return []
   const diff = unifiedDiff(expected, text, { from: 'expected', to: path })
-  return [{ path: [path], message: `${path} differs from what is expected`, diff }]
+  return [{ path: [path], message: `${path} differs from the expected content`, diff }]
 }
 
 function differentAt(path: string, expected: Json, { output, answer }: Observed): readonly Unmet[] {
   if (output === undefined) return [{ path: [path], message: noJson(answer) }]
   const found = valueAt(output, path)
   if (equalJson(found, expected)) return []
-  const what = found === undefined ? 'there is nothing' : `it is ${shown(JSON.stringify(found), 'plain')}`
-  return [{ path: [path], message: `the output has not ${JSON.stringify(expected)} at ${path}; ${what}` }]
+  const what = found === undefined ? 'it is missing' : `it is ${shown(JSON.stringify(found), 'plain')}`
+  return [{ path: [path], message: `${path} of the output is not ${JSON.stringify(expected)}; ${what}` }]
 }
 
-/** The value at a path such as `items[0].name`, `$.items[0]` or `["a key"].x`; undefined when there is none. */
+/** The value at a path such as `items[0].name`, `$.items[0]` or `["a key"].x`; undefined if it does not exist. */
 function valueAt(value: Json, path: string): Json | undefined {
   let found: Json | undefined = value
   for (const [, key, index, quoted] of path.matchAll(/(?:^\$?|\.)([^.[\]$]+)|\[(\d+)\]|\["([^"]*)"\]/g)) {
@@ -156,10 +156,10 @@ function valueAt(value: Json, path: string): Json | undefined {
 async function unmatched(pattern: string, { answer, ask }: Observed): Promise<readonly Unmet[]> {
   try {
     if (await matchesPattern(pattern, answer, ask.signal)) return []
-    return [plain(`the answer does not match /${pattern}/u; it is ${shown(answer)}`)]
+    return [plain(`the answer does not match /${pattern}/u: ${shown(answer)}`)]
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
-    return [plain(`the answer cannot be compared with /${pattern}/u: ${error.message}`)]
+    return [plain(`the answer cannot be matched against /${pattern}/u: ${error.message}`)]
   }
 }
 
@@ -168,12 +168,12 @@ async function misfits(schema: JsonObject, { output, answer, ask }: Observed): P
   const result = await compileSchema(schema)
   if (result.kind === 'invalid') return [plain(`the schema is not valid: ${result.message}`)]
   const problems = await checkBySchema(result.compiled, output, ask.signal)
-  return problems.map(({ path, message }) => plain(`the output does not fit: ${path} ${message}`))
+  return problems.map(({ path, message }) => plain(`the output does not match the schema: ${path} ${message}`))
 }
 
 function otherFiles(expected: readonly string[], changed: readonly string[]): readonly Unmet[] {
   const missing = expected.filter((path) => !changed.includes(path)).map((path) => `${path} was not changed`)
-  const others = changed.filter((path) => !expected.includes(path)).map((path) => `${path} was changed as well`)
+  const others = changed.filter((path) => !expected.includes(path)).map((path) => `${path} was changed unexpectedly`)
   return [...missing, ...others].map(plain)
 }
 
@@ -183,7 +183,7 @@ async function notTrue(expression: string, { lua }: Asking): Promise<readonly Un
     value = await lua(expression)
   } catch (error) {
     if (!isBatonError(error)) throw error
-    return [plain(`the Lua expression fails: ${error.message}`)]
+    return [plain(`the Lua expression failed: ${error.message}`)]
   }
   return value === true ? [] : [plain(`the Lua expression is ${JSON.stringify(value)}, not true`)]
 }
@@ -191,12 +191,12 @@ async function notTrue(expression: string, { lua }: Asking): Promise<readonly Un
 async function judgedBad(criteria: readonly string[], { judge }: Asking): Promise<readonly Unmet[]> {
   const verdicts = await judge(criteria)
   return verdicts.flatMap(({ is_met: isMet, reason }, index) =>
-    isMet ? [] : [plain(`the model says that this is not so: ${criteria[index]} (${reason})`)],
+    isMet ? [] : [plain(`the judge model found this not met: ${criteria[index]} (${reason})`)],
   )
 }
 
 function noJson(answer: string): string {
-  return `the answer is not JSON; it is ${shown(answer)}`
+  return `the answer is not JSON: ${shown(answer)}`
 }
 
 function pretty(value: Json | undefined): string {

@@ -3,13 +3,13 @@ import type { TestFailure, TestResult } from './run-test.ts'
 
 /** One file of a test run: its results, or why it is invalid. */
 export interface JunitSuite {
-  /** As it is shown. */
+  /** The path as displayed. */
   readonly file: string
   readonly results: readonly { readonly result: TestResult; readonly ms: number }[]
   readonly error?: TestFailure
 }
 
-/** The results as JUnit XML, which CI servers read: a suite for each file. Places are shown from `folder`. */
+/** The results as JUnit XML, which CI servers read: one suite per file. Paths are shown relative to `folder`. */
 export function junitXml(suites: readonly JunitSuite[], folder: string): string {
   const all = suites.map((suite) => suiteXml(suite, folder))
   const counts = countsOf(suites.flatMap(({ results }) => results))
@@ -60,7 +60,7 @@ function attributes(values: { readonly [name: string]: string | number | undefin
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Characters that XML cannot hold become the replacement character. */
+/** Characters that XML does not allow are replaced with the replacement character. */
 function escaped(text: string): string {
   return (
     text

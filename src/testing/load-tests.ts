@@ -25,10 +25,10 @@ export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {
 /** A prompt file or an agent with its tests. Paths are absolute. */
 export interface TestedFile {
   readonly file: string
-  /** That of the file, wherever the command is run. */
+  /** The workspace of the file, regardless of the current folder. */
   readonly workspace: string
   readonly tests: readonly TestCase[]
-  /** Files and folders of the workspace that each test needs besides its own files. */
+  /** Files and folders of the workspace that each test needs in addition to its own files. */
   readonly needed: readonly string[]
 }
 
@@ -37,15 +37,15 @@ export interface TestCase {
   readonly name: string
   /** Where its `name` is written. */
   readonly place: SourcePlace
-  /** `name=value`, as `--var` takes them. */
+  /** `name=value`, as for `--var`. */
   readonly vars: readonly string[]
   /** Merged over `[params]`. */
   readonly params: JsonObject
-  /** The one input, if there is one: text, or any JSON for an agent. */
+  /** At most one input: text, or any JSON for an agent. */
   readonly inputs: readonly Json[]
-  /** Who is asked whether the result is as a `judge` expects; undefined: the model of the test's file. */
+  /** The model for `judge` expectations; undefined: the model of the tested file. */
   readonly judgeModel: string | undefined
-  /** Globs, or contents by path; relative to the workspace. */
+  /** Globs, or contents by path; paths are relative to the workspace. */
   readonly files: readonly string[] | Readonly<Record<string, string>>
   /** Absolute. Undefined: no model, command or HTTP request is allowed. */
   readonly cassette: string | undefined
@@ -54,9 +54,9 @@ export interface TestCase {
 }
 
 /**
- * Loads and checks a prompt file or an agent, and reads its tests, which may be none.
- * @throws BatonError for everything that is wrong before a run can start, OUTSIDE_WORKSPACE for a cassette that is not in
- * the workspace, USAGE for a file that is not in the workspace
+ * Loads and checks a prompt file or an agent, and reads its tests, if any.
+ * @throws BatonError for every error that is found before a run can start, OUTSIDE_WORKSPACE for a cassette that is not
+ * in the workspace, USAGE for a file that is not in the workspace
  */
 export async function loadTests(name: string, { cwd, env, home, overrides }: LoadTestsOptions): Promise<TestedFile> {
   const builtInDir = join(packageRoot(), 'agents')
@@ -69,7 +69,7 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
   const main = target.kind === 'agent' ? target.agent.file : file
   if (!isInside(workspace, main)) {
     throw new BatonError('USAGE', `${name} is not in the workspace ${workspace}: its tests cannot be run here`, {
-      hint: 'Name a file of the workspace; baton unpack makes a copy of a pack that you can change.',
+      hint: 'Name a file of the workspace; baton unpack makes an editable copy of a pack.',
     })
   }
   const written = target.kind === 'agent' ? await readAgentTests(target) : testsOfPrompt(target)
@@ -78,7 +78,7 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
   return { file: main, workspace, tests, needed: neededFiles(main, target, { files, builtInDir }) }
 }
 
-/** Whether a file of a folder is looked at: whatever else is wrong with one without tests, it is not asked here. */
+/** Whether to load a file of a folder. Files without tests are skipped, so that their errors are not reported. */
 export function mayHaveTests(file: string): boolean {
   if (file.endsWith('.lua')) return isFile(testFileOf(file))
   return /^\s*\[\[\s*test\s*\]\]|^test\s*[:=]/m.test(readRegularFile(file).toString('utf8'))
@@ -86,7 +86,7 @@ export function mayHaveTests(file: string): boolean {
 
 function testsOfPrompt({ spec, placeOf }: PromptTarget): WrittenTests {
   return {
-    // the schema has checked what is loaded
+    // already checked against the schema when it was loaded
     entries: (spec.frontMatter['test'] ?? []) as unknown as readonly TestEntry[],
     placeOf: async (...at) => ({ ...(await placeOf(...at)), file: spec.file }),
   }
@@ -134,9 +134,9 @@ async function testCase(
 }
 
 /**
- * Files and folders of the workspace that a copy needs to run the prompt file: those that loading has read (the file
- * itself, agents, config, schemas), and what scripts load when they run: the pack of an agent; of an agent that is a
- * file the scripts beside it and its `lua` folder. Absolute.
+ * Files and folders of the workspace that a copy needs to run the prompt file: everything that was read to load it (the
+ * file itself, agents, config, schemas), and what scripts may load at run time: the pack of an agent, or, for an agent
+ * that is a single file, the scripts next to it and the `lua` folder. Paths are absolute.
  */
 function neededFiles(
   main: string,

@@ -13,27 +13,27 @@ import { copyWorkspace, type WorkspaceCopy } from './workspace-copy.ts'
 export interface RunTestOptions extends Surroundings {
   /** `-c key=value`. */
   readonly overrides: readonly string[]
-  /** Writes the cassette from the folder of the recorded run; the world is asked then. Left out: offline. */
+  /** Writes the cassette from the folder of the recorded run; the run is live then. Omitted: the run is offline. */
   readonly writeCassette?: (file: string, folder: string) => Promise<unknown>
   readonly keeps: boolean
-  /** Parent of the folder of the test; default: the system's folder for temporary files. */
+  /** Parent of the test folder; default: the system's folder for temporary files. */
   readonly within?: string
 }
 
-/** How a test ended; it has passed when there are no failures. */
+/** The result of a test; it passed if there are no failures. */
 export interface TestResult {
   readonly test: TestCase
   readonly failures: readonly TestFailure[]
   readonly calls: number
-  /** In US dollars; null when it is not known. */
+  /** In US dollars; null if unknown. */
   readonly costUsd: number | null
   readonly isRecorded: boolean
   readonly folder: string | undefined
 }
 
 /**
- * Runs one test in a copy of the workspace. Every error is a failure of the test.
- * @throws the reason of the signal once it is aborted; nothing is left behind then
+ * Runs one test in a copy of the workspace. Every error counts as a test failure.
+ * @throws the reason of the signal once it is aborted, after cleaning up
  */
 export async function runTest(test: TestCase, file: TestedFile, options: RunTestOptions): Promise<TestResult> {
   const { signal, keeps, within = tmpdir() } = options
@@ -85,7 +85,7 @@ async function runIn(
   const calls = run.calls
   const costUsd = run.costUsd === null || judged === null ? null : run.costUsd + judged
   const { cassette } = test
-  // a run with an unexpected end does not replace the cassette
+  // a run with an unexpected exit code does not replace the cassette
   const isWorthIt = report.exitCode === expectedExit(test.expect) && options.signal?.aborted !== true
   if (cassette === undefined || run.record === undefined || !isWorthIt) {
     return { test, calls, costUsd, failures, isRecorded: false }
@@ -96,7 +96,7 @@ async function runIn(
   return { test, calls, costUsd, failures, isRecorded: true }
 }
 
-/** A run with an unexpected end has no answer to compare. */
+/** A run with an unexpected exit code has no answer to compare. */
 async function failuresOf(
   run: TestRun,
   { test, copy, ask }: { readonly test: TestCase; readonly copy: WorkspaceCopy; readonly ask: Asking },

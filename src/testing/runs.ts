@@ -17,14 +17,14 @@ import type { TestCase } from './load-tests.ts'
 import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
 import { replayRun } from '../wiring/replay.ts'
 
-/** What answers a test: nothing, a cassette, or the world, which is then recorded into `folder`. */
+/** Where the answers of a test come from: nowhere, a cassette, or live calls, which are recorded into `folder`. */
 export type TestSource =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'cassette'; readonly file: string }
   | { readonly kind: 'world'; readonly folder: string }
 
 interface TestRunOptions extends Surroundings, Pick<StartOptions, 'text' | 'model' | 'outputSchema'> {
-  /** The prompt file or agent and its workspace: those of the copy. Absolute. With `text` only a name. */
+  /** The prompt file or agent in the copy of the workspace, absolute. With `text`, only a name. */
   readonly file: string
   readonly cwd: string
   readonly vars: readonly string[]
@@ -39,13 +39,13 @@ export interface TestRun {
   readonly report: RunReport
   /** Number of model calls; retries and fallbacks count as one. */
   readonly calls: number
-  /** Their cost in US dollars; for a cassette the cost when it was recorded. Null when it is unknown. */
+  /** Cost of the calls in US dollars; for a cassette, the cost when it was recorded. Null if unknown. */
   readonly costUsd: number | null
-  /** The folder of its record, when the world was asked. */
+  /** The folder of its record, if the run was live. */
   readonly record?: string
 }
 
-/** What answers a test. `recording`: the folder for the record, when the world is asked. */
+/** Where the answers of a test come from. `recording`: the folder for the record of a live run. */
 export async function sourceOf(
   { cassette: file, placeOf }: Pick<TestCase, 'cassette' | 'placeOf'>,
   { workspace, recording }: { readonly workspace: string; readonly recording: string | undefined },
@@ -54,19 +54,19 @@ export async function sourceOf(
   const shown = displayPath(workspace, file)
   if (recording !== undefined) {
     if (!existsSync(file) || isCassette(file)) return { kind: 'world', folder: recording }
-    throw new BatonError('USAGE', `${shown} exists and is not a cassette: it is not overwritten`, {
+    throw new BatonError('USAGE', `${shown} exists and is not a cassette, so it is not overwritten`, {
       place: await placeOf(['cassette']),
-      hint: 'Name another file, or move this one away.',
+      hint: 'Name a different file, or move this one away.',
     })
   }
   if (existsSync(file)) return { kind: 'cassette', file }
-  throw new BatonError('USAGE', `there is no cassette ${shown}`, {
+  throw new BatonError('USAGE', `cassette ${shown} does not exist`, {
     place: await placeOf(['cassette']),
     hint: 'Record it with baton test --record, which calls the models.',
   })
 }
 
-/** How long a test that is recorded waits for an overloaded host: as long as an interactive run. */
+/** How long the recording of a test waits for an overloaded host: as long as an interactive run. */
 const patienceMs = 10 * 60_000
 
 /**
@@ -98,7 +98,7 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
   return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
 }
 
-/** The copy of the workspace that a test has is its own, and in no git repository: a work tree has no use there. */
+/** A test has its own copy of the workspace, which is not in a git repository: a work tree is of no use there. */
 function withParams({ params }: Pick<TestRunOptions, 'params'>): (target: Target) => Target {
   return (target) =>
     target.kind === 'agent'
@@ -114,8 +114,8 @@ const whatIsDone: { readonly [kind in EffectKind]?: string } = {
 }
 
 /**
- * A test without a cassette: its run may read and change files, and nothing else. It fails with the first other effect,
- * even if a script catches the error.
+ * For a test without a cassette: its run may only read and change files. It fails with the first other effect, even if
+ * a script catches the error.
  */
 function openWithoutCassette(
   { settings }: Target,
@@ -151,7 +151,7 @@ function openWithoutCassette(
       chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
       mcp: silentServers(
         serverNames(settings).map((name) => ({ name, isTrusted: false })),
-        () => refuse('asks an MCP server'),
+        () => refuse('calls an MCP server'),
       ),
       settle(error) {
         if (refused !== undefined && !(isBatonError(error) && error.code === 'DIVERGED')) throw refused

@@ -20,20 +20,20 @@ import type { TestCase, TestedFile } from './load-tests.ts'
 
 /** A workspace for one test. Paths are absolute, links resolved. */
 export interface WorkspaceCopy {
-  /** Contains everything of the test. */
+  /** Contains all files of the test. */
   readonly folder: string
   readonly workspace: string
-  /** Where a path of the original workspace is in the copy. */
+  /** Maps a path of the original workspace to its path in the copy. */
   readonly at: (path: string) => string
-  /** The text of a file of the copy by its path in the workspace; undefined when there is none. */
+  /** The text of a file of the copy by its path in the workspace; undefined if it does not exist. */
   readonly read: (path: string) => string | undefined
-  /** Paths of the files that were created, changed or deleted since the copy was made, in order. */
+  /** Sorted paths of the files that were created, changed or deleted since the copy was made. */
   readonly changed: () => readonly string[]
   readonly remove: () => void
 }
 
 /**
- * Creates a temporary folder in `within` with everything a test runs on. The caller removes it.
+ * Creates a temporary folder in `within` with everything that a test needs. The caller removes it.
  * @throws BatonError OUTSIDE_WORKSPACE for files that are not in the workspace, FILE_UNREADABLE for a glob that matches
  * nothing
  */
@@ -50,7 +50,7 @@ export async function copyWorkspace(
     cpSync(path, at(path), { recursive: true, dereference: true })
   }
   try {
-    // makes it a workspace; no glob matches it
+    // marks the folder as a workspace; no glob matches it
     mkdirSync(join(workspace, '.aipack'), { recursive: true })
     for (const path of needed) copy(path)
     const { files } = test
@@ -69,7 +69,7 @@ export async function copyWorkspace(
   return { folder, workspace, at, changed, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
 }
 
-/** A hash of every file by its path in the workspace. What a run adds to a prompt file below `====` does not count. */
+/** The hash of every file by its path in the workspace. Ignores what a run adds to a prompt file below `====`. */
 function contentsOf(workspace: string): ReadonlyMap<string, string> {
   const all = readdirSync(workspace, { recursive: true, withFileTypes: true, encoding: 'utf8' })
   return new Map(
@@ -92,9 +92,9 @@ async function listed(
   const found = list(globs)
   for (const [index, glob] of globs.entries()) {
     if (glob.startsWith('!') || found.some((file) => file.glob === index) || list([glob]).length > 0) continue
-    throw new BatonError('FILE_UNREADABLE', `no file of the workspace matches ${JSON.stringify(glob)}`, {
+    throw new BatonError('FILE_UNREADABLE', `no file in the workspace matches ${JSON.stringify(glob)}`, {
       place: await placeOf(['files', index]),
-      hint: 'Paths in files are relative to the workspace.',
+      hint: 'Paths in "files" are relative to the workspace.',
     })
   }
   return found.map(({ absolute }) => absolute)
@@ -105,7 +105,7 @@ async function ownPath(path: string, { placeOf }: Pick<TestCase, 'placeOf'>, wor
   if (absolute !== workspace && isInside(workspace, realPath(absolute))) return absolute
   throw new BatonError('OUTSIDE_WORKSPACE', `the file ${JSON.stringify(path)} of a test is outside the workspace`, {
     place: await placeOf(['files', path]),
-    hint: 'Paths in files are relative to the workspace.',
+    hint: 'Paths in "files" are relative to the workspace.',
   })
 }
 
@@ -114,7 +114,7 @@ function writeOwn(path: string, text: string): void {
   writeFileSync(path, text)
 }
 
-/** Links that leave the copy do not exist for a test. */
+/** For a test, links that lead out of the copy do not exist. */
 function readInside(path: string, workspace: string): string | undefined {
   if (!existsSync(path) || !isInside(workspace, realPath(path))) return undefined
   try {

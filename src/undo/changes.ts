@@ -3,39 +3,39 @@ import { defined } from '../base/json.ts'
 import type { ChangeStates, PathState } from '../event/effects.ts'
 import type { RecordSource } from '../journal/source.ts'
 
-/** A file: its content is known by its hash, is another file's with something behind it, or is not known. */
+/** A file. Its content is known by hash, is another file's content plus an addition (`longer`), or is unknown. */
 export interface FileState {
   readonly kind: 'file'
   readonly bytes: number
-  /** Permission bits; left out: any. */
+  /** Permission bits; omitted: any. */
   readonly mode?: number
   readonly hash?: string
-  /** The file before the last addition to it. `content` is left out when it is kept under its hash. */
+  /** The file before the last append. `content` is omitted if it is stored under its hash. */
   readonly longer?: { readonly than: FileState; readonly hash: string; readonly content?: Uint8Array }
 }
 
-/** What stands at a path. */
+/** What is at a path. */
 export type EntryState =
   | { readonly kind: 'absent' }
   | FileState
   | { readonly kind: 'folder'; readonly mode?: number }
   | { readonly kind: 'link'; readonly to: string }
 
-/** What a run has made of a path without anybody else between. */
+/** A stretch of a run's changes to one path without a change by anyone else in between. */
 export interface Stretch {
   readonly first: EntryState
-  /** What it may have left: more than one when a change was begun whose end is not known, or that failed. The likeliest last. */
+  /** The possible states afterwards, the likeliest last. More than one if a change failed or its outcome is unknown. */
   readonly left: readonly EntryState[]
 }
 
-/** What a run has made of one path, which is as records have it: relative to the workspace when inside. */
+/** A run's changes to one path. `path` is written as in records: relative to the workspace if inside it. */
 export interface PathChange {
   readonly path: string
-  /** More than one: somebody else, or a command of the run, has changed it in between. */
+  /** More than one if something else, or a command of the run, changed the path in between. */
   readonly stretches: readonly Stretch[]
 }
 
-/** SHA-256 of a whole file, as far as its content is known. */
+/** SHA-256 of a whole file; undefined if its content is unknown. */
 export type HashOf = (file: FileState) => string | undefined
 
 interface Growing {
@@ -44,8 +44,8 @@ interface Growing {
 }
 
 /**
- * What a run has changed in all, in the order of its first changes; what it changed back is left out. Changes of which
- * nothing was kept are not among them, and neither are those in work trees. Reads the journal once.
+ * The net changes of a run, in the order in which each path was first changed. Omits paths that ended as they started,
+ * changes of which nothing was kept, and changes in work trees. Reads the journal once.
  */
 export async function readChanges(source: RecordSource, hashOf: HashOf): Promise<readonly PathChange[]> {
   const paths = new Map<string, Growing[]>()
@@ -123,16 +123,16 @@ function longer(
   }
 }
 
-/** What a file that was made by adding to it was before: nothing that has to be kept. */
+/** The state before an append that created the file: empty, so nothing has to be kept. */
 const noFile: FileState = { kind: 'file', bytes: 0, hash: sha256('') }
 
-/** Whether two states are one; with `modes` permission bits count too, where both are known. */
+/** Whether two states are equal; with `modes`, permission bits are compared too if both are known. */
 function isSame(one: EntryState, other: EntryState, hashOf: HashOf, what?: 'modes'): boolean {
   if (what === 'modes' && 'mode' in one && 'mode' in other && one.mode !== other.mode) return false
   if (one.kind === 'link') return other.kind === 'link' && one.to === other.to
   if (one.kind !== 'file' || other.kind !== 'file') return one.kind === other.kind
   if (one.bytes !== other.bytes) return false
-  // of a file that is added to many times only the size is recorded
+  // for a file with many appends, only the size is recorded
   const there = hashOf(other)
   return there === undefined || (hashOf(one) ?? there) === there
 }

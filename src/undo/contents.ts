@@ -6,33 +6,33 @@ import type { SecretMask } from '../journal/secrets.ts'
 import { startHash } from '../tool/file-hash.ts'
 import type { FileState } from './changes.ts'
 
-/** The bytes of a file as it was: those of a file on the disk up to a size, or in memory. */
+/** The former content of a file: the first `bytes` of a file on disk, or bytes in memory. */
 export type Content =
   | { readonly kind: 'file'; readonly file: string; readonly bytes: number }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
 
-/** Why a content cannot be had, as the end of a sentence; `shown` is what can be shown of it all the same. */
+/** A content that is unavailable: `why` completes a sentence, `shown` is what can still be displayed. */
 interface NoContent {
   readonly kind: 'none'
   readonly why: string
   readonly shown?: Buffer
 }
 
-/** The contents that a run has kept. */
+/** The file contents that a run kept. */
 export interface Contents {
-  /** The content of a file. That it is the right one has been checked. */
+  /** The content of a file, verified against its hash. */
   readonly contentOf: (file: FileState) => Content | NoContent
-  /** SHA-256 of a file as a whole, where it is known; contents are read for it where something was added. */
+  /** SHA-256 of a whole file, if known. Reads the contents if the file was appended to. */
   readonly hashOf: (file: FileState) => string | undefined
 }
 
-/** Contents kept in a run folder; `mask` puts secrets back from the environment of now. */
+/** Contents kept in a run folder; `mask` restores secrets from the current environment. */
 export function openContents(folder: string, mask: Pick<SecretMask, 'unmask'>): Contents {
   const hashes = new WeakMap<FileState, string>()
 
   function contentOf(file: FileState): Content | NoContent {
     if (file.longer !== undefined) return longContent(file)
-    if (file.hash === undefined) return { kind: 'none', why: 'what it held is not known' }
+    if (file.hash === undefined) return { kind: 'none', why: 'its former content is unknown' }
     return kept(file.hash, file.bytes)
   }
 
@@ -43,13 +43,13 @@ export function openContents(folder: string, mask: Pick<SecretMask, 'unmask'>): 
         return found
       case 'file':
         if (startHash(found.file) === hash) return { ...found, bytes }
-        return { kind: 'none', why: 'what was kept of it is damaged' }
+        return { kind: 'none', why: 'the kept copy is damaged' }
       case 'masked':
-        return { kind: 'none', why: 'it held a secret that is not set now, or has changed', shown: found.bytes }
+        return { kind: 'none', why: 'it contained a secret that is no longer set, or has changed', shown: found.bytes }
       case 'missing':
         return bytes === 0
           ? { kind: 'bytes', bytes: Buffer.alloc(0) }
-          : { kind: 'none', why: 'what it held is not kept' }
+          : { kind: 'none', why: 'its former content was not kept' }
     }
   }
 
@@ -85,7 +85,7 @@ export function openContents(folder: string, mask: Pick<SecretMask, 'unmask'>): 
 function inRecord(content: Uint8Array, hash: string): Content | NoContent {
   const bytes = Buffer.from(content)
   if (sha256(bytes) === hash) return { kind: 'bytes', bytes }
-  return { kind: 'none', why: 'it held a secret that is not set now, or has changed', shown: bytes }
+  return { kind: 'none', why: 'it contained a secret that is no longer set, or has changed', shown: bytes }
 }
 
 /** All bytes of a content. */
@@ -95,7 +95,7 @@ export function bytesOf(content: Content): Buffer {
   return bytes.length > content.bytes ? bytes.subarray(0, content.bytes) : bytes
 }
 
-/** SHA-256 of a content, without holding it in memory. */
+/** SHA-256 of a content; a file on disk is not loaded into memory. */
 export function hashOfContent(content: Content): string {
   return content.kind === 'bytes' ? sha256(content.bytes) : startHash(content.file, content.bytes)
 }

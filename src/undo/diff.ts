@@ -6,11 +6,11 @@ import { unifiedDiff } from '../base/unified-diff.ts'
 import type { EntryState, PathChange } from './changes.ts'
 import { bytesOf, type Contents } from './contents.ts'
 
-/** What a run has made of one file in all, as `git diff` would show it. */
+/** The net change of a run to one file, as `git diff` would show it. */
 export interface FileDiff {
   readonly path: string
   readonly kind: 'created' | 'changed' | 'deleted' | 'moved'
-  /** Of a file that was moved. */
+  /** Former path of a moved file. */
   readonly from?: string
   /** Ends with a line feed. */
   readonly diff: string
@@ -22,12 +22,12 @@ interface Ends {
   readonly last: EntryState
 }
 
-/** A file or link that a run has changed; `from` where it was before, when it was moved. */
+/** A file or link that a run changed; `from`: former path, if it was moved. */
 interface ChangedFile extends Ends {
   readonly from?: string
 }
 
-/** The files and links that a run has changed, by path; one that was moved counts once. */
+/** The files and links that a run changed, sorted by path; a move is one entry. */
 export function changedFiles(changes: readonly PathChange[]): readonly ChangedFile[] {
   const all = changes.map(endsOf).filter(({ first, last }) => isShown(first) || isShown(last))
   const gone = new Map<string, string>()
@@ -48,7 +48,7 @@ export function changedFiles(changes: readonly PathChange[]): readonly ChangedFi
     .toSorted((one, other) => compareBytes(one.path, other.path))
 }
 
-/** The diffs of all changed files, made of what the run kept. */
+/** The diffs of all changed files, built from the contents that the run kept. */
 export function* fileDiffs(changes: readonly PathChange[], contents: Contents): Iterable<FileDiff> {
   for (const { from, ...ends } of changedFiles(changes)) {
     const { path } = ends
@@ -84,7 +84,7 @@ function changeOf({ path, first, last }: Ends): GitChange {
   return { kind, path, modes: (isKnown || first.kind !== last.kind) && modes[0] !== modes[1] ? modes : undefined }
 }
 
-/** As git has them: it knows of the permission bits only whether a file can be executed. */
+/** The mode as git stores it: of the permission bits, only the executable bit. */
 function modeOf(state: EntryState): string {
   if (state.kind === 'link') return '120000'
   return 'mode' in state && ((state.mode ?? 0) & 0o100) !== 0 ? '100755' : plainMode
@@ -109,7 +109,7 @@ function textOf(state: EntryState, { contentOf }: Contents): Text {
   if (state.kind === 'link') return { kind: 'text', text: state.to }
   if (state.kind !== 'file') return { kind: 'text', text: '' }
   if (state.bytes > mostBytes)
-    return { kind: 'unknown', why: `more than ${mostBytes / 1024 / 1024} MB are not compared` }
+    return { kind: 'unknown', why: `files over ${mostBytes / 1024 / 1024} MB are not compared` }
   const content = contentOf(state)
   if (content.kind === 'none' && content.shown === undefined) return { kind: 'unknown', why: content.why }
   const bytes = content.kind === 'none' ? (content.shown as Buffer) : bytesOf(content)

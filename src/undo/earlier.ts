@@ -11,14 +11,14 @@ import { presentText, settleChange } from '../tool/change-state.ts'
 import type { EntryState } from './changes.ts'
 import { openChanges } from './open-changes.ts'
 
-/** An undoing of a run that began before now. */
+/** An earlier undo of a run. */
 export interface EarlierUndo {
   readonly folder: string
-  /** It was stopped before it came to its end. */
+  /** It was stopped before it finished. */
   readonly isUnfinished: boolean
 }
 
-/** The undoings of the run in `folder`, whose own folders stand beside it; the oldest last. */
+/** The undos of the run in `folder`, newest first. Their own folders are siblings of it. */
 export async function earlierUndos(folder: string, run: string, key: SigningKey): Promise<readonly EarlierUndo[]> {
   const runs = dirname(folder)
   const ids = runIds(runs)
@@ -32,7 +32,7 @@ export async function earlierUndos(folder: string, run: string, key: SigningKey)
   return found
 }
 
-/** Removes what undoings that were killed have left of files that they were about to put in place. */
+/** Removes temporary files left behind by undos that were killed before they could rename them into place. */
 export async function settleUndos(
   undos: readonly EarlierUndo[],
   { workspace, mask, key }: { readonly workspace: string; readonly mask: SecretMask; readonly key: SigningKey },
@@ -52,7 +52,7 @@ export async function settleUndos(
   }
 }
 
-/** What undoings have left at each path, or were about to leave there. */
+/** The states that undos left at each path, or were about to leave there. */
 export async function leftBy(
   undos: readonly EarlierUndo[],
   mask: SecretMask,
@@ -62,7 +62,7 @@ export async function leftBy(
   for (const { folder } of undos) {
     const { changes } = await openChanges(folder, mask, key)
     for (const { path, stretches } of changes) {
-      // what stood there before a change whose end is unknown is not what it has made
+      // if a change has no recorded outcome, `left` also has the state before it, which the undo did not make
       const made = stretches.flatMap((stretch) => stretch.left.slice(-1))
       left.set(path, [...(left.get(path) ?? []), ...made])
     }

@@ -2,16 +2,16 @@ import { isObject } from '../base/json.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
 
-/** What work in a work tree has changed and the workspace did not get. */
+/** Changes made in a work tree that were not applied to the workspace. */
 export interface LeftOutTree {
-  /** Where in the run the work was done, as text. */
+  /** The place in the run where the work was done, as text. */
   readonly place: string
   readonly reason: string
-  /** As `git apply` takes it, with paths from the workspace. */
+  /** In the format of `git apply`, with paths relative to the workspace. */
   readonly diff: string
 }
 
-/** What a run has changed in work trees alone, by place. */
+/** The changes of a run that exist only in work trees, one entry per place. */
 export async function readLeftOut(folder: string, mask: SecretMask): Promise<readonly LeftOutTree[]> {
   const source = openFileRecords(folder, { mask })
   const found = new Map<string, LeftOutTree>()
@@ -20,7 +20,7 @@ export async function readLeftOut(folder: string, mask: SecretMask): Promise<rea
       if (record.k !== 'show') return
       const event = source.value(record.event)
       if (!isObject(event)) return
-      // a resumed run may have brought over later what was left out before
+      // a resumed run may have applied later what was left out before
       if (event['type'] === 'isolation.applied') found.delete(record.p)
       if (event['type'] !== 'isolation.left_out') return
       const { reason, diff } = event

@@ -6,12 +6,12 @@ import type { RunContext } from '../event/context.ts'
 import type { EntryState, Stretch } from './changes.ts'
 import { bytesOf, type Contents } from './contents.ts'
 
-/** What a file holds when the changes of a run are taken out of it and later ones stay. */
+/** The content of a file after the changes of a run were removed from it and later ones kept. */
 export type Merge = MergedText
 
 /**
- * Takes what a run did out of a text file (absolute path) that somebody has changed since, or in between: a three-way merge
- * for each stretch, from the last one back.
+ * Removes the changes of a run from a text file (absolute path) that was also changed by something else since, or in
+ * between: one three-way merge per stretch, starting with the last.
  */
 export async function mergeBack(
   stretches: readonly Stretch[],
@@ -19,20 +19,20 @@ export async function mergeBack(
   { contentOf }: Contents,
   { services }: RunContext,
 ): Promise<Merge | { readonly why: string }> {
-  if (entryStatus(target)?.isFile() !== true) return { why: 'it has changed since the run, and is no file now' }
+  if (entryStatus(target)?.isFile() !== true) return { why: 'it has changed since the run and is no longer a file' }
   let merged: Merge = { bytes: readRegularFile(target), conflicts: 0 }
   const textOf = (state: EntryState | undefined): Buffer | string => {
-    if (state?.kind !== 'file') return 'it has changed since the run, and was made, deleted or moved by it'
+    if (state?.kind !== 'file') return 'it has changed since the run, and the run created, deleted or moved it'
     const content = contentOf(state)
     if (content.kind === 'none') return content.why
     const bytes = bytesOf(content)
-    return isMergeable(bytes) ? bytes : 'it has changed since the run, and is no text that could be merged'
+    return isMergeable(bytes) ? bytes : 'it has changed since the run and is not text that can be merged'
   }
   for (const { first, left } of stretches.toReversed()) {
     const [before, after] = [textOf(first), textOf(left.at(-1))]
     if (typeof before === 'string') return { why: before }
     if (typeof after === 'string') return { why: after }
-    if (!isMergeable(merged.bytes)) return { why: 'it has changed since the run, and is no text that could be merged' }
+    if (!isMergeable(merged.bytes)) return { why: 'it has changed since the run and is not text that can be merged' }
     const { bytes, conflicts } = await mergeOrFail({ mine: merged.bytes, base: after, theirs: before }, services)
     merged = { bytes, conflicts: merged.conflicts + conflicts }
   }
@@ -41,13 +41,13 @@ export async function mergeBack(
 
 const labels = { mine: 'present', base: 'after the run', theirs: 'before the run' }
 
-/** @throws BatonError FILE_FAILED when git is not there, or fails */
+/** @throws BatonError FILE_FAILED when git is missing or fails */
 async function mergeOrFail(texts: Texts, services: RunContext['services']): Promise<Merge> {
   try {
     return await mergeTexts(texts, labels, services)
   } catch (error) {
     services.signal.throwIfAborted()
-    const hint = 'Without --merge files that have changed since are left alone.'
+    const hint = 'Without --merge, files that have changed since the run are left alone.'
     throw new BatonError('FILE_FAILED', messageOf(error), { hint, cause: error })
   }
 }

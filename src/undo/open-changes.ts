@@ -4,7 +4,7 @@ import { openFileRecords } from '../journal/source.ts'
 import { type PathChange, readChanges } from './changes.ts'
 import { type Contents, openContents } from './contents.ts'
 
-/** What a run has changed, with the contents that it kept. Secrets are put back by `mask`; see `openFileRecords` for `key`. */
+/** The changes of a run and the contents that it kept. `mask` restores secrets; see `openFileRecords` for `key`. */
 export async function openChanges(
   folder: string,
   mask: SecretMask,

@@ -15,7 +15,7 @@ import {
 import { type Content, hashOfContent } from './contents.ts'
 import type { PathPlan } from './plan.ts'
 
-/** What became of one path; `failed`: it could not be written, and is as it was. */
+/** The outcome for one path; `failed`: it could not be written and is unchanged. */
 export interface UndoneItem {
   readonly path: string
   readonly outcome: Outcome
@@ -26,8 +26,8 @@ export interface UndoneItem {
 export type Outcome = 'restored' | 'removed' | 'moved' | 'merged' | 'conflicts' | 'as_before' | 'refused' | 'failed'
 
 /**
- * Carries out what was planned, path by path, each as file effects at the place of the call. Files come back before anything is
- * removed, so a process that is killed in between leaves nothing that a second call could not finish.
+ * Carries out the plans, path by path, each as file effects at the place of the call. Restores files before it removes
+ * anything, so that a second call can finish the work of a process that was killed in between.
  */
 export function performUndo(plans: readonly PathPlan[], { context, at }: FileCall): readonly UndoneItem[] {
   const outcomes = new Map<PathPlan, UndoneItem>()
@@ -50,7 +50,7 @@ export function performUndo(plans: readonly PathPlan[], { context, at }: FileCal
 interface Phase {
   readonly takes: (plan: PathPlan) => boolean
   readonly order?: 'deepest'
-  /** False: nothing had to be done. */
+  /** Returns false if there was nothing to do. */
   readonly work: (plan: PathPlan, next: () => FileCall) => boolean | void
 }
 
@@ -64,7 +64,7 @@ const phases: readonly Phase[] = [
     work: ({ target }, next) => removeEmptyFolder(target, next()),
   },
   { takes: (plan) => isPutBack(plan) && replacesFolder(plan), work: putBack },
-  // a folder that may not be written has got back what is in it
+  // last, because a folder may become read-only: by now its content is restored
   { takes: ({ verdict }) => verdict.kind === 'folder', order: 'deepest', work: setModeOf },
 ]
 
@@ -76,7 +76,7 @@ function replacesFolder({ verdict }: PathPlan): boolean {
   return verdict.kind !== 'folder' && 'replaces' in verdict && verdict.replaces === 'folder'
 }
 
-/** A folder may have to take the place of a file that the run has put there. */
+/** The run may have put a file where the folder was. */
 function makeAgain({ target, verdict }: PathPlan, next: () => FileCall): void {
   if (verdict.kind === 'folder' && verdict.replaces !== 'absent') deleteEntry(target, next())
   makeFolder(target, next())
@@ -119,7 +119,7 @@ function known(content: Content): Parameters<typeof restoreFile>[1] {
 function attempted(plan: PathPlan, work: () => boolean | void): UndoneItem {
   try {
     const isDone = work() !== false
-    // a folder that holds something stays
+    // a folder that is not empty is kept
     return isDone || plan.verdict.kind !== 'remove_folder' ? itemOf(plan) : { ...itemOf(plan), outcome: 'as_before' }
   } catch (error) {
     if (!isBatonError(error) || (error.code !== 'FILE_FAILED' && error.code !== 'OUTSIDE_WORKSPACE')) throw error
@@ -127,7 +127,7 @@ function attempted(plan: PathPlan, work: () => boolean | void): UndoneItem {
   }
 }
 
-/** What is said of a path when it is done, or would be. */
+/** The reported outcome for a path once its plan is carried out (or would be, in a dry run). */
 export function itemOf({ path, verdict }: PathPlan): UndoneItem {
   switch (verdict.kind) {
     case 'as_before':

@@ -11,7 +11,7 @@ import type { EntryState, FileState, PathChange } from './changes.ts'
 import type { Content, Contents } from './contents.ts'
 import { type Merge, mergeBack } from './merge.ts'
 
-/** What undoing comes to at one path. `path` is as records have it, `target` absolute. */
+/** What an undo does at one path. `path` is written as in records, `target` is absolute. */
 export interface PathPlan {
   readonly path: string
   readonly target: string
@@ -19,35 +19,35 @@ export interface PathPlan {
 }
 
 type Verdict =
-  /** It is already as it was before the run. */
+  /** Already in its state before the run. */
   | { readonly kind: 'as_before' }
   | { readonly kind: 'remove' }
   | { readonly kind: 'remove_folder' }
-  /** `replaces`: what stands there now. */
+  /** `replaces`: what is there now. */
   | { readonly kind: 'folder'; readonly mode?: number; readonly replaces: EntryState['kind'] }
   | { readonly kind: 'link'; readonly to: string; readonly replaces: EntryState['kind'] }
   | { readonly kind: 'file'; readonly content: Content; readonly mode?: number; readonly replaces: EntryState['kind'] }
-  /** `from` is absolute, and is removed by it. */
+  /** `from` is absolute; the move removes it. */
   | { readonly kind: 'move'; readonly from: string; readonly mode?: number; readonly replaces: EntryState['kind'] }
   /** Only the permission bits differ. */
   | { readonly kind: 'mode'; readonly mode: number }
   | ({ readonly kind: 'merge' } & Merge)
-  /** It is left alone; the end of a sentence says why. */
+  /** Left alone; `why` completes a sentence. */
   | { readonly kind: 'refused'; readonly why: string }
 
 export interface PlanOptions {
   readonly workspace: string
   readonly contents: Contents
   readonly context: RunContext
-  /** Which of the changed paths are undone. */
+  /** Whether a changed path is to be undone. */
   readonly includes: (target: string) => boolean
-  /** Brings changes that somebody made after the run together with what was there before it. */
+  /** Merges changes that were made after the run with the content from before it. */
   readonly merges: boolean
-  /** What earlier undoings of the run have left at a path: files with conflicts are not merged again. */
+  /** States that earlier undos of the run left at a path: files with conflicts are not merged again. */
   readonly leftBefore: (path: string) => readonly EntryState[]
 }
 
-/** Works out what undoing the changes of a run comes to, and changes nothing. */
+/** Plans the undo of a run's changes; changes nothing. */
 export async function planUndo(changes: readonly PathChange[], options: PlanOptions): Promise<readonly PathPlan[]> {
   const { workspace, includes } = options
   const all = changes.map((change) => ({ change, target: resolve(workspace, change.path) }))
@@ -88,7 +88,7 @@ async function lookAt({ path, stretches }: PathChange, target: string, options: 
   }
   const present = others.length > 0 ? undefined : left.find((one) => isThere(one, target))
   if (present !== undefined) return wayBack(first, { left: present, target }, options)
-  // a folder that was made, and is gone or something else now, is no loss
+  // a folder that the run created and that is gone or replaced now needs no undo
   if (first.kind === 'absent' && left.at(-1)?.kind === 'folder') return { kind: 'as_before' }
   if (options.merges) {
     const merged = await mergeBack(stretches, target, options.contents, options.context)
@@ -100,11 +100,11 @@ async function lookAt({ path, stretches }: PathChange, target: string, options: 
   return { kind: 'refused', why: others.length > 0 ? changedBetween : changedSince }
 }
 
-const mergedBefore = 'it is merged already, and has conflicts to decide on'
+const mergedBefore = 'it is already merged and has conflicts to resolve'
 const changedSince = 'it has changed since the run'
 const changedBetween = 'something else changed it during the run'
 
-/** The permission bits to be put back: those that the run has changed, or removed with the file. */
+/** The permission bits to restore: those that the run changed, or removed with the file. */
 function modeBefore(first: EntryState, left: readonly EntryState[]): number | undefined {
   if (!('mode' in first)) return undefined
   const isChanged = left.some((one) => one.kind !== first.kind || ('mode' in one && one.mode !== first.mode))
@@ -115,7 +115,7 @@ function modeAt(path: string): number {
   return (entryStatus(path)?.mode ?? 0) % 0o10000
 }
 
-/** Whether a state is what stands at a path now, whatever its permission bits. */
+/** Whether a path is in this state now, ignoring permission bits. */
 function isThere(state: EntryState, path: string): boolean {
   const status = entryStatus(path)
   if (status === undefined) return state.kind === 'absent'
@@ -131,7 +131,7 @@ function isThere(state: EntryState, path: string): boolean {
   }
 }
 
-/** Compares what was added piece by piece, the last one first. */
+/** Compares the appended pieces one by one, starting with the last. */
 function holds(path: string, file: FileState): boolean {
   let rest = file
   for (; rest.longer !== undefined; rest = rest.longer.than) {
@@ -157,7 +157,7 @@ function wayBack(first: EntryState, { left, target }: Leaving, { contents, donor
       return { kind: 'link', to: first.to, replaces: left.kind }
     case 'file': {
       const donor = first.hash === undefined ? undefined : donors.take(first.hash, target)
-      // a move would go where a link leads
+      // a move would follow a link to its target
       if (donor?.kind === 'move' && left.kind !== 'link') return { kind: 'move', from: donor.from, ...before }
       const kept = contents.contentOf(first)
       if (kept.kind !== 'none') return { kind: 'file', content: kept, ...before }
@@ -167,7 +167,7 @@ function wayBack(first: EntryState, { left, target }: Leaving, { contents, donor
   }
 }
 
-/** Of a file that was too large to be kept when something was added to it: its present beginning. */
+/** For a file that was too large to keep when it was appended to: the beginning of the present file. */
 function beginningOf(first: FileState, left: EntryState, target: string): Content | undefined {
   let rest = left
   while (rest.kind === 'file' && rest.longer !== undefined) rest = rest.longer.than
@@ -181,14 +181,14 @@ type Donor = { readonly content: Content } & (
   | { readonly kind: 'copy' }
 )
 
-/** Files that hold now what another path held before the run: the run has moved them. */
+/** Files that now have the content another path had before the run: the run moved them. */
 interface Donors {
   readonly take: (hash: string, target: string) => Donor | undefined
 }
 
 interface Candidate {
   readonly target: string
-  /** What the run has left there. */
+  /** The state that the run left there. */
   readonly left: FileState
 }
 
@@ -214,7 +214,7 @@ function createDonors(all: readonly Target[], wanted: readonly Target[]): Donors
       const index = list.findIndex((one) => one.target !== target && isThere(one.left, one.target))
       const found = list[index]
       if (found === undefined) return undefined
-      // one that is not undone stays where it is
+      // a file that is not part of this undo is copied, not moved
       const content: Content = { kind: 'file', file: found.target, bytes: found.left.bytes }
       if (!mine.has(found.target)) return { kind: 'copy', content }
       list.splice(index, 1)
@@ -223,13 +223,13 @@ function createDonors(all: readonly Target[], wanted: readonly Target[]): Donors
   }
 }
 
-/** What is moved away need not be removed. */
+/** A file that is moved back need not be removed. */
 function withoutMoved(plans: readonly PathPlan[]): readonly PathPlan[] {
   const moved = new Set(plans.flatMap(({ verdict }) => (verdict.kind === 'move' ? [verdict.from] : [])))
   return plans.filter(({ target, verdict }) => verdict.kind !== 'remove' || !moved.has(target))
 }
 
-/** Folders before what is in them. */
+/** Folders before their content. */
 function inPathOrder(plans: readonly PathPlan[]): readonly PathPlan[] {
   return plans.toSorted((one, other) => compareBytes(one.target, other.target))
 }

@@ -26,42 +26,44 @@ import { itemOf, performUndo, type UndoneItem } from './perform.ts'
 import { type PathPlan, planUndo } from './plan.ts'
 
 export interface UndoOptions {
-  /** The folder of the run that is undone; its own record stands beside it. */
+  /** The folder of the run to undo; the record of the undo is created next to it. */
   readonly folder: string
   /** Absolute, links resolved. */
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly mask: LiveMask
-  /** That of this installation: what others have recorded is not undone. */
+  /** The key of this installation: runs that another installation recorded are not undone. */
   readonly key: SigningKey
   readonly signal: AbortSignal
-  /** Absolute paths of files and folders; none: all that the run has changed. */
+  /** Absolute paths of files and folders; empty: everything that the run changed. */
   readonly files: readonly string[]
-  /** What to say of one that the run did not change; undefined: just that. */
+  /** The error for a path in `files` that the run did not change; undefined: the default error. */
   readonly noFile?: (file: string) => BatonError | undefined
   readonly merges: boolean
-  /** Says what would be done, and does nothing. */
+  /** Reports what would be done, and does nothing. */
   readonly dry: boolean
   readonly listener?: Listener
 }
 
 export interface UndoReport {
   readonly run: string
-  /** The run that has recorded it, by which it can be undone; undefined when nothing was done. */
+  /** The run that recorded the undo, and by which the undo can be undone; undefined if nothing was done. */
   readonly by: string | undefined
   readonly items: readonly UndoneItem[]
 }
 
 /**
- * Puts back what a run has changed, where it is still as the run left it. Everything is looked at first; then each file is
- * written whole or not at all, recorded as a run of its own.
- * @throws BatonError USAGE when the run is running, or has changed none of the files
+ * Restores what a run changed, if it is still as the run left it. Everything is checked before anything is written, and
+ * each file is written atomically. The undo is recorded as a separate run.
+ * @throws BatonError USAGE when the run is still running, or did not change one of the files
  */
 export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   const { folder, workspace, env, mask, key, signal, files, merges, dry, listener } = options
   const run = basename(folder)
   if ((await glance(folder))?.isRunning === true) {
-    throw new BatonError('USAGE', `run ${run} is running`, { hint: 'Undo it when it has ended, or stop it first.' })
+    throw new BatonError('USAGE', `run ${run} is running`, {
+      hint: 'Wait until it has ended, or stop it, and then undo it.',
+    })
   }
   await refuseForeign(folder, key, 'undone')
   const earlier = await earlierUndos(folder, run, key)
@@ -117,7 +119,7 @@ function isToDo({ verdict: { kind } }: PathPlan): boolean {
   return kind !== 'as_before' && kind !== 'refused'
 }
 
-/** The name that the record of an undo has in place of a file. */
+/** The record of an undo has this name plus the run id instead of a file. */
 const undoName = 'undo of '
 
 interface Undoing {
@@ -154,7 +156,7 @@ function undoContext(id: string, journal: RunJournal, { workspace, env, signal, 
   const folders = { workspace, cwd: workspace, packRoots: [] }
   const permissionOf = (rights: Rights): ReturnType<typeof createPermission> => createPermission(rights, folders)
   const permission = permissionOf(allRights)
-  const nobody = (): Promise<never> => Promise.reject(new Error('undoing runs no agents'))
+  const nobody = (): Promise<never> => Promise.reject(new Error('an undo runs no agents'))
   return {
     scope: rootScope({ runId: id, version, folders }),
     services: {

@@ -2,18 +2,18 @@ import { dirname } from 'node:path'
 import { realPath } from '../base/files.ts'
 import { isFolder, isLink } from './prints.ts'
 
-/** A file that a run has read, as it was then. */
+/** A file that a run read, in its state at that time. */
 export interface WatchedFile {
-  /** Text that is equal for equal content; null: there was no file. */
+  /** Fingerprint: equal for equal content; null: the file did not exist. */
   readonly print: string | null
-  /** The same for its content now. */
+  /** Takes the fingerprint of its present content. */
   readonly look: () => string | null
 }
 
-/** What globs find. Absolute paths. */
+/** The matches of globs. Paths are absolute. */
 export interface Listing {
   readonly files: readonly string[]
-  /** Every folder that was looked into; some need not exist. */
+  /** Every folder that was searched; some may not exist. */
   readonly folders: readonly string[]
 }
 
@@ -22,27 +22,27 @@ export interface WatchedList {
   readonly look: () => Listing
 }
 
-/** What a run has read: the files by their absolute paths, and the lists by any name. */
+/** What a run read: files by absolute path, and lists by an arbitrary name. */
 export interface WatchPlan {
   readonly files: ReadonlyMap<string, WatchedFile>
   readonly lists: ReadonlyMap<string, WatchedList>
 }
 
-/** A comparison of a plan with the files as they are now. */
+/** A comparison of a plan with the present files. */
 export interface Look {
   /** Paths that have changed since they were read, in order. */
   readonly changed: readonly string[]
-  /** Those of them that do not exist any more. */
+  /** Those of them that no longer exist. */
   readonly gone: readonly string[]
-  /** Equal for two looks that saw the same. */
+  /** Equal for two looks that found the same state. */
   readonly state: string
-  /** Every folder that the lists looked into. */
+  /** Every folder that the lists searched. */
   readonly folders: readonly string[]
 }
 
 const none: ReadonlySet<string> = new Set()
 
-/** Compares a plan with the files as they are now: a run starts only when something differs. `held` paths are left out. */
+/** Compares a plan with the present files: a run starts only if something differs. `held` paths are ignored. */
 export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = none): Look {
   const watched = [...files].filter(([path]) => !held.has(path))
   const seen = watched.map(([path, { print, look }]) => ({ path, print, now: look() }))
@@ -62,7 +62,7 @@ export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = 
   }
 }
 
-/** The same plan with everything read again now. */
+/** The same plan with the present state of everything. */
 export function asNow({ files, lists }: WatchPlan): WatchPlan {
   return {
     files: new Map([...files].map(([path, file]) => [path, { ...file, print: file.look() }])),
@@ -80,13 +80,13 @@ function inOrder(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].toSorted()
 }
 
-/** Where changes are to be noticed. Absolute paths. */
+/** What to watch for changes. Paths are absolute. */
 export interface WatchTargets {
-  /** Folders that exist, without the folders below them. */
+  /** Existing folders; their subfolders are not included. */
   readonly folders: ReadonlySet<string>
-  /** Folders among them in which every entry counts. */
+  /** The ones among them in which every entry counts. */
   readonly listed: ReadonlySet<string>
-  /** Entries of the other folders that count; they need not exist. */
+  /** Entries of the other folders that count; they may not exist. */
   readonly entries: ReadonlySet<string>
 }
 
@@ -98,18 +98,18 @@ export function targetsOf({ files }: WatchPlan, { folders: lists }: Pick<Look, '
     entries.add(nearest(path))
     if (isLink(path)) entries.add(nearest(realPath(path)))
   }
-  // the first folder of a list may be removed and created again
+  // the top folder of a list may be removed and created again
   for (const folder of lists) if (!listed.has(dirname(folder))) entries.add(nearest(folder))
   return { folders: new Set([...listed, ...[...entries].map((entry) => dirname(entry))]), listed, entries }
 }
 
-/** The path, or the first missing part of it, which is in a folder that exists. */
+/** The path, or its topmost missing ancestor; the parent of the result exists. */
 function nearest(path: string): string {
   const folder = dirname(path)
   return folder === path || isFolder(folder) ? path : nearest(folder)
 }
 
-/** Whether a change to this path can matter. */
+/** Whether a change to this path is relevant. */
 export function counts(path: string, { listed, entries }: WatchTargets): boolean {
   return entries.has(path) || listed.has(path) || listed.has(dirname(path))
 }

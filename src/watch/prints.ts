@@ -2,26 +2,26 @@ import { type BigIntStats, lstatSync, statSync } from 'node:fs'
 import { readRegularFile } from '../base/regular-file.ts'
 import { sha256 } from '../base/hash.ts'
 
-/** Returns text that is equal for equal content; null without a readable file. */
+/** Returns a fingerprint: equal for equal content, null if there is no readable file. */
 export type Prints = (path: string, part: FilePart) => string | null
 
-/** `prompt`: the part of a prompt file below its `====` line does not count. */
+/** `prompt`: ignores the part of a prompt file below its `====` line. */
 export type FilePart = 'whole' | 'prompt'
 
 interface PrintOptions {
-  /** The hash of the part of a prompt file that counts. */
+  /** The hash of the part of a prompt file above its `====` line. */
   readonly hashPrompt: (text: string) => string
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-/** Larger files are compared by size and times: runs do not read them as text. */
+/** Larger files are compared by size and times only: runs do not read them as text. */
 const mostBytes = 32 * 1024 * 1024
 
-/** File systems round times: a file changed this recently may change again without a new time. */
+/** File systems round timestamps: a file changed this recently may change again and keep its timestamp. */
 const timeStepMs = 2_000
 
-/** Reads content again only when size, times or the place on the disk have changed. */
+/** Rereads content only if size, timestamps, inode or device have changed. */
 export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
   const known = new Map<string, { readonly status: string; readonly print: string }>()
   return (path, part) => {
@@ -43,7 +43,7 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
       const bytes = readRegularFile(path)
       return part === 'whole' ? sha256(bytes) : hashPrompt(bytes.toString('utf8'))
     } catch {
-      // removed since, or not readable: counts as missing
+      // removed meanwhile, or not readable: counts as missing
       return null
     }
   }
@@ -53,7 +53,7 @@ function statusText({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
 }
 
-/** The status of a path, links followed; undefined when it does not exist or cannot be reached. */
+/** The status of a path, following links; undefined if it does not exist or is inaccessible. */
 export function statusAt(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -62,12 +62,12 @@ export function statusAt(path: string): BigIntStats | undefined {
   }
 }
 
-/** Whether there is a folder at a path, links followed. */
+/** Whether the path is a folder, following links. */
 export function isFolder(path: string): boolean {
   return statusAt(path)?.isDirectory() === true
 }
 
-/** Whether the path itself is a link. */
+/** Whether the path itself is a symbolic link. */
 export function isLink(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true

@@ -4,29 +4,29 @@ import { StopSignal } from '../base/error.ts'
 import { asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
 import type { Watcher, WatcherOptions } from './watcher.ts'
 
-/** How a watched run ended: with what to watch, or in a way that a rerun cannot change. */
+/** How a watched run ended: with a plan of what to watch, or refused in a way that a rerun cannot change. */
 export type WatchedEnd =
   | { readonly kind: 'watch'; readonly plan: WatchPlan }
   | { readonly kind: 'refused'; readonly exitCode: number }
 
-/** A message for people. Paths are absolute. */
+/** A message for the user. Paths are absolute. */
 export type WatchMessage =
   /** A run starts because of these files. */
   | { readonly kind: 'changed'; readonly paths: readonly string[] }
   /** How many parts of the finished run were reused from earlier runs, and how many were rerun. */
   | { readonly kind: 'reused'; readonly reused: number; readonly rerun: number }
-  /** Number of files watched now. */
+  /** Number of files that are now watched. */
   | { readonly kind: 'waiting'; readonly files: number }
-  /** Consecutive runs were started by changes to these files that were made during runs. */
+  /** Too many consecutive runs were started by changes to these files that were made during runs. */
   | { readonly kind: 'paused'; readonly paths: readonly string[] }
-  /** Not every change can be noticed. */
+  /** Some changes may go unnoticed. */
   | { readonly kind: 'blind'; readonly error: unknown }
 
-/** The first run, one because something changed, or one that a person requested whatever changed. */
+/** Why a run starts: it is the first one, something changed, or the user requested it. */
 export type RunCause = 'first' | 'changed' | 'requested'
 
 export interface WatchParts {
-  /** One run. `before` is what the last one has read, as it is now; when the signal is aborted it ends soon. */
+  /** Performs one run. `before`: what the last run read, in its present state. An aborted signal ends the run soon. */
   readonly run: (before: WatchPlan | undefined, signal: AbortSignal, cause: RunCause) => Promise<WatchedEnd>
   readonly open: (options: WatcherOptions) => Watcher
   readonly say: (message: WatchMessage) => void
@@ -34,33 +34,33 @@ export interface WatchParts {
 }
 
 export interface WatchControls {
-  /** `r` and Enter rerun while no run is in progress, `q` quits; others do nothing. */
+  /** `r` and Enter start a rerun while no run is in progress, `q` quits; other keys are ignored. */
   readonly key: (key: string) => void
-  /** Ctrl-C: stops the run that is in progress. False when none is, or when it is being stopped already. */
+  /** Ctrl-C: stops the run in progress. Returns false if there is none, or if it is already being stopped. */
   readonly interrupt: () => boolean
 }
 
 /** Why watching ended. */
 export type WatchEnd = { readonly kind: 'quit' | 'aborted' } | { readonly kind: 'refused'; readonly exitCode: number }
 
-/** Editors save in several steps: two looks this far apart must see the same before a run starts. */
+/** Editors save in several steps: a run starts only after two looks this far apart found the same state. */
 const settleMs = 60
 
 /** How long to wait for a missing file: an editor may be about to replace it. */
 const missingMs = 400
 
-/** Files that never settle are run as they are after this long; later changes start another run. */
+/** If files do not settle within this time, a run starts anyway; later changes start another run. */
 const longestSettleMs = 3_000
 
-/** Pause between looks in a folder with many changes that do not matter. */
+/** Pause between looks, for folders with many irrelevant changes. */
 const idleMs = 100
 
-/** Most consecutive runs that may be started by changes made during runs. */
+/** Limit on consecutive runs started by changes that were made during runs. */
 const mostInRow = 3
 
 /**
- * Runs, and reruns whenever something differs from what the last run has read. `start` receives the controls. Never
- * rejects because a run fails.
+ * Runs, and reruns whenever something differs from what the last run read. `start` receives the controls. A failed run
+ * does not reject the promise.
  */
 export async function watch(
   parts: WatchParts,
@@ -114,7 +114,7 @@ export async function watch(
 interface Session extends WatchParts {
   readonly inbox: Inbox
   readonly watcher: Watcher
-  /** Aborted when watching is to end. */
+  /** Aborted to end watching. */
   readonly signal: AbortSignal
 }
 
@@ -144,7 +144,7 @@ async function nextCause(plan: WatchPlan, inRow: number, session: Session): Prom
 
 interface Watched {
   readonly plan: WatchPlan
-  /** Paths whose changes start no run, because something keeps writing them. */
+  /** Paths whose changes start no run because something keeps writing to them. */
   readonly held: ReadonlySet<string>
 }
 
@@ -155,7 +155,7 @@ async function nextChange(watched: Watched, session: Session, onWaiting: () => v
     let look = await settled(watched, session)
     if (look.changed.length === 0) {
       await watcher.follow(targetsOf(watched.plan, look))
-      // changes before it was watched went unnoticed
+      // changes before the watcher was ready went unnoticed
       look = await settled(watched, session)
     }
     if (look.changed.length > 0) {
@@ -168,7 +168,7 @@ async function nextChange(watched: Watched, session: Session, onWaiting: () => v
   }
 }
 
-/** Looks until two looks see the same. When nothing differs, one look is enough. */
+/** Looks until two consecutive looks find the same state. If nothing differs, one look is enough. */
 async function settled({ plan, held }: Watched, { clock, signal }: Session): Promise<Look> {
   let look = lookAt(plan, held)
   for (let waited = 0; look.changed.length > 0 && waited < longestSettleMs; waited += settleMs) {
@@ -181,11 +181,11 @@ async function settled({ plan, held }: Watched, { clock, signal }: Session): Pro
   return look
 }
 
-/** Keeps what happens until it is asked for; equal events are one. */
+/** Queues events until they are consumed; equal events are merged. */
 interface Inbox {
   readonly put: (event: InboxEvent) => void
   readonly clear: () => void
-  /** The next event; `requested` first. Rejects with the reason of the signal. */
+  /** The next event; `requested` takes precedence. Rejects with the reason of the signal. */
   readonly next: () => Promise<InboxEvent>
 }
 

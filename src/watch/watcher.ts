@@ -5,26 +5,26 @@ import { counts, type WatchTargets } from './plan.ts'
 
 /** Notices that something may have changed. */
 export interface Watcher {
-  /** Watches these from now on. Resolves once it does; changes until then may have been missed. */
+  /** Watches these targets from now on. Resolves once active; earlier changes may have been missed. */
   readonly follow: (targets: WatchTargets) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export interface WatcherOptions {
-  /** Called for every change that can matter, possibly several times. */
+  /** Called for every relevant change, possibly several times. */
   readonly onChange: () => void
-  /** Called when some changes cannot be noticed. */
+  /** Called when some changes may go unnoticed. */
   readonly onProblem: (error: unknown) => void
 }
 
 /**
- * Watches folders with chokidar, without those below them; `CHOKIDAR_USEPOLLING=1` polls where a file system reports
- * nothing. It only wakes up the session, which compares to find out what has changed.
+ * Watches folders with chokidar, without their subfolders. `CHOKIDAR_USEPOLLING=1` polls, for file systems that report
+ * no changes. Only wakes up the session, which finds out by comparison what has changed.
  */
 export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
   let targets: WatchTargets = { folders: new Set(), listed: new Set(), entries: new Set() }
   let open: readonly FSWatcher[] = []
-  /** Watched folders, with what tells a folder from a later one at the same path. */
+  /** Watched folders with an identity, which differs for a new folder at the same path. */
   let known = new Map<string, string>()
 
   function notice(path: string): void {
@@ -40,7 +40,7 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
     })
     watcher.on('error', onProblem)
     watcher.on('all', (_event, path) => notice(path))
-    // `all` ignores files whose time has not changed, and entries that did not exist at the start
+    // `all` ignores files whose timestamp has not changed, and entries that did not exist at the start
     watcher.on('raw', (_event, name, details) => notice(pathOf(name, details)))
     await new Promise<void>((resolve) => watcher.once('ready', resolve))
     return watcher
@@ -58,11 +58,11 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
       targets = next
       const wanted = new Map([...next.folders].map((folder) => [folder, identityOf(folder)]))
       const fresh = [...wanted].filter(([folder, identity]) => known.get(folder) !== identity)
-      // watchers of one path share its system handle, even when another folder is there by now
+      // watchers of the same path share a system handle, even if the folder there was replaced
       const isStale = fresh.some(([folder]) => known.has(folder))
       const isOvergrown = known.size > 2 * wanted.size + 100 || open.length > 50
       if (isStale || isOvergrown) await close()
-      // a polled folder does not report writes to files that it had before
+      // a polled folder does not report writes to files that already existed
       open.at(-1)?.add(added)
       const missing = [...wanted.keys()].filter((folder) => known.get(folder) !== wanted.get(folder))
       if (missing.length === 0) return
@@ -73,7 +73,7 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
   }
 }
 
-/** The raw event of a folder names the entry, that of a file the file, and a polled one the whole path. */
+/** A raw event names the entry for a folder, the file for a file, and the whole path when polling. */
 function pathOf(name: unknown, details: unknown): string {
   const watched = typeof details === 'object' && details !== null && 'watchedPath' in details ? details.watchedPath : ''
   if (typeof watched !== 'string' || watched === '') return String(name)

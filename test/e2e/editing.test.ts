@@ -378,7 +378,7 @@ describe('what an answer changed is not executed in the same run', () => {
     expect(read('agents/o.lua')).toContain('EVIL')
     expect(code).toBe(6)
     expect(stderr).not.toContain('[o.lua]')
-    expect(stderr).toContain('was changed by the answer of a model, and is not executed')
+    expect(stderr).toContain('was changed by the answer of a model, so it is not executed')
   })
 
   it('nor may it be the caller of the prompt file it answers', async () => {

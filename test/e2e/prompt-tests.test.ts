@@ -40,9 +40,9 @@ describe('baton test', () => {
     expect({ stdout, stderr }).toEqual({
       stdout: `✓ counts
 ✗ writes what it counted (prompts/count.md:11)
-  the answer does not contain "4"; it is "3 words"
+  the answer does not contain "4": "3 words"
   at prompts/count.md:13:13
-  out.txt differs from what is expected
+  out.txt differs from the expected content
   at prompts/count.md:13:59
   --- expected
   +++ out.txt

@@ -48,10 +48,10 @@ expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }
     expect(await failuresOf(folder, 'agents/len.lua')).toEqual({
       good: [],
       bad: [
-        'the output differs from what is expected',
-        expect.stringMatching(/^the output does not fit: \$ .*more/) as string,
-        'out.txt was changed as well',
-        "the Lua expression fails: attempt to index a nil value (global 'nosuch')",
+        'the output differs from the expected output',
+        expect.stringMatching(/^the output does not match the schema: \$ .*more/) as string,
+        'out.txt was changed unexpectedly',
+        "the Lua expression failed: attempt to index a nil value (global 'nosuch')",
       ],
     })
   })
@@ -94,7 +94,7 @@ describe('a model as judge', () => {
     const prompt = (criteria: string): string =>
       `+++\nmodel = "m"\n[[test]]\nname = "greets"\ncassette = "greet.cassette"\njudge_model = "m"\nexpect = [{ judge = ${criteria} }]\n+++\nGreet.\n`
     const folder = tempTree({ '.git/HEAD': '', 'ask.md': prompt('["polite", "rude"]') })
-    const unmet = { greets: ['the model says that this is not so: rude (it greets)'] }
+    const unmet = { greets: ['the judge model found this not met: rude (it greets)'] }
     const env = { BATON_GATEWAY_URL: server.url }
     expect(await failuresOf(folder, 'ask.md', { env, writeCassette: writeCassetteFile })).toEqual(unmet)
     expect(existsSync(join(folder, 'greet.judge.cassette'))).toBe(true)
@@ -108,7 +108,7 @@ describe('a model as judge', () => {
     const test = '[[test]]\nname = "x"\nexpect = [{ judge = "good" }]\n'
     const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': test })
     expect(await failuresOf(folder, 'a.lua')).toEqual({
-      x: ['judge needs a cassette, which keeps what the model says'],
+      x: ['judge needs a cassette to record the verdict of the model'],
     })
   })
 })

@@ -46,30 +46,33 @@ describe('expectations of a test', () => {
   it.each<[Expectation, string]>([
     [
       { answer_contains: ['ships', 'bees'] },
-      'expect.0.answer_contains: the answer does not contain "bees"; it is "It warns ships.\\n\\nIt has a lamp."',
+      'expect.0.answer_contains: the answer does not contain "bees": "It warns ships.\\n\\nIt has a lamp."',
     ],
     [
       { answer_matches: '^lamp' },
-      'expect.0.answer_matches: the answer does not match /^lamp/u; it is "It warns ships.\\n\\nIt has a lamp."',
+      'expect.0.answer_matches: the answer does not match /^lamp/u: "It warns ships.\\n\\nIt has a lamp."',
     ],
     [
       { file_contains: { 'out/a.txt': 'three' } },
-      'expect.0.file_contains.out/a.txt: out/a.txt does not contain "three"; it is "one\\ntwo\\n"',
+      'expect.0.file_contains.out/a.txt: out/a.txt does not contain "three": "one\\ntwo\\n"',
     ],
     [{ file_contains: { 'b.txt': 'x' } }, 'expect.0.file_contains.b.txt: there is no file b.txt'],
     [{ file_equals: { 'b.txt': '' } }, 'expect.0.file_equals.b.txt: there is no file b.txt'],
     [{ calls: 1 }, 'expect.0.calls: models were called 2 times, not once'],
-    [{ output: 3 }, 'expect.0.output: the output differs from what is expected'],
+    [{ output: 3 }, 'expect.0.output: the output differs from the expected output'],
     [
       { json: { 'items[1].name': 'x' } },
-      'expect.0.json.items[1].name: the output has not "x" at items[1].name; there is nothing',
+      'expect.0.json.items[1].name: items[1].name of the output is not "x"; it is missing',
     ],
-    [{ json: { count: '2' } }, 'expect.0.json.count: the output has not "2" at count; it is 2'],
-    [{ schema: 'list.json' }, 'expect.0.schema: the output does not fit: $ must be a list, but is an object'],
-    [{ changed_files: ['a.txt'] }, 'expect.0.changed_files: b.txt was changed as well'],
+    [{ json: { count: '2' } }, 'expect.0.json.count: count of the output is not "2"; it is 2'],
+    [
+      { schema: 'list.json' },
+      'expect.0.schema: the output does not match the schema: $ must be a list, but is an object',
+    ],
+    [{ changed_files: ['a.txt'] }, 'expect.0.changed_files: b.txt was changed unexpectedly'],
     [{ changed_files: ['a.txt', 'b.txt', 'c.txt'] }, 'expect.0.changed_files: c.txt was not changed'],
     [{ lua: 'calls == 9' }, 'expect.0.lua: the Lua expression is false, not true'],
-    [{ judge: ['is polite', 'is rude'] }, 'expect.0.judge: the model says that this is not so: is rude (it greets)'],
+    [{ judge: ['is polite', 'is rude'] }, 'expect.0.judge: the judge model found this not met: is rude (it greets)'],
     [{ max_cost_usd: 0.01 }, 'expect.0.max_cost_usd: the model calls cost $0.02, more than $0.01'],
   ])('do not hold: %j', async (expectation, message) => {
     expect(await unmet(expectation)).toEqual([message])
@@ -77,7 +80,7 @@ describe('expectations of a test', () => {
 
   it('say of a file that differs in which lines', async () => {
     const [found] = await unmetExpectations([{ file_equals: { 'out/a.txt': 'one\n2\n' } }], observed)
-    expect(found?.message).toBe('out/a.txt differs from what is expected')
+    expect(found?.message).toBe('out/a.txt differs from the expected content')
     expect(found?.diff).toBe('--- expected\n+++ out/a.txt\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n')
   })
 
@@ -90,7 +93,7 @@ describe('expectations of a test', () => {
   it('about JSON say so when the answer is none', async () => {
     for (const expectation of [{ output: 1 }, { json: { a: 1 } }, { schema: {} }]) {
       const [message] = await unmet(expectation, { output: undefined, answer: 'ships' })
-      expect(message).toContain('the answer is not JSON; it is "ships"')
+      expect(message).toContain('the answer is not JSON: "ships"')
     }
   })
 

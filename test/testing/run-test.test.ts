@@ -99,7 +99,7 @@ describe('a test with a cassette', () => {
         }
       },
     )
-    expect(messages(await test())['asks']?.[0]).toBe('there is no cassette cassettes/asks.cassette')
+    expect(messages(await test())['asks']?.[0]).toBe('cassette cassettes/asks.cassette does not exist')
     const recorded = await record()
     expect(messages(recorded)).toEqual({ asks: [] })
     expect(recorded['asks']).toMatchObject({ calls: 1, isRecorded: true })
@@ -156,7 +156,7 @@ describe('a test with a cassette', () => {
       'notes/mine.txt': 'dear diary',
     })
     expect(messages(await record())['asks']).toEqual([
-      'notes/mine.txt exists and is not a cassette: it is not overwritten',
+      'notes/mine.txt exists and is not a cassette, so it is not overwritten',
     ])
     expect(readFileSync(join(folder, 'notes/mine.txt'), 'utf8')).toBe('dear diary')
     writeFileSync(join(folder, 'ask.md'), asking.replace('cassettes/asks.cassette', '../asks.cassette'))
@@ -236,7 +236,7 @@ return count .. " words"`
     expect(messages(results)).toEqual({
       'counts words': [],
       'says what is missing': [],
-      'expects too much': ['the answer does not contain "5 words"; it is "1 words"'],
+      'expects too much': ['the answer does not contain "5 words": "1 words"'],
     })
     expect(results['expects too much']?.failures[0]?.place).toMatchObject({ file: join(folder, 'ask.md'), line: 18 })
     expect(existsSync(join(folder, 'out.txt'))).toBe(false)
@@ -304,7 +304,7 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
       'a.lua': 'return "x"',
     })
     expect(messages(await test())).toEqual({
-      t: ['no file of the workspace matches "nothing/*.txt"'],
+      t: ['no file in the workspace matches "nothing/*.txt"'],
       u: ['the file "../x" of a test is outside the workspace'],
     })
   })

@@ -337,7 +337,7 @@ describe('undoing a run', () => {
       expect(readFileSync(join(folder, name)).toString('latin1')).not.toContain('0123456789abcdef')
 
     const refused = await undo(folder, { mask: createMask({}) })
-    const why = 'it held a secret that is not set now, or has changed'
+    const why = 'it contained a secret that is no longer set, or has changed'
     expect(refused.items.map((one) => [one.path, one.why])).toEqual([
       ['.env', why],
       ['log', undefined],
@@ -361,8 +361,8 @@ describe('undoing a run', () => {
       else writeFileSync(join(blobs, name), 'damaged')
     }
     expect((await undo(folder)).items.map(({ why }) => why)).toEqual([
-      'what it held is not kept',
-      'what was kept of it is damaged',
+      'its former content was not kept',
+      'the kept copy is damaged',
     ])
     expect(existsSync(at('a.txt'))).toBe(false)
   })
@@ -380,7 +380,7 @@ describe('undoing a run', () => {
     })
     expect((await undo(folder)).items).toEqual([
       { path: 'large', outcome: 'restored' },
-      { path: 'secret', outcome: 'refused', why: 'what it held is not kept' },
+      { path: 'secret', outcome: 'refused', why: 'its former content was not kept' },
     ])
     expect(readFileSync(at('large')).equals(large)).toBe(true)
   })
