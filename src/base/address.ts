@@ -1,13 +1,13 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Addresses that lead to this machine, to its network, or to nobody. */
+/** Addresses of this machine, of its network, or of no host at all. */
 const ranges: readonly (readonly [address: string, bits: number, family: 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
   // between a provider and its customers
   ['100.64.0.0', 10, 'ipv4'],
   ['127.0.0.0', 8, 'ipv4'],
-  // link-local: the metadata of cloud machines
+  // link-local: the metadata service of cloud machines
   ['169.254.0.0', 16, 'ipv4'],
   ['172.16.0.0', 12, 'ipv4'],
   ['192.0.0.0', 24, 'ipv4'],
@@ -20,11 +20,11 @@ const ranges: readonly (readonly [address: string, bits: number, family: 'ipv4' 
   ['fe80::', 10, 'ipv6'],
   ['fec0::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
-  // Teredo hides the address it leads to
+  // Teredo obfuscates the address it leads to
   ['2001::', 32, 'ipv6'],
 ]
 
-/** Prefixes that carry an IPv4 address, with the number of the group of 16 bits it begins at. */
+/** Prefixes that carry an IPv4 address, with the index of the 16-bit group at which it starts. */
 const carriers: readonly (readonly [prefix: string, bits: number, group: number])[] = [
   ['::ffff:0:0', 96, 6],
   ['::ffff:0:0:0', 96, 6],
@@ -37,8 +37,8 @@ const carriers: readonly (readonly [prefix: string, bits: number, group: number]
 let known: BlockList | undefined
 
 /**
- * Whether an IP address belongs to this machine, a private network or a link, or to nobody, in whatever way it is written;
- * also an IPv6 address that stands for such an IPv4 address. What is no address counts as one.
+ * Whether an IP address belongs to this machine, a private network or a link, or to no host, however it is written;
+ * this includes IPv6 addresses that embed such an IPv4 address. Text that is not an address counts as local.
  */
 export function isPrivateAddress(address: string): boolean {
   known ??= listOf(ranges)
@@ -63,7 +63,7 @@ function carriedAddresses(address: string): readonly string[] {
   })
 }
 
-/** The eight groups of an IPv6 address. The URL parser writes it without dotted parts and shortened at most once. */
+/** The eight groups of an IPv6 address. The URL parser writes no dotted parts and at most one `::`. */
 function groupsOf(address: string): readonly number[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const numbers = (part: string): readonly number[] =>

@@ -5,21 +5,21 @@ import type { Worker } from 'node:worker_threads'
 import { createPool, manyListeners } from './concurrency.ts'
 import { BatonError, type ErrorCode, type ErrorDetails } from './error.ts'
 
-/** Work that takes its arguments by copy and gives a copy back; `name` is a task of apart-worker.ts. */
+/** A task whose arguments and result are copied; `name` is a task of apart-worker.ts. */
 export interface ApartTask {
   readonly name: string
   readonly args: readonly unknown[]
 }
 
 export interface ApartLimits {
-  /** From the start of the task in its thread to its end; left out: as long as it takes. */
+  /** Measured from the start of the task in its thread to its end; default: no limit. */
   readonly timeMs?: number
-  /** Memory of the thread for what the task makes. */
+  /** Memory of the thread that the task may use. */
   readonly memoryMb: number
   readonly signal: AbortSignal
 }
 
-/** A task was stopped at a limit. */
+/** A task was stopped because it reached a limit. */
 export class ApartLimit extends Error {
   override readonly name = 'ApartLimit'
   readonly limit: 'time' | 'memory'
@@ -30,26 +30,26 @@ export class ApartLimit extends Error {
   }
 }
 
-/** What a thread answers. */
+/** The messages of a thread. */
 export type FromApart =
-  /** It has loaded what it needs. */
+  /** It has loaded its modules and starts the task. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'done'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly message: string; readonly code?: ErrorCode; readonly details?: ErrorDetails }
 
-/** Threads at work at the same time; more tasks wait. They are as heavy as the process itself. */
+/** Threads that run at the same time; further tasks wait. Each is as heavy as the process itself. */
 const threads = createPool(2)
 const idleMs = 10_000
-/** Of a thread besides what a task makes. */
+/** Memory of a thread on top of what a task uses. */
 const ownMemoryMb = 64
 
-/** The threads without a task. */
+/** Threads without a task. */
 const idle = new Map<Worker, NodeJS.Timeout>()
 
 /**
- * Does a task in a thread of its own, so that it can be stopped whatever it does and other work goes on meanwhile. Starting
- * a thread takes as long as a hundred small tasks: for what can be large. Rejects with the signal's reason, `ApartLimit`, or
- * the task's own error, of which code, message, hint and place come across.
+ * Runs a task in its own thread, so that it can be stopped at any point and does not block other work. Starting a
+ * thread takes as long as a hundred small tasks, so use it for input that can be large. Rejects with the signal's
+ * reason, `ApartLimit`, or the task's own error, of which code, message, hint and place are kept.
  */
 export function runApart(task: ApartTask, limits: ApartLimits): Promise<unknown> {
   return threads.run(() => runInThread(task, limits), limits.signal)
@@ -113,7 +113,7 @@ async function takeWorker(memoryMb: number): Promise<Worker> {
   return new Worker(workerFile(), { resourceLimits: { maxOldGenerationSizeMb: heapMb }, env: {} })
 }
 
-/** One is kept for the next task; it does not keep the process. */
+/** Keeps one thread for the next task; it does not keep the process alive. */
 function keep(worker: Worker): void {
   for (const [other, timer] of idle) {
     clearTimeout(timer)
@@ -131,7 +131,7 @@ function end(worker: Worker): void {
   void worker.terminate()
 }
 
-/** Beside the bundled command or one folder above; in the library; for the source itself, that of the built library. */
+/** Next to the bundled command or one folder up; in the library; for the source, in the built library. */
 function workerFile(): URL {
   const here = dirname(fileURLToPath(import.meta.url))
   const places = [
@@ -141,6 +141,6 @@ function workerFile(): URL {
     join(here, '../../dist/apart-worker.js'),
   ].filter((file) => file !== fileURLToPath(import.meta.url))
   const file = places.find((place) => existsSync(place))
-  if (file === undefined) throw new Error('apart-worker.js is not there: build the library first')
+  if (file === undefined) throw new Error('apart-worker.js is missing: build the library first')
   return pathToFileURL(file)
 }

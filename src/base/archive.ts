@@ -1,13 +1,13 @@
 import { BatonError } from './error.ts'
 
-/** An entry of an archive, as the archive describes it. */
+/** An entry of an archive, as declared in the archive. */
 export interface ArchiveEntry {
   /** With `/` between folders. */
   readonly name: string
   readonly kind: 'file' | 'folder' | 'link' | 'device'
-  /** Declared bytes when unpacked; unpacking must check them. */
+  /** Declared size in bytes when unpacked; it must be checked while unpacking. */
   readonly size: number
-  /** Bytes in the archive. */
+  /** Size in bytes in the archive. */
   readonly packed: number
 }
 
@@ -25,7 +25,7 @@ export interface ArchiveLimits {
   readonly entryBytes: number
   /** Bytes of all entries together, unpacked. */
   readonly totalBytes: number
-  /** How many times larger than packed content of more than 1 MiB may be. */
+  /** Maximum ratio of unpacked to packed size, for content of more than 1 MiB. */
   readonly ratio: number
 }
 
@@ -47,8 +47,8 @@ export const archiveLimits: ArchiveLimits = {
 
 /**
  * Checks all entries of an archive before any of them is unpacked: names (see `entryPlace`), links and devices, names
- * that are equal on systems that ignore case or normal forms, files where folders are needed, and declared sizes. The
- * root folder itself is left out. Archives inside the archive are not opened.
+ * that are equal on systems that ignore case or normalization, files where folders are needed, and declared sizes. The
+ * root folder itself is omitted. Archives inside the archive are not opened.
  * @throws BatonError FILE_FAILED that names the archive and the entry
  */
 export function checkEntries<E extends ArchiveEntry>(entries: readonly E[], check: ArchiveCheck): SafeEntry<E>[] {
@@ -59,7 +59,7 @@ export function checkEntries<E extends ArchiveEntry>(entries: readonly E[], chec
 }
 
 /**
- * Checks only the number of entries and their declared sizes, for archives of which nothing is written to disk.
+ * Checks only the number of entries and their declared sizes, for archives that are not written to disk.
  * @throws BatonError FILE_FAILED
  */
 export function checkSizes(entries: readonly ArchiveEntry[], { archive, limits = archiveLimits }: ArchiveCheck): void {
@@ -106,7 +106,7 @@ function safeEntry<E extends ArchiveEntry>(entry: E, { archive }: ArchiveCheck):
 
 type Claim = Pick<SafeEntry, 'path' | 'kind'>
 
-/** Every entry claims its path and the folders above it: a folder may be claimed again, a file may not. */
+/** Every entry claims its path and the folders above it: a folder may be claimed more than once, a file may not. */
 function checkTogether(entries: readonly SafeEntry[], { archive }: ArchiveCheck): void {
   const known = new Map<string, Claim>()
   for (const { entry, path, kind } of entries) {
@@ -120,7 +120,7 @@ function checkTogether(entries: readonly SafeEntry[], { archive }: ArchiveCheck)
   }
 }
 
-/** The path and the folders above it, by their names on systems that ignore case and normal forms. */
+/** The path and the folders above it, by their names on systems that ignore case and normalization. */
 function claimsOf({ path, kind }: Claim): (readonly [string, Claim])[] {
   const names = path.split('/')
   const folded = path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC').split('/')
@@ -146,16 +146,16 @@ function megabytes(bytes: number): string {
 /** The error for an archive that cannot be used. */
 export function refused(archive: string, problem: string): BatonError {
   return new BatonError('FILE_FAILED', `${archive} ${problem}`, {
-    hint: 'Create the archive again, or use another one.',
+    hint: 'Recreate the archive or use a different one.',
   })
 }
 
-/** The error for one entry of it. */
+/** The error for one entry of an archive. */
 export function refusedEntry(archive: string, entry: string, problem: string): BatonError {
   return refused(archive, `cannot be unpacked: the entry ${shownEntry(entry)} ${problem}`)
 }
 
-/** Where an entry of an archive belongs below the folder it is unpacked into, or why it cannot be unpacked. */
+/** The path of an entry below the folder the archive is unpacked into, or why it cannot be unpacked. */
 export type EntryPlace =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'refused'; readonly problem: string }
@@ -164,13 +164,13 @@ export type EntryPlace =
 const longestName = 255
 const longestPath = 1024
 const mostNames = 64
-/** Devices on Windows, whatever extension they have. */
+/** Device names on Windows, with any extension. */
 const device = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i
 
 /**
- * The relative path of an entry, with single slashes and without `.`; empty for the root folder itself. Decided by the
- * name alone, without looking at the disk, so that an archive is accepted everywhere or nowhere. Refused are names that
- * lead out of the folder, or mean something else on another system.
+ * The relative path of an entry, with single slashes and without `.`; empty for the root folder itself. Depends on the
+ * name alone, not on the disk, so that an archive is accepted everywhere or nowhere. Refuses names that lead out of the
+ * folder or mean something else on another system.
  */
 export function entryPlace(name: string): EntryPlace {
   const names = name.split('/').filter((step) => step !== '' && step !== '.')
@@ -183,12 +183,12 @@ export function entryPlace(name: string): EntryPlace {
 
 function wholeProblem(name: string): string | undefined {
   if (name === '') return 'has no name'
-  if (name.includes('\0')) return 'holds a NUL character'
-  // also those that change the direction of text, so that a name looks like another one
-  if (/[\p{Cc}\u061c\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u.test(name)) return 'holds a control character'
+  if (name.includes('\0')) return 'contains a NUL character'
+  // also characters that change the text direction, so that a name looks like another one
+  if (/[\p{Cc}\u061c\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u.test(name)) return 'contains a control character'
   if (name.startsWith('/') || name.startsWith('\\')) return 'is an absolute path'
-  if (/^[A-Za-z]:/.test(name)) return 'begins with a drive letter'
-  if (name.includes('\\')) return 'holds a backslash, which is a separator on some systems'
+  if (/^[A-Za-z]:/.test(name)) return 'starts with a drive letter'
+  if (name.includes('\\')) return 'contains a backslash, which is a separator on some systems'
   if (Buffer.byteLength(name) > longestPath) return `is longer than ${longestPath} bytes`
   return /\p{Cs}/u.test(name) ? 'is not Unicode text' : undefined
 }
@@ -200,7 +200,7 @@ function stepProblem(step: string): string | undefined {
   return Buffer.byteLength(step) > longestName ? `has a name of more than ${longestName} bytes` : undefined
 }
 
-/** The name of an entry for messages: quoted, invisible characters escaped, never longer than 100 characters. */
+/** The name of an entry for messages: quoted, invisible characters escaped, cut at 100 characters. */
 export function shownEntry(name: string): string {
   const short = name.length > 100 ? `${name.slice(0, 99)}…` : name
   return JSON.stringify(short).replaceAll(

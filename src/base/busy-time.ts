@@ -1,20 +1,20 @@
 /**
- * The time in which this thread was busy, shared equally by all who work in it at that moment: what each of them is charged
- * with for a wait that is none for something outside. A wait for a process, a server or a person is not busy time.
+ * The time this thread was busy, shared equally by everyone working in it at that moment: what each of them is charged
+ * for a wait inside the thread. Waiting for a process, a server or a person is not busy time.
  */
 export interface BusyTime {
-  /** One more works here from now on. */
+  /** One more party starts working here. */
   readonly join: () => void
   readonly leave: () => void
-  /** Milliseconds of one share since the beginning; only differences mean something. */
+  /** Milliseconds of one share since the start; only differences are meaningful. */
   readonly shareMs: () => number
 }
 
-/** `busyMs` are the milliseconds in which the thread was busy so far. */
+/** `busyMs` returns the milliseconds this thread has been busy so far. */
 export function createBusyTime(busyMs: () => number = busyMsOfLoop): BusyTime {
   let working = 0
   let share = 0
-  /** Undefined until somebody asks: what was before makes no difference. */
+  /** Undefined until the first reading: earlier time makes no difference. */
   let seen: number | undefined
 
   function advance(): number {
@@ -36,7 +36,7 @@ export function createBusyTime(busyMs: () => number = busyMsOfLoop): BusyTime {
   }
 }
 
-/** The event loop knows how long it had nothing to do. Loaded when it is first asked: most scripts wait for nothing. */
+/** The event loop knows how long it was idle. Loaded at the first reading: most scripts never wait. */
 function busyMsOfLoop(): number {
   return process.getBuiltinModule('node:perf_hooks').performance.eventLoopUtilization().active
 }

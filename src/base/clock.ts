@@ -5,7 +5,7 @@ import { manyListeners } from './concurrency.ts'
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Rejects with the reason of the signal as soon as it is aborted. */
+  /** Rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** In [0, 1). */
   random(): number
@@ -17,25 +17,29 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms
     for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
-      // rejects with an error of its own when it is aborted
+      // rejects with its own error when aborted
       await wait(Math.min(left, longestTimer), undefined, { signal: manyListeners(signal) }).catch(() => {})
     }
     signal.throwIfAborted()
   },
 }
 
-/** A longer timer of Node ends at once. */
+/** Node fires a longer timer immediately. */
 export const longestTimer = 2 ** 31 - 1
 
 /**
- * How much longer, in milliseconds, a time limit waits that passed this long ago: what has arrived meanwhile is read before
- * it is judged. A timer that comes late was held up, for example because the process was stopped or the machine asleep.
+ * How much longer, in milliseconds, to wait once a time limit passed `lateMs` ago, so that data that has arrived
+ * meanwhile is read first. A timer that fires late was held up, for example because the process was stopped or the
+ * machine slept.
  */
 export function catchUpMs(lateMs: number): number {
   return lateMs > 50 ? 1_000 : 1
 }
 
-/** Calls `onEnd` when this much time has passed, after what arrived until then. Returns the function that ends it. */
+/**
+ * Calls `onEnd` when this much time has passed and the data received until then has been read. Returns a function that
+ * cancels it.
+ */
 export function startLimit(ms: number, onEnd: () => void): () => void {
   const end = performance.now() + ms
   let timer: NodeJS.Timeout
@@ -73,7 +77,7 @@ export function durationText(ms: number): string {
 const minuteMs = 60_000
 const latestDate = 8.64e15
 
-/** The local time of `at` in whole minutes, rounded up; with the date when it is not on the day of `now`. */
+/** The local time of `at` in whole minutes, rounded up; with the date if it is not on the day of `now`. */
 export function localTimeText(at: number, now: number): string {
   const date = new Date(Math.min(Math.ceil(at / minuteMs) * minuteMs, latestDate))
   const time = `${two(date.getHours())}:${two(date.getMinutes())}`

@@ -1,7 +1,7 @@
-/** What has been opened so far, to be closed together. */
+/** Resources opened so far, to be closed together. */
 export interface Closers {
   readonly add: (close: () => void | Promise<void>) => void
-  /** Closes all of it once, the last that was opened first. @throws what the first that failed has thrown, in the end */
+  /** Closes everything once, in reverse order. @throws the first error, after everything was closed */
   readonly close: () => Promise<void>
 }
 

@@ -10,15 +10,15 @@ export interface FramePosition {
 }
 
 export interface FrameOptions {
-  /** Lines shown before and after the marked one; 2 by default. */
+  /** Lines shown before and after the marked one; default 2. */
   readonly context?: number
-  /** Characters shown of a line; longer lines are cut around the column. 100 by default. */
+  /** Characters shown of a line; longer lines are cut around the column. Default 100. */
   readonly width?: number
 }
 
 /**
  * The lines around a position with their numbers, a `>` before the marked line and carets below the range, or one below
- * the column (both count from 1). A line beyond the end marks the last one. No colour; control characters are made
+ * the column (both count from 1). A line beyond the end marks the last one. No color; control characters are made
  * visible, so that a file cannot write escape sequences to the terminal.
  */
 export function codeFrame(text: string, position: FramePosition, options: FrameOptions = {}): string {
@@ -65,7 +65,7 @@ function cut(line: string, column: number, width: number): { readonly text: stri
   return { text: `${start}${end}${after.length > room ? '…' : ''}`, before: start }
 }
 
-/** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same stops. */
+/** Blanks as wide as the text on a terminal; tabs stay tabs, so they end at the same tab stops. */
 function blank(text: string): string {
   return text.replaceAll(/[^\t]+/g, (part) => ' '.repeat(widthOf(part)))
 }

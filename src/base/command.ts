@@ -15,7 +15,7 @@ const passed: ReadonlySet<string> = new Set(
 
 const passedPrefixes = ['LC_', 'XDG_']
 
-/** The ones every program gets. */
+/** Variables that every program gets. */
 const always: ReadonlySet<string> = new Set(
   (
     'PATH HOME USER LOGNAME SHELL PWD TERM LANG LANGUAGE TZ TMPDIR TEMP TMP ' +
@@ -39,7 +39,7 @@ export function commandEnvironment(
   )
 }
 
-/** Whether a variable is one of those that commands get. */
+/** Whether commands get this variable. */
 export function commandVariables(name: string): boolean {
   return passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))
 }

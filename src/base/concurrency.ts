@@ -1,20 +1,22 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Lets one signal have any number of listeners, where Node would warn of a leak above ten. */
+/** Lets a signal have any number of listeners; Node warns of a leak above ten. */
 export function manyListeners(signal: AbortSignal): AbortSignal {
   setMaxListeners(0, signal)
   return signal
 }
 
-/** Waits for work, but not longer than this. Rejects when the work does within that time. */
+/** Waits for work, but at most `ms`. Rejects if the work rejects within that time. */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined)])
   timer.abort()
 }
 
-/** Waits for work until the signal is aborted, and rejects with its reason then. The work goes on: others may wait for it. */
+/**
+ * Waits for work until the signal is aborted, then rejects with its reason. The work continues: others may wait for it.
+ */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   let onAbort = (): void => {}
@@ -29,7 +31,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Does work with a signal that is aborted with either of two until it has ended; `AbortSignal.any` takes eight times as long. */
+/**
+ * Runs work with a signal that is aborted with either of two until the work ends; `AbortSignal.any` is eight times
+ * slower.
+ */
 export async function underBoth<T>(
   one: AbortSignal,
   other: AbortSignal,
@@ -49,15 +54,15 @@ export async function underBoth<T>(
 }
 
 export interface MapLimitOptions {
-  /** Maximum number in progress at once; at least 1. */
+  /** Maximum number in progress at the same time; at least 1. */
   readonly limit: number
   readonly signal: AbortSignal
 }
 
 /**
- * Runs `work` for every item, at most `limit` at once, with results in input order. The first rejection aborts the signal
- * of the others and starts no more; it is rethrown when all started work has settled. Items are pulled one by one, so an
- * endless or lazy iterable is never read ahead.
+ * Runs `work` for every item, at most `limit` at a time, with results in input order. The first rejection aborts the
+ * signal of the others and stops new work; it is rethrown when all started work has settled. Items are pulled one by
+ * one, so an endless or lazy iterable is never read ahead.
  */
 export async function mapLimit<T, R>(
   items: Iterable<T>,
@@ -91,9 +96,9 @@ export async function mapLimit<T, R>(
   return results
 }
 
-/** A number of slots shared by many callers, first come first served. */
+/** Slots shared by many callers, first come, first served. */
 export interface Pool {
-  /** Runs `work` when a slot is free. Rejects with the signal's reason when aborted while waiting. */
+  /** Runs `work` when a slot is free. Rejects with the signal's reason if aborted while waiting. */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>
 }
 
@@ -139,11 +144,11 @@ export function createPool(size: number): Pool {
 export interface InOrder<T> {
   /** Adds the value with this index, from 0; each index once. */
   add(index: number, value: T): void
-  /** Delivers everything that waits, in order, also after an index that is missing, and stops holding values back. */
+  /** Delivers all waiting values in order, even if an index before them is missing, and stops holding values back. */
   release(): void
 }
 
-/** Delivers values in the order of their index, whatever order they arrive in. `held`: not before `release`. */
+/** Delivers values in index order, whatever order they arrive in. `held`: not before `release`. */
 export function createInOrder<T>(
   deliver: (value: T) => void,
   { held }: { readonly held: boolean } = { held: false },
@@ -173,12 +178,12 @@ export function createInOrder<T>(
 }
 
 /**
- * Pushed items for any number of readers, each of which gets all of them in order. Readers that begin before the first
- * item is read get everything; later ones what is pushed from then on, so that memory is bounded by the slowest reader.
+ * Pushed items for any number of readers, each of which gets all of them in order. Readers that start before the first
+ * item is read get everything; later ones get what is pushed from then on, so the slowest reader bounds memory.
  */
 export interface Broadcast<T> extends AsyncIterable<T> {
   readonly push: (item: T) => void
-  /** Readers end, or throw the error, once they have read everything. */
+  /** Readers end, or throw the error, after reading everything. */
   readonly end: (error?: unknown) => void
 }
 
@@ -231,16 +236,16 @@ export function createBroadcast<T>(): Broadcast<T> {
   }
 }
 
-/** Work in small pieces, which can be interrupted between them. Returns the result. */
+/** Work in small steps that can be interrupted between them. Returns the result. */
 export type Steps<T> = Generator<void, T, void>
 
-/** Pieces that are done without a pause: about a tenth of a second of reading folders. */
+/** Steps done without a pause: about a tenth of a second of reading folders. */
 const stepsAtOnce = 10_000
 const turnMs = 20
-/** So short that several pieces of work that take turns at once are not noticed together. */
+/** Short enough that several tasks taking turns go unnoticed. */
 const sliceMs = 2
 
-/** Does all of the work now. */
+/** Does all of the work immediately. */
 export function finishSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next()
@@ -249,9 +254,9 @@ export function finishSteps<T>(steps: Steps<T>): T {
 }
 
 /**
- * Does short work now, and long work in turns, between which other work of the process continues and the signal is
- * checked. Whether the result is a promise depends on the number of pieces alone, not on speed.
- * @throws the reason of the signal, as a rejection
+ * Does short work immediately, and long work in turns, between which other work of the process continues and the signal
+ * is checked. Whether the result is a promise depends only on the number of steps, not on speed.
+ * @throws the signal's reason, as a rejection
  */
 export function finishInTurns<T>(steps: Steps<T>, signal: AbortSignal): T | Promise<T> {
   for (let count = 0; count < stepsAtOnce; count += 1) {
@@ -272,7 +277,9 @@ async function inTurns<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-/** Does work of which much may be under way at once, in slices of two milliseconds. Rejects with the reason of the signal. */
+/**
+ * Does work of which much may run at the same time, in slices of two milliseconds. Rejects with the signal's reason.
+ */
 export async function finishInSlices<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
   const slices = createSlices()
   for (;;) {
@@ -283,16 +290,16 @@ export async function finishInSlices<T>(steps: Steps<T>, signal: AbortSignal): P
   }
 }
 
-/** Pauses in work of which much may be under way at once. */
+/** Pauses for work of which much may run at the same time. */
 export function createSlices(): Turns {
   return createTurns(sliceMs)
 }
 
-/** Pauses in long work that is not made of `Steps`. */
+/** Pauses for long work that is not made of `Steps`. */
 export interface Turns {
-  /** Lets other work of the process continue when this has lasted long enough. @throws the reason of the signal */
+  /** Lets other work of the process continue if this has run long enough. @throws the signal's reason */
   readonly pass: (signal?: AbortSignal) => Promise<void> | undefined
-  /** Whether it ever did. */
+  /** Whether it ever paused. */
   readonly passed: () => boolean
 }
 

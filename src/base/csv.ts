@@ -1,7 +1,7 @@
 import type { Options as ReadOptions } from 'csv-parse/sync'
 import { messageOf } from './error.ts'
 
-/** The special characters of CSV; one character each. */
+/** The special characters of CSV, one character each. */
 export interface CsvDialect {
   readonly delimiter: string
   readonly quote: string
@@ -27,15 +27,16 @@ interface RawRow {
 
 export type CsvRows = readonly (readonly string[])[]
 
-/** Rows of cells of UTF-8 text or its bytes. @throws Error that names the line of a wrong quote */
+/** Rows of cells, from UTF-8 text or its bytes. @throws Error that names the line of a wrong quote */
 export type CsvReader = (data: string | Uint8Array, reading: CsvReading) => CsvRows
 
 /** One row as a line without its line break. */
 export type CsvWriter = (row: readonly string[], dialect: CsvDialect) => string
 
 /**
- * Loads the reader. Rows may have different lengths, and end with LF, CR LF or CR. Empty lines and a byte order mark are
- * skipped. A quote inside a cell that does not start with one is text; text after the closing quote belongs to the cell.
+ * Loads the reader. Rows may have different lengths, and end with LF, CR LF or CR. Empty lines and a byte order mark
+ * are skipped. A quote inside a cell that does not start with one is text; text after the closing quote belongs to the
+ * cell.
  */
 export async function loadCsvReader(): Promise<CsvReader> {
   const { parse, CsvError } = await import('csv-parse/sync')
@@ -44,7 +45,7 @@ export async function loadCsvReader(): Promise<CsvReader> {
     try {
       const rows = parse(bytes, readOptions(reading))
       if (reading.trim) return rows.map((row) => row.map((cell) => cell.trim()))
-      // the parser keeps the quotes of a cell with text after them: rare enough to read everything again
+      // the parser keeps the quotes of a cell that continues after them: rare enough to parse everything again
       const isDoubtful = (row: readonly string[]): boolean => row.some((cell) => cell.startsWith(reading.quote))
       if (!rows.some(isDoubtful)) return rows
       const again = parse(bytes, { ...readOptions(reading), raw: true }) as unknown as readonly RawRow[]
@@ -56,13 +57,13 @@ export async function loadCsvReader(): Promise<CsvReader> {
   }
 }
 
-/** As in AIPack a doubled quote is one even where another character escapes it; the parser knows only one way. */
+/** As in AIPack, a doubled quote is a quote even if another character is the escape; the parser knows only one way. */
 function withOneEscape(data: string | Uint8Array, { delimiter, quote, escape, trim }: CsvReading): Uint8Array {
   if (escape === quote) return typeof data === 'string' ? Buffer.from(data) : data
   const text = typeof data === 'string' ? data : Buffer.from(data).toString('utf8')
   const [d, q, e] = [delimiter, quote, escape].map(literalPattern)
   const pair = `${e}[^]|${q}${q}`
-  // white space that may begin a cell itself is not skipped: what is behind it begins at the last of it
+  // white space that may start a cell itself is not skipped: the text after it starts at its last character
   const opened = `(?:^\\uFEFF?|[${d}\\r\\n])${trim ? `(?:(?![${d}\\r\\n])\\s)*` : ''}${q}`
   const cell = new RegExp(`(${opened})((?:[^${q}${e}]|${pair})*)`, 'gu')
   const inner = new RegExp(pair, 'gu')
@@ -108,8 +109,8 @@ function lineAt(bytes: Uint8Array, offset: number): number {
 }
 
 /**
- * Loads the writer. Cells with a delimiter, a quote or a line break are quoted. A row that would be an empty line becomes
- * an empty cell in quotes, so that it can be read again.
+ * Loads the writer. Cells with a delimiter, a quote or a line break are quoted. A row that would be an empty line
+ * becomes an empty cell in quotes, so that it can be read back.
  */
 export async function loadCsvWriter(): Promise<CsvWriter> {
   const { stringify } = await import('csv-stringify/sync')
@@ -139,7 +140,7 @@ function splitRow(text: string, { delimiter, quote, escape, comment }: CsvReadin
   return cells
 }
 
-/** A pattern for these characters, also inside of a class. */
+/** A pattern for these characters, also valid inside a character class. */
 function literalPattern(text: string): string {
   return Array.from(text, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('')
 }

@@ -1,4 +1,4 @@
-/** The beginning of a text, of at most so many characters; never half of one. What is left out is said at its end. */
+/** The start of a text, at most `most` characters, never splitting one. Says at the end how much was cut. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text
   const code = text.charCodeAt(most - 1)

@@ -5,7 +5,7 @@ import type { JsonObject } from './json.ts'
 export type DataPath = readonly (string | number)[]
 
 /**
- * Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. The end, where known, is the column after
+ * Counted from 1, in the whole file. Columns count UTF-16 units; a tab is one. The end, if known, is the column after
  * the last character.
  */
 export interface TextPosition {
@@ -17,7 +17,7 @@ export interface TextPosition {
 
 /** A block of TOML or YAML inside a file, or a whole file. */
 export interface DataSource {
-  /** As errors name it. */
+  /** Name of the file in errors. */
   readonly file: string
   /** The whole file, for the code frame. */
   readonly text: string
@@ -32,13 +32,13 @@ export interface DataSource {
 export interface DataText {
   readonly data: JsonObject
   /**
-   * Position of the key (or the value) at a path, or of the nearest part above it that is written. Asynchronous because
-   * the code that finds positions is loaded at the first call.
+   * Position of the key (or the value) at a path, or of its nearest parent that is written in the file. Asynchronous
+   * because the code that finds positions is loaded at the first call.
    */
   readonly locate: (path: DataPath, part?: 'key' | 'value') => Promise<TextPosition | undefined>
 }
 
-/** Values nested deeper than this are refused, so that nothing later runs out of stack. */
+/** Values nested deeper than this are refused, so that nothing later overflows the stack. */
 export const maxDataDepth = 100
 
 /** The block after empty lines, so that positions in it are positions in the file. */
@@ -55,7 +55,7 @@ export function dataError(
   return new BatonError(code, `${what} ${reason}`, { hint, place: { file, text, ...position } })
 }
 
-/** A path as people write it: `lua.timeout`, `context_globs[1]`, `model_aliases."a b"`. */
+/** A path as users write it: `lua.timeout`, `context_globs[1]`, `model_aliases."a b"`. */
 export function pathText(path: DataPath): string {
   return path
     .map((step, index) => {

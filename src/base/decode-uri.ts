@@ -1,4 +1,4 @@
-/** A part of a URL as it is meant; what is no valid encoding stays as it is. */
+/** Decodes a part of a URL; an invalid encoding is left as is. */
 export function decodeUri(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -9,7 +9,7 @@ interface AgentLimits {
 
 /** An agent of the kind that Node's `fetch` uses. Its package is inside Node and cannot be imported. */
 export function createDispatcher(limits: AgentLimits): Dispatcher | undefined {
-  // the first use of `fetch` or its classes puts the agent there
+  // the agent exists once `fetch` or one of its classes has been used
   void new Request('http://localhost')
   const agent = (globalThis as { readonly [key: symbol]: unknown })[Symbol.for('undici.globalDispatcher.1')]
   if (typeof agent !== 'object' || agent === null || agent.constructor.name !== 'Agent') return undefined

@@ -4,7 +4,7 @@ import { checkSizes } from './archive.ts'
 import { xmlFault } from './xml-form.ts'
 import { openZip, readZipEntry } from './zip.ts'
 
-/** Headings one level below those of the document, whose title is the first, as in AIPack; at most level 6. */
+/** Headings one level below the document's own, because its title is the first, as in AIPack; at most level 6. */
 const styles: readonly string[] = [
   "p[style-name='Title'] => h1:fresh",
   "p[style-name='Subtitle'] => p > strong:fresh",
@@ -13,10 +13,10 @@ const styles: readonly string[] = [
 ]
 
 /**
- * A Word document as HTML: headings, lists, tables, links and emphasis, without pictures. Files it refers to are not
- * read. Its content is checked as an archive and as XML first, because the library unpacks without limits. `name` is its name in
- * messages. Load this file at its first use.
- * @throws BatonError FILE_FAILED for anything but an intact Word document, and for one that is too large
+ * Converts a Word document to HTML: headings, lists, tables, links and emphasis, without pictures. Files it refers to
+ * are not read. Its content is checked as an archive and as XML first, because the library unpacks without limits.
+ * `name` is its name in messages. Import this file lazily.
+ * @throws BatonError FILE_FAILED unless it is an intact Word document within the size limits
  */
 export async function htmlFromDocx(bytes: Uint8Array, name: string): Promise<string> {
   const zip = openZip(bytes, { archive: name })

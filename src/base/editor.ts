@@ -2,13 +2,13 @@ import { basename } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** How an editor is started: the command with its arguments; the file is added to them. */
+/** How to start an editor: the command with its arguments, to which the file is added. */
 export interface Editor {
   readonly command: string
   readonly args: readonly string[]
   /** The program without its folder. */
   readonly name: string
-  /** Whether it opens its own window or needs the terminal that it is started from. */
+  /** Whether it opens its own window or needs the terminal it is started from. */
   readonly place: 'window' | 'terminal'
 }
 
@@ -25,8 +25,8 @@ const terminalEditors: ReadonlySet<string> = new Set(
 )
 
 /**
- * The editor to open files with: the one whose terminal this is, else `VISUAL`, else `EDITOR`, which may have arguments,
- * and quotes around names with blanks.
+ * The editor to open files with: the one whose terminal this is, else `VISUAL`, else `EDITOR`. These may have
+ * arguments, and quotes around names with blanks.
  */
 export function findEditor(env: Environment): Editor | undefined {
   const around = editorAround(env)
@@ -75,8 +75,8 @@ export interface DetachedProgram {
 }
 
 /**
- * Starts a program without input and output in its own session, which this process does not wait for. Resolves as soon
- * as it runs: true, or false when it cannot be started. Never rejects.
+ * Starts a program without stdin and stdout in its own session and does not wait for it. Resolves as soon as it runs:
+ * true, or false if it cannot be started. Never rejects.
  */
 export async function startDetached({ command, args, cwd, env }: DetachedProgram): Promise<boolean> {
   const { spawn } = await import('node:child_process')

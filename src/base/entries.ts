@@ -2,28 +2,28 @@ import { type Dirent, existsSync, lstatSync, readdirSync, type Stats, statSync }
 import { dirname } from 'node:path'
 import { hasSystemCode } from './error.ts'
 
-/** What stands at a path itself, also a link; undefined when nothing does. */
+/** The status of a path itself, without following links; undefined if nothing exists there. */
 export function entryStatus(path: string): Stats | undefined {
   try {
     return lstatSync(path)
   } catch (error) {
-    // also below a file
+    // ENOTDIR: the path is below a file
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return undefined
     throw error
   }
 }
 
-/** Whether a path leads to a folder. */
+/** Whether a path is a folder, following links. */
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Whether a path leads to a file. */
+/** Whether a path is a file, following links. */
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** What is in a folder; nothing for what is none, and for one that may not be read. */
+/** The entries of a folder; empty if it is not a folder or cannot be read. */
 export function entriesIn(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -32,7 +32,7 @@ export function entriesIn(folder: string): readonly Dirent[] {
   }
 }
 
-/** The same by name. */
+/** The names in a folder; empty if it is not a folder or cannot be read. */
 export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

@@ -42,8 +42,8 @@ export const exitCodes = {
 export type ErrorCode = keyof typeof exitCodes
 
 /**
- * A position in a file a person wrote. Lines and columns count from 1; `endColumn` is the column after the last character.
- * `text` is the whole file, for the code frame.
+ * A position in a file the user wrote. Lines and columns count from 1; `endColumn` is the column after the last
+ * character. `text` is the whole file, for the code frame.
  */
 export interface SourcePlace {
   readonly file: string
@@ -62,9 +62,9 @@ export interface ErrorDetails {
   readonly trail?: readonly SourcePlace[]
   /** The difference from the expected text, as a unified diff. */
   readonly diff?: string | undefined
-  /** The setting that limits the whole run and is used up, such as `budget.calls`; not one of a part of it. */
+  /** The exhausted limit of the whole run, such as `budget.calls`; not a limit of a part of the run. */
   readonly limit?: string | undefined
-  /** Nobody handles it, whatever its code is, because only a resumed run can get further. */
+  /** Not handled by anyone, whatever its code, because only a resumed run can get further. */
   readonly endsRun?: boolean
   readonly cause?: unknown
 }
@@ -96,12 +96,12 @@ export class BatonError extends Error {
   }
 }
 
-/** True also for errors of a second loaded copy of this package. */
+/** Also true for errors of a second loaded copy of this package. */
 export function isBatonError(value: unknown): value is BatonError {
   return typeof value === 'object' && value !== null && marker in value
 }
 
-/** Whether an error ends the run even where others are handled: continuing would make the record wrong. */
+/** Whether an error ends the run even where errors are handled: continuing would make the record wrong. */
 export function stopsRun(error: unknown): boolean {
   return (
     isBatonError(error) &&
@@ -111,32 +111,29 @@ export function stopsRun(error: unknown): boolean {
   )
 }
 
-/**
- * Whether it is the record of the run that has no room for more: what is under way beside is paid for and finishes first,
- * and is recorded all the same.
- */
+/** Whether the run's record is full: work in flight is already paid for, so it finishes first and is still recorded. */
 export function isRunTooLarge(error: unknown): boolean {
   return isBatonError(error) && error.code === 'RUN_TOO_LARGE'
 }
 
-/** The setting that limits the whole run and is used up, also where another error tells of it. Undefined: it is something else. */
+/** The exhausted limit of the whole run, also if another error was caused by it. Undefined for all other errors. */
 export function limitOfRun(error: unknown): string | undefined {
   return isBatonError(error) ? (error.limit ?? limitOfRun(error.cause)) : undefined
 }
 
-/** Whether work waits for a person or another day: it is neither done nor failed, and can be resumed. */
+/** Whether work waits for a person or another day: it has neither finished nor failed, and can be resumed. */
 export function isSuspension(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'SUSPENDED' || error.code === 'WAITING_FOR_APPROVAL')
 }
 
-/** Whether it is the answer of a person to a question that work waits for. */
+/** Whether work waits for a person to answer an approval question. */
 export function isWaitingForApproval(error: unknown): boolean {
   return isBatonError(error) && error.code === 'WAITING_FOR_APPROVAL'
 }
 
 /**
- * The same error for a caller: what is not given is kept, and the error itself becomes the cause. `from` is the line that
- * led to it; an error without its own place is shown there.
+ * The same error for a caller: omitted fields are kept, and the error itself becomes the cause. `from` is the line that
+ * led to it; it becomes the place of an error without one.
  */
 export function rewordError(
   error: BatonError,
@@ -180,7 +177,10 @@ export function hasSystemCode(error: unknown, ...codes: readonly string[]): bool
   return error instanceof Error && 'code' in error && codes.includes(withSystemNames(String(error.code)))
 }
 
-/** `Unknown system error -122: Unknown system error -122, write`, for which Node has only a number, is `EDQUOT, write`. */
+/**
+ * Node has only a number for some errors: `Unknown system error -122: Unknown system error -122, write` is `EDQUOT,
+ * write`.
+ */
 function withSystemNames(text: string): string {
   return text.replaceAll(/(Unknown system error -(\d+))(?:: \1)?/g, (whole, _, number: string) => {
     return Object.entries(constants.errno).find(([, value]) => value === Number(number))?.[0] ?? whole
@@ -202,7 +202,7 @@ export class StopSignal extends Error {
 export const closedPipe = 141
 
 /**
- * A command cannot write its result: the pipe was closed (exit code 141), or the disk is full (1). Reported once, by the
+ * A command cannot write its result: the pipe was closed (exit code 141) or the disk is full (1). Reported once, by the
  * edge, whatever the command does with it.
  */
 export class OutputLost extends StopSignal {
@@ -210,7 +210,7 @@ export class OutputLost extends StopSignal {
 
   constructor(error: Error) {
     const isClosed = 'code' in error && closedCodes.has(error.code)
-    super(isClosed ? 'a closed pipe' : `what stdout leads to: ${error.message}`, isClosed ? closedPipe : 1)
+    super(isClosed ? 'a closed pipe' : `an error writing to stdout: ${error.message}`, isClosed ? closedPipe : 1)
     this.cause = error
   }
 }

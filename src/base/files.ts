@@ -18,11 +18,11 @@ import { inFolder } from './held-folder.ts'
 import { irregular, readRegularFile } from './regular-file.ts'
 import { isOfSystem } from './system-folders.ts'
 
-/** Prompt files, agents and config above this many bytes are refused. */
+/** Maximum size of prompt files, agents and config, in bytes. */
 export const maxSourceBytes = 10 * 1024 * 1024
 
 /**
- * Reads a text file a person wrote. Refuses folders, more than 10 MB, NUL bytes and text that is not UTF-8.
+ * Reads a text file the user wrote. Refuses folders, more than 10 MB, NUL bytes and text that is not UTF-8.
  * @throws BatonError FILE_UNREADABLE
  */
 export function readSourceFile(file: string): string {
@@ -30,14 +30,14 @@ export function readSourceFile(file: string): string {
 }
 
 /**
- * Decodes text a person wrote. Refuses NUL bytes and text that is not UTF-8; `file` is its name in messages.
+ * Decodes text the user wrote. Refuses NUL bytes and text that is not UTF-8; `file` is its name in messages.
  * @throws BatonError FILE_UNREADABLE
  */
 export function decodeSource(bytes: Buffer, file: string): string {
   const invalid = firstInvalidByte(bytes)
   if (invalid === undefined) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const what = bytes[invalid] === 0 ? 'a NUL byte; it looks binary' : 'a byte that is not UTF-8'
-  throw new BatonError('FILE_UNREADABLE', `${file} holds ${what} (byte ${invalid})`, {
+  throw new BatonError('FILE_UNREADABLE', `${file} contains ${what} (byte ${invalid})`, {
     place: { file, ...positionOfByte(bytes, invalid) },
     hint: 'Save the file as UTF-8 text.',
   })
@@ -49,11 +49,11 @@ function readSourceBytes(file: string): Buffer {
     if (isOfSystem(realPath(file))) throw unreadable(file, 'belongs to the system', { hint: 'Name another file.' })
     if (status.isDirectory()) throw unreadable(file, 'is a folder, not a file', { hint: 'Name a file in it.' })
     const other = irregular(status)
-    if (other !== undefined) throw unreadable(file, other, { hint: 'Name a regular file; others are not read.' })
+    if (other !== undefined) throw unreadable(file, other, { hint: 'Name a regular file.' })
     if (status.size <= maxSourceBytes) return readRegularFile(file)
     const megabytes = (status.size / 1e6).toFixed(1)
-    const hint = 'Move the data into files that are named by context_globs.'
-    throw unreadable(file, `has ${megabytes} MB; at most 10 MB can be read`, { hint })
+    const hint = 'Move the data into files and name them in context_globs.'
+    throw unreadable(file, `is ${megabytes} MB; at most 10 MB can be read`, { hint })
   } catch (error) {
     if (error instanceof BatonError) throw error
     if (!hasSystemCode(error, 'ENOENT', 'ENOTDIR')) {
@@ -90,9 +90,9 @@ function positionOfByte(bytes: Buffer, offset: number): { readonly line: number;
 
 /**
  * Writes a whole file through a temporary file and a rename, so that a crash leaves the old or the new content. Creates
- * missing folders, keeps the mode of a file that is replaced, and writes through links. A file that has several names
- * is replaced under this one alone.
- * @throws the error of the system; for a path that leads through a file an Error that names it
+ * missing folders, keeps the mode of a file that it replaces, and writes through links. If a file has several names
+ * (hard links), only this one is replaced.
+ * @throws the system's error; for a path that leads through a file, an Error that names it
  */
 export function writeFileAtomic(file: string, content: string | Uint8Array | FilePart): void {
   const target = existingLinkTarget(resolve(file))
@@ -104,8 +104,8 @@ interface Replacing {
 }
 
 /**
- * The same for a path whose links are resolved: it never leads through a link that was put there since, and replaces
- * one that stands at the path itself.
+ * Like `writeFileAtomic`, for a path whose links are resolved: it does not follow links created since, and replaces a
+ * link at the path itself.
  */
 export function replaceFile(
   file: string,
@@ -115,7 +115,7 @@ export function replaceFile(
   replaceBy(file, (to) => writeContent(to, content), { temporaryName })
 }
 
-/** Adds to a file what its other names do not get: it becomes a file of its own. For a path whose links are resolved. */
+/** Appends to a file after separating it from its other hard links. For a path whose links are resolved. */
 export function addToOwnFile(file: string, added: Uint8Array): void {
   replaceBy(file, (to, present) => {
     copyPart({ file: present, bytes: statSync(present).size }, to)
@@ -123,7 +123,7 @@ export function addToOwnFile(file: string, added: Uint8Array): void {
   })
 }
 
-/** `fill` is given the descriptor of the new file and the path of the present one. */
+/** `fill` gets the descriptor of the new file and the path of the present one. */
 function replaceBy(
   file: string,
   fill: (to: number, present: string) => void,
@@ -157,7 +157,7 @@ function writeContent(to: number, content: string | Uint8Array | FilePart): void
   else copyPart(content, to)
 }
 
-/** Errors of reading and writing do not say which file it was: only those of opening one do. */
+/** Errors of reading and writing do not name the file; only those of opening one do. */
 function withPath(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || 'path' in error) return error
   return Object.assign(new Error(`${messageOf(error)} '${path}'`, { cause: error }), { code: error.code, path })
@@ -175,7 +175,7 @@ function copyPart({ file, bytes }: FilePart, to: number): void {
   try {
     for (let done = 0; done < bytes;) {
       const count = readSync(from, chunk, 0, Math.min(chunk.length, bytes - done), done)
-      if (count === 0) throw new Error(`${file} has become shorter`)
+      if (count === 0) throw new Error(`${file} was truncated while it was read`)
       writeFileSync(to, chunk.subarray(0, count))
       done += count
     }
@@ -185,8 +185,8 @@ function copyPart({ file, bytes }: FilePart, to: number): void {
 }
 
 /**
- * A name for a temporary file, which must be opened by `wx`: it may be guessed. Not derived from the target's name, which may have
- * the maximum length.
+ * A name for a temporary file, which must be opened with `wx` because it can be guessed. Not derived from the target's
+ * name, which may already have the maximum length.
  */
 export function newTemporaryName(): string {
   const digits = (): string =>
@@ -196,12 +196,12 @@ export function newTemporaryName(): string {
   return `.baton-${digits()}${digits()}.tmp`
 }
 
-/** Whether a text is a name that `newTemporaryName` may give. */
+/** Whether a name could come from `newTemporaryName`. */
 export function isTemporaryName(name: string): boolean {
   return /^\.baton-[0-9a-f]{16}\.tmp$/.test(name)
 }
 
-/** The path of an entry itself, also of a link: only the folders on the way to it are resolved. */
+/** The path of an entry itself, even if it is a link: only the folders above it are resolved. */
 export function entryPath(path: string): string {
   return join(realPath(dirname(path)), basename(path))
 }
@@ -223,7 +223,7 @@ function keepMode(target: string, descriptor: number): void {
   }
 }
 
-/** The path with all links resolved; parts that do not exist yet stay as they are. */
+/** The path with all links resolved; parts that do not exist yet are unchanged. */
 export function realPath(path: string): string {
   const absolute = resolve(path)
   try {
@@ -234,7 +234,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** The system does it in one call; elsewhere than on Linux it also changes how names are written. */
+/** A single system call; on other systems than Linux it also changes how names are spelled. */
 const resolveLinks = process.platform === 'linux' ? realpathSync.native : realpathSync
 
 /** From the top, so that a path of many thousand folders that do not exist costs no more than its text. */
@@ -256,7 +256,7 @@ function kindOf(path: string): 'link' | 'entry' | 'nothing' {
   try {
     return lstatSync(path).isSymbolicLink() ? 'link' : 'entry'
   } catch (error) {
-    // also below a file
+    // ENOTDIR: the path is below a file
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return 'nothing'
     throw error
   }
@@ -267,13 +267,13 @@ export function isInside(folder: string, path: string): boolean {
   return stepsBelow(folder, path) !== undefined
 }
 
-/** The path from the folder; empty for the folder itself, undefined for what is not below it. */
+/** The path from the folder; empty for the folder itself, undefined if it is not below it. */
 function stepsBelow(folder: string, path: string): string | undefined {
   const steps = relative(folder, path)
   return isAbsolute(steps) || steps === '..' || steps.startsWith(`..${sep}`) ? undefined : steps
 }
 
-/** A path for people: relative to `folder` when below it, otherwise absolute. */
+/** A path for display: relative to `folder` if below it, otherwise absolute. */
 export function displayPath(folder: string, path: string): string {
   const steps = stepsBelow(folder, path)
   return steps === undefined ? path : steps || '.'
@@ -281,7 +281,7 @@ export function displayPath(folder: string, path: string): string {
 
 /**
  * The first link in `path` (absolute) that leads from where `allows` returns true to where it returns false. Undefined
- * when there is none: then the path itself is outside, without following links.
+ * if there is none: then the path itself is outside, without following links.
  */
 export function leavingLink(path: string, allows: (real: string) => boolean): string | undefined {
   for (const step of stepsFromRoot(path)) {

@@ -1,19 +1,19 @@
-/** Up to this length the search of the engine is fast whatever the texts hold. */
+/** Up to this length the engine's own search is fast whatever the texts contain. */
 const shortLength = 8
 
-/** As `text.indexOf(wanted)`, in time that grows with the sum of both lengths, not with their product. */
+/** Like `text.indexOf(wanted)`, in time that grows with the sum of both lengths, not with their product. */
 export function firstIndexOf(text: string, wanted: string): number {
   if (wanted.length <= shortLength) return text.indexOf(wanted)
   return search(text, wanted, 'first')
 }
 
-/** As `text.lastIndexOf(wanted)`, in the same time. */
+/** Like `text.lastIndexOf(wanted)`, also in linear time. */
 export function lastIndexOf(text: string, wanted: string): number {
   if (wanted.length <= shortLength) return text.lastIndexOf(wanted)
   return search(text, wanted, 'last')
 }
 
-/** Where a text stands in another one, overlapping places too, in ascending order and in the same time. */
+/** All positions of a text in another one, including overlapping ones, in ascending order and in linear time. */
 export function indicesOf(text: string, wanted: string): readonly number[] {
   const borders = bordersOf(wanted.length, (index) => wanted.charCodeAt(index))
   const found: number[] = []
@@ -27,7 +27,7 @@ export function indicesOf(text: string, wanted: string): readonly number[] {
   return found
 }
 
-/** The algorithm of Knuth, Morris and Pratt; for the last place both texts are read from their ends. */
+/** The Knuth-Morris-Pratt algorithm; for the last position both texts are read from their ends. */
 function search(text: string, wanted: string, which: 'first' | 'last'): number {
   const unitOf = (source: string, index: number): number =>
     source.charCodeAt(which === 'first' ? index : source.length - 1 - index)
@@ -40,7 +40,7 @@ function search(text: string, wanted: string, which: 'first' | 'last'): number {
   return -1
 }
 
-/** For each beginning of a text, the length of the longest shorter beginning that it ends with. */
+/** For each prefix of a text, the length of the longest shorter prefix that it also ends with. */
 function bordersOf(size: number, unitAt: (index: number) => number): Int32Array {
   const borders = new Int32Array(size)
   for (let index = 1, length = 0; index < size; index += 1) {

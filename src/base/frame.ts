@@ -1,14 +1,15 @@
 import { sha256 } from './hash.ts'
 
 /*
- * Frames around texts that a model is shown: no text ends its own. agents/lua/quote.lua makes the same ones for scripts.
+ * Frames around texts shown to a model: no text can close its own frame. agents/lua/quote.lua makes the same frames for
+ * scripts.
  */
 
 const shortestEnd = 12
 
 /**
- * A text between `<tag …>` and `</tag>`. One that could end its own frame gets one with an end that it does not hold. It is made of
- * the text, so that the same text is the same prompt, whenever it is shown.
+ * A text between `<tag …>` and `</tag>`. If the text could close its own frame, the frame ends with a marker that the
+ * text does not contain. The marker is derived from the text, so that the same text always gives the same prompt.
  */
 export function framed(tag: string, attributes: string, body: string): string {
   if (!new RegExp(String.raw`<\s*/\s*${tag}`, 'i').test(body)) return `<${tag} ${attributes}>\n${body}\n</${tag}>`
@@ -19,14 +20,14 @@ export function framed(tag: string, attributes: string, body: string): string {
   return `<${tag} ${attributes} ends_with="${end}">\n${body}\n<${end}>`
 }
 
-/** A text that stays in its attribute and on its line. */
+/** Escapes a text so that it stays in its attribute and on its line. */
 export function attribute(text: string): string {
   return withoutControls(
     text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
   )
 }
 
-/** A name with line breaks, control characters or marks of direction as entities: it stays on its line, as it is. */
+/** Replaces line breaks, control characters and text direction marks by entities, so that a name stays on its line. */
 export function withoutControls(name: string): string {
   return name.replaceAll(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,

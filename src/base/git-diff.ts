@@ -1,14 +1,14 @@
-/** What becomes of one file, as git names it in a diff. Paths are relative, modes as git has them (`100644`). */
+/** A change of one file, as git names it in a diff. Paths are relative, modes are git's (`100644`). */
 export type GitChange =
   | { readonly kind: 'created' | 'deleted'; readonly path: string; readonly mode: string }
-  /** `modes`: before and after, where they differ. */
+  /** `modes`: before and after, if they differ. */
   | { readonly kind: 'changed'; readonly path: string; readonly modes?: readonly [string, string] | undefined }
   | { readonly kind: 'moved' | 'copied'; readonly path: string; readonly from: string }
 
-/** The mode of a file that is not executed. */
+/** The mode of a file that is not executable. */
 export const plainMode = '100644'
 
-/** The lines above the contents in the diff of one file, as `git diff` has them; `git apply` reads them. */
+/** The header lines in the diff of one file, as `git diff` writes them; `git apply` reads them. */
 export function diffHead(change: GitChange): string {
   const { kind, path } = change
   const title = `diff --git a/${'from' in change ? change.from : path} b/${path}\n`
@@ -27,7 +27,7 @@ export function diffHead(change: GitChange): string {
   }
 }
 
-/** What the two sides of a diff are called. */
+/** The names of the two sides of a diff. */
 export interface DiffNames {
   readonly from: string
   readonly to: string
@@ -37,7 +37,7 @@ export function diffNames({ kind, path }: GitChange): DiffNames {
   return { from: kind === 'created' ? '/dev/null' : `a/${path}`, to: kind === 'deleted' ? '/dev/null' : `b/${path}` }
 }
 
-/** Stands in place of contents that are no text. */
+/** Replaces contents that are not text. */
 export function binaryDiff({ from, to }: DiffNames): string {
   return `Binary files ${from} and ${to} differ\n`
 }

@@ -5,13 +5,13 @@ import { isInside, realPath } from './files.ts'
 import { readRegularFile } from './regular-file.ts'
 
 /*
- * Work trees that git knows of are removed here without git: whoever removes the folder of a run need not have the
- * repository at hand, and runs nothing that it names.
+ * Removes work trees without running git: the repository may be missing when the folder of a run is removed, and no
+ * program that it names is run.
  */
 
 /**
- * Removes a work tree (absolute path of its top) with what its repository knows of it. What is not there is no error.
- * @throws the error of the system
+ * Removes a work tree (absolute path of its top) and its repository's record of it. Does nothing if it does not exist.
+ * @throws the system's error
  */
 export function removeWorktree(top: string): void {
   const entry = entryOf(top)
@@ -19,15 +19,15 @@ export function removeWorktree(top: string): void {
   if (entry !== undefined) rmSync(entry, { recursive: true, force: true })
 }
 
-/** Removes a folder and all work trees that are directly in it. */
+/** Removes a folder and all work trees directly in it. */
 export function removeWorktrees(folder: string): void {
   for (const name of namesIn(folder)) removeWorktree(join(folder, name))
   rmSync(folder, { recursive: true, force: true })
 }
 
 /**
- * Removes what a repository knows of work trees below a folder (absolute, links resolved) that are gone: whoever has removed
- * them did not tell it. `common` is git's own folder, the one that all its work trees share.
+ * Removes a repository's records of work trees below a folder (absolute, links resolved) that no longer exist. `common`
+ * is git's own folder, which all its work trees share.
  */
 export function forgetLostWorktrees(common: string, folder: string): void {
   for (const name of namesIn(join(common, 'worktrees'))) {
@@ -40,8 +40,8 @@ export function forgetLostWorktrees(common: string, folder: string): void {
 }
 
 /**
- * The folder in which git keeps what it knows of a work tree. Undefined where the two do not name each other: a program may have
- * written something else into the work tree.
+ * The folder in which git keeps its record of a work tree. Undefined if the two do not name each other: a program may
+ * have written something else into the work tree.
  */
 function entryOf(top: string): string | undefined {
   const named = lineOf(join(top, '.git'))

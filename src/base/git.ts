@@ -3,26 +3,26 @@ import { type ProcessResult, runProcess } from './process.ts'
 
 export interface GitCommand {
   readonly args: readonly string[]
-  /** Absolute; a relative path in `args` counts from it. */
+  /** Absolute; relative paths in `args` start here. */
   readonly cwd: string
-  /** Of the run; git gets a fixed list of it. */
+  /** Environment of the run; git gets only a fixed list of its variables. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly timeLimitMs: number
-  /** Bytes kept of each of the two streams. */
+  /** Bytes kept of each of stdout and stderr. */
   readonly maxOutputBytes: number
-  /** Ways to other repositories that may be used, such as `https`; none when left out. */
+  /** Allowed transports to other repositories, such as `https`; default: none. */
   readonly transports?: readonly string[]
-  /** More settings; they win over those of all config files. */
+  /** More settings; they override those of all config files. */
   readonly settings?: GitSettings
-  /** Hooks, filters and other programs that the repository names are run, as when its user types the command. */
+  /** Runs the hooks, filters and other programs that the repository configures, as when its user runs the command. */
   readonly asUser?: true
-  /** Absolute path of the index to use in place of the repository's own. */
+  /** Absolute path of the index to use instead of the repository's own. */
   readonly indexFile?: string
 }
 
 type GitSettings = readonly (readonly [name: string, value: string])[]
 
-/** Of what config can name, what git would start by itself. */
+/** Disables configurable programs that git would start automatically. */
 const careful: GitSettings = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -34,10 +34,11 @@ const careful: GitSettings = [
 ]
 
 /**
- * Runs git to its end, without a shell, input or questions. Of what the config of a repository names it starts no hooks, no
- * file watcher, no pager, editor or ssh command, and it connects to nothing but by `transports`; not even to fetch what
- * an incomplete clone lacks. Programs that change or compare contents (filters, `diff.external`) must be handled by the
- * caller, see `repositoryFilters`. Settings of the user's own config stay in force. Ends and errors as of `runProcess`.
+ * Runs git to its end, without a shell, stdin or prompts. It starts no hook, file watcher, pager, editor or ssh command
+ * from the repository's config, and connects to other repositories only by `transports`, not even to fetch missing
+ * objects of an incomplete clone. Programs that change or compare contents (filters, `diff.external`) must be handled
+ * by the caller, see `repositoryFilters`. Settings of the user's own config stay in force. Results and errors are those
+ * of `runProcess`.
  */
 export function runGit(command: GitCommand, signal: AbortSignal): Promise<ProcessResult> {
   const { args, cwd, env, timeLimitMs, maxOutputBytes, transports = [], settings = [], asUser, indexFile } = command
@@ -47,20 +48,20 @@ export function runGit(command: GitCommand, signal: AbortSignal): Promise<Proces
     ...(asUser && authors(env)),
     ...quiet,
     ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
-    // wins over all `protocol.*` settings, also for transports that are programs, such as `ext::`
+    // takes precedence over all `protocol.*` settings, also for transports that are programs, such as `ext::`
     GIT_ALLOW_PROTOCOL: transports.length === 0 ? 'none' : transports.join(':'),
   }
   const all = ['--no-pager', '--literal-pathspecs', ...given, ...args]
   return runProcess({ command: 'git', args: all, cwd, environment, timeLimitMs, maxOutputBytes }, signal)
 }
 
-/** Whom commits are by, where the environment says it. */
+/** Author and committer of commits, if set in the environment. */
 function authors(env: GitCommand['env']): Readonly<Record<string, string>> {
   const given = Object.entries(env).filter(([name]) => /^GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)$/.test(name))
   return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 }
 
-/** No questions, on a terminal or in a window, and no programs that config names for them. */
+/** No prompts, on a terminal or in a window, and no programs from config for them. */
 const quiet = {
   GIT_TERMINAL_PROMPT: '0',
   GIT_ASKPASS: 'true',
@@ -74,12 +75,12 @@ const quiet = {
   LC_ALL: 'C',
 } as const
 
-/** Whether git did not end with 0. */
+/** Whether git failed to start or did not exit with 0. */
 export function gitFailed({ end }: ProcessResult): boolean {
   return end.kind !== 'exited' || end.code !== 0
 }
 
-/** Why git failed, in its own words where it has said something. */
+/** Why git failed, in its own words if it printed any. */
 export function gitFailure({ end, stdout, stderr }: ProcessResult): string {
   switch (end.kind) {
     case 'not_started':
@@ -87,25 +88,26 @@ export function gitFailure({ end, stdout, stderr }: ProcessResult): string {
     case 'timed_out':
       return 'git and its hooks took too long and were stopped'
     case 'killed':
-      return `git was ended by ${end.signal}`
+      return `git was killed by ${end.signal}`
     case 'exited':
       return (
         [stderr.text, stdout.text].map((text) => text.trim()).find((text) => text !== '') ??
-        `git ended with ${end.code}`
+        `git exited with code ${end.code}`
       )
   }
 }
 
 export interface RepositoryFilters {
-  /** The filters by name that the repository's own config defines and the user's does not. */
+  /** Names of the filters that the repository's own config defines and the user's does not. */
   readonly names: readonly string[]
-  /** Turn them off. */
+  /** Settings that turn them off. */
   readonly settings: GitSettings
 }
 
 /**
- * The filters (`filter.NAME.clean`, `smudge`, `process`) of a repository's own config. A program that the user's own config
- * names in the same words is the user's. Undefined when git cannot list them, or one of them cannot be turned off.
+ * The filters (`filter.NAME.clean`, `smudge`, `process`) of a repository's own config. A program that the user's own
+ * config defines identically counts as the user's. Undefined if git cannot list them, or if one of them cannot be
+ * turned off.
  */
 export async function repositoryFilters(
   place: Omit<GitCommand, 'args' | 'settings'>,

@@ -4,8 +4,8 @@ import { type GlobSegment, matchSteps, parseGlob } from './glob-pattern.ts'
 /** The patterns of one `.gitignore`. */
 export interface IgnoreFile {
   /**
-   * What it says of an entry below its folder, by the names that lead there; undefined: nothing. That a folder above it is
-   * ignored is for the caller to know.
+   * The verdict on an entry below the file's folder, given the names that lead to it; undefined: no pattern matches.
+   * Ignored parent folders are up to the caller.
    */
   readonly says: (steps: readonly string[], kind: 'file' | 'folder') => 'ignored' | 'kept' | undefined
 }
@@ -13,12 +13,12 @@ export interface IgnoreFile {
 interface IgnorePattern {
   readonly verdict: 'ignored' | 'kept'
   readonly onlyFolders: boolean
-  /** Held against the name alone, or against all names from the folder of the file. */
+  /** Matched against the name alone, or against all names from the folder of the file. */
   readonly about: 'name' | 'path'
   readonly segments: readonly GlobSegment[]
 }
 
-/** Parses the text of a `.gitignore`. What git does not understand either is left out. */
+/** Parses the text of a `.gitignore`. Patterns that git does not understand either are skipped. */
 export function parseIgnoreFile(text: string): IgnoreFile {
   const patterns = text
     .replace(/^\ufeff/, '')
@@ -41,7 +41,7 @@ export function parseIgnoreFile(text: string): IgnoreFile {
 function parseLine(line: string): readonly IgnorePattern[] {
   if (line.startsWith('#')) return []
   const isKept = line.startsWith('!')
-  // blanks at the end count only behind a backslash
+  // trailing blanks count only after a backslash
   const written = (isKept ? line.slice(1) : line).replace(/(?<!\\)[ \t]+$/, '')
   const onlyFolders = written.endsWith('/')
   const path = written.replace(/\/+$/, '').replace(/^\/+/, '')

@@ -8,7 +8,7 @@ export type GlobSegment =
   | { readonly kind: 'wild'; readonly pattern: RegExp }
 
 export interface GlobPattern {
-  /** As it was written. */
+  /** As written. */
   readonly text: string
   /** Written with a leading `!`. */
   readonly negated: boolean
@@ -17,7 +17,7 @@ export interface GlobPattern {
 }
 
 const mostAlternatives = 1024
-/** Twice the longest path of Linux. */
+/** Twice the longest path on Linux. */
 const mostCharacters = 8192
 /** Characters in all alternatives: a pattern takes many times their memory. */
 const mostExpanded = 128 * 1024
@@ -37,8 +37,8 @@ export function parseGlob(text: string): GlobPattern {
 }
 
 /**
- * A glob as patterns for whole paths, one of which matches, with wildcards that match `/` too: for an order, not for a
- * choice. A `!` in front is a character like any other.
+ * A glob as patterns for whole paths, of which any may match. Wildcards match `/` too: this is for ordering, not for
+ * selecting. A leading `!` is an ordinary character.
  * @throws BatonError USAGE as `parseGlob`
  */
 export function crossingPatterns(glob: string): readonly RegExp[] {
@@ -48,7 +48,7 @@ export function crossingPatterns(glob: string): readonly RegExp[] {
   return expandBraces(written, glob).map((alternative) => namePattern(nameParts(alternative, glob).parts))
 }
 
-/** An escaped character, a class (a `]` that comes first is one of its characters), stars, or any other character. */
+/** An escaped character, a class (a leading `]` is one of its characters), stars, or any other character. */
 const token = /\\(?<escaped>[^])|\[(?<negated>[!^]?)(?<members>\]?[^\]]*)(?<end>\]?)|(?<stars>\*+)|[^]/gu
 
 function parseSegment(step: string, glob: string): GlobSegment {
@@ -59,7 +59,7 @@ function parseSegment(step: string, glob: string): GlobSegment {
 }
 
 interface NameParts {
-  /** Sources of patterns for what is between the stars. */
+  /** Pattern sources of the text between the stars. */
   readonly parts: readonly string[]
   /** The name, if it has no wildcard. */
   readonly literal: string | undefined
@@ -78,7 +78,7 @@ function nameParts(step: string, glob: string): NameParts {
   return { parts, literal }
 }
 
-/** Letters and digits as they are: patterns are kept by the engine, and six characters for one are six times the memory. */
+/** Letters and digits are written unescaped: the engine keeps patterns, and an escape takes six times the memory. */
 function exactly(character: string): string {
   if (/\w/.test(character)) return character
   return `\\u{${character.codePointAt(0)?.toString(16)}}`
@@ -93,8 +93,8 @@ function oneOf(negated: string | undefined, members = ''): string {
 }
 
 /**
- * The parts of a name between its stars. Each `*` but the last takes as little as it can, and the lookahead keeps it from
- * being tried again: so no number of stars makes the pattern slow.
+ * The parts of a name between its stars. Each `*` but the last matches as little as possible, and the lookahead
+ * prevents backtracking into it, so the pattern is fast with any number of stars.
  */
 function namePattern([first = '', ...parts]: readonly string[]): RegExp {
   const last = parts.pop()
@@ -114,7 +114,7 @@ export function pathSteps(path: string): string[] {
   return path.startsWith('/') ? ['', ...steps] : steps
 }
 
-/** Whether it is longer than any path that can exist: no glob matches it. */
+/** Whether a path is longer than any that can exist: no glob matches it. */
 export function isTooLong(path: string): boolean {
   return path.length > mostCharacters
 }
@@ -173,7 +173,7 @@ function firstBraces(text: string, glob: string): Braces | undefined {
 }
 
 /**
- * The positions in an alternative before the first name is read: 0, and those behind leading `**`, which may match no
+ * The positions in an alternative before the first name is read: 0, and those after leading `**`, which may match no
  * name at all. A `**` at the end needs at least one name: `a/**` does not match `a`.
  */
 export function startPositions(segments: readonly GlobSegment[]): readonly number[] {
@@ -208,8 +208,8 @@ function closure(segments: readonly GlobSegment[], positions: readonly number[])
 }
 
 /**
- * True when the whole path (as steps) matches the alternative. What an earlier `**` could still find, the latest one that was
- * reached finds too: only that one is tried again.
+ * True if the whole path (as steps) matches the alternative. Anything an earlier `**` could still match, the latest one
+ * reached matches too, so only that one is retried.
  */
 export function matchSteps(segments: readonly GlobSegment[], steps: readonly string[]): boolean {
   if (!mayMatch(segments, steps)) return false
@@ -237,7 +237,7 @@ function takes(segment: Exclude<GlobSegment, { readonly kind: 'globstar' }>, nam
   return segment.kind === 'literal' ? segment.text === name : name !== '' && segment.pattern.test(name)
 }
 
-/** Most paths match no glob: that is seen at their last name, or at a name of the glob that they do not have. */
+/** Most paths match no glob: this usually shows at their last name, or at a name in the glob that they lack. */
 function mayMatch(segments: readonly GlobSegment[], steps: readonly string[]): boolean {
   const last = segments.at(-1)
   const name = steps.at(-1)
@@ -245,7 +245,7 @@ function mayMatch(segments: readonly GlobSegment[], steps: readonly string[]): b
   return segments.every((segment) => segment.kind !== 'literal' || steps.includes(segment.text))
 }
 
-/** The glob that matches this path and nothing else. */
+/** A glob that matches exactly this path. */
 export function escapeGlob(path: string): string {
   return path.replaceAll(/[\\*?[\]{},!]/g, String.raw`\$&`)
 }

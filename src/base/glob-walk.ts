@@ -9,7 +9,7 @@ import {
   startPositions,
 } from './glob-pattern.ts'
 
-/** One brace alternative of a glob, and where in it the walk is. */
+/** One brace alternative of a glob, and the walk's position in it. */
 interface WalkBranch {
   readonly segments: readonly GlobSegment[]
   readonly positions: readonly number[]
@@ -26,7 +26,7 @@ export interface WalkState {
 interface GlobWalk {
   /** Absolute path of the folder to read first. */
   readonly start: string
-  /** The glob that asks for it, as it was written. */
+  /** The glob that needs it, as written. */
   readonly glob: string
   readonly state: WalkState
 }
@@ -43,9 +43,9 @@ interface Goal {
 }
 
 /**
- * The folders that have to be read for these globs: one walk for all relative globs, and one for each folder outside the
- * base folder that absolute globs start from.
- * @throws BatonError OUTSIDE_WORKSPACE for a glob that climbs out by `..`
+ * The folders to read for these globs: one walk for all relative globs, and one for each folder outside the base folder
+ * that absolute globs start from.
+ * @throws BatonError OUTSIDE_WORKSPACE for a glob that climbs out with `..`
  */
 export function planWalks(patterns: readonly GlobPattern[], baseDir: string, skipFolders: readonly string[]): GlobPlan {
   const wanted =
@@ -68,7 +68,7 @@ export function planWalks(patterns: readonly GlobPattern[], baseDir: string, ski
 
 const everything = parseGlob('**')
 
-/** Whether the glob has the folder as one of its names, with a slash after it. */
+/** Whether the glob contains the folder as a literal name followed by a slash. */
 function names({ negated, alternatives }: GlobPattern, folder: string): boolean {
   const isNamed = (segment: GlobSegment): boolean => segment.kind === 'literal' && segment.text === folder
   return !negated && alternatives.some((segments) => segments.slice(0, -1).some(isNamed))
@@ -111,13 +111,15 @@ function withoutParents(segments: readonly GlobSegment[], glob: string): GlobSeg
     const last = path.pop()
     if (last?.kind === 'literal' && last.text !== '') continue
     throw new BatonError('OUTSIDE_WORKSPACE', `the glob "${glob}" climbs out of the folder it starts from`, {
-      hint: 'Write globs relative to the workspace, or name another base_dir inside it.',
+      hint: 'Write globs relative to the workspace, or set a different base_dir inside it.',
     })
   }
   return path
 }
 
-/** An exclusion as seen from the folder where a walk starts, if it can match there. Relative ones start in the base folder. */
+/**
+ * An exclusion as seen from the start folder of a walk, if it can match there. Relative ones start in the base folder.
+ */
 function exclusion(segments: readonly GlobSegment[], start: string, baseDir: string): readonly WalkBranch[] {
   if (isAbsolute(segments)) return [{ segments, glob: -1, positions: positionsAt(segments, start) }]
   const canMatch = start === baseDir || segments[0]?.kind === 'globstar'
@@ -125,8 +127,8 @@ function exclusion(segments: readonly GlobSegment[], start: string, baseDir: str
 }
 
 /**
- * The state after reading the name of one more entry. `literally`: only globs count that have the name literally, as
- * links to folders are followed.
+ * The state after reading the name of one more entry. `literally`: only globs that contain the name literally count,
+ * which is the rule for following links to folders.
  */
 export function enter(state: WalkState, name: string, { literally }: { readonly literally: boolean }): WalkState {
   return {
@@ -150,18 +152,18 @@ function literalOnly(branch: WalkBranch, name: string): WalkBranch {
   return { ...branch, positions }
 }
 
-/** Index of the last glob that the entry matches as a whole. */
+/** Index of the last glob that matches the whole entry. */
 export function matchedGlob({ includes }: WalkState): number | undefined {
   const globs = includes.filter(isComplete).map(({ glob }) => glob)
   return globs.length === 0 ? undefined : Math.max(...globs)
 }
 
-/** True when something below the entry can still match. */
+/** True if something below the entry can still match. */
 export function canContinue({ includes }: WalkState): boolean {
   return includes.some(({ segments, positions }) => positions.some((position) => position < segments.length))
 }
 
-/** True when an exclusion matches the entry, or, for a folder, everything below it. */
+/** True if an exclusion matches the entry or, for a folder, everything below it. */
 export function isExcluded({ excludes }: WalkState, kind: 'file' | 'folder'): boolean {
   return excludes.some((branch) => isComplete(branch) || (kind === 'folder' && coversAll(branch)))
 }

@@ -10,7 +10,7 @@ import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState 
 import { finishSteps, type Steps } from './concurrency.ts'
 
 export interface ListedFile {
-  /** Relative to the base folder with `/`; absolute when the file is not below it. */
+  /** Relative to the base folder with `/`; absolute if the file is not below it. */
   readonly path: string
   readonly absolute: string
   /** Index of the last glob that matches it. */
@@ -22,9 +22,9 @@ export interface ListOptions {
   readonly baseDir: string
   /** Absolute path, links resolved: nothing outside may be listed. */
   readonly root: string
-  /** Accepts further real paths outside `root`. */
+  /** Accepts additional real paths outside `root`. */
   readonly allows?: (real: string) => boolean
-  /** Folders that are skipped unless a glob names them with a slash after it; `buildFolders` when left out. */
+  /** Folders skipped unless a glob names them followed by a slash; default: `buildFolders`. */
   readonly skipFolders?: readonly string[]
   /** Called for every folder that is read, whether it exists or not. */
   readonly onFolder?: (absolute: string) => void
@@ -37,10 +37,10 @@ const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
 
 /**
  * The files that match any of the globs and none of those with a leading `!`, ordered by the index of the last glob
- * that matches, then by path in byte order (docs/aipack.md "Globs"). Globs with `!` alone exclude from everything.
+ * that matches, then by path in byte order (docs/aipack.md "Globs"). A list of only `!` globs excludes from everything.
  * Hidden files are included. `**` does not follow links to folders; a glob that names such a link does. Folders that
  * cannot be read are skipped.
- * @throws BatonError OUTSIDE_WORKSPACE when a glob climbs out, or a link leads out
+ * @throws BatonError OUTSIDE_WORKSPACE if a glob climbs out or a link leads out
  */
 export function listFiles(globs: readonly string[], options: ListOptions): ListedFile[] {
   return finishSteps(listSteps(globs, options))
@@ -78,9 +78,9 @@ function refuseOutside(start: string, glob: string, allows: (real: string) => bo
   throw new BatonError(
     'OUTSIDE_WORKSPACE',
     link === undefined
-      ? `the glob "${glob}" starts in ${start}, ${isOfSystem(realPath(start)) ? 'where nothing is read' : 'which is outside the workspace'}`
+      ? `the glob "${glob}" starts in ${start}, ${isOfSystem(realPath(start)) ? 'a system folder' : 'which is outside the workspace'}`
       : `the glob "${glob}" leads outside the workspace through the link ${link}`,
-    { hint: 'Globs reach files of the workspace only.' },
+    { hint: 'Globs can only match files in the workspace.' },
   )
 }
 
@@ -122,7 +122,7 @@ function refuseLink(link: string, exclusion: string, allows: (real: string) => b
   })
 }
 
-/** Links followed; broken ones are `other`. */
+/** Follows links; broken ones are `other`. */
 function kindOf(entry: Dirent, path: string): 'file' | 'folder' | 'other' {
   try {
     const target = entry.isSymbolicLink() ? statSync(path) : entry
@@ -133,11 +133,14 @@ function kindOf(entry: Dirent, path: string): 'file' | 'folder' | 'other' {
 }
 
 export interface GlobMatcher {
-  /** True when some glob matches the path and none with a leading `!` does. None matches more than 8192 characters. */
+  /**
+   * True if some glob matches the path and none with a leading `!` does. Paths of more than 8192 characters never
+   * match.
+   */
   readonly matches: (path: string) => boolean
 }
 
-/** Parses globs for matching many paths. Paths are compared as text: nothing is looked up on disk. */
+/** Parses globs for matching many paths. Paths are compared as text, without looking at the disk. */
 export function compileGlobs(globs: readonly string[]): GlobMatcher {
   const patterns = globs.map(parseGlob)
   const unwanted = patterns.filter((pattern) => pattern.negated)
@@ -156,15 +159,15 @@ export function compileGlobs(globs: readonly string[]): GlobMatcher {
 
 let last: { readonly path: string; readonly steps: readonly string[] } = { path: '', steps: [] }
 
-/** The names of a path: many globs are held against the same path one after the other. */
+/** The names of a path, cached because many globs are matched against the same path in a row. */
 function lastSteps(path: string): readonly string[] {
   if (last.path !== path) last = { path, steps: pathSteps(path) }
   return last.steps
 }
 
 /**
- * The place of a path in an order of globs: the index of the first or last that matches, or -1. Here wildcards match `/`,
- * and `!` excludes nothing (docs/aipack.md "Globs").
+ * The position of a path in an order of globs: the index of the first or last one that matches, or -1. Here wildcards
+ * match `/`, and `!` excludes nothing (docs/aipack.md "Globs").
  */
 export function globOrder(globs: readonly string[]): (path: string, which: 'first' | 'last') => number {
   const patterns = globs.map(crossingPatterns)

@@ -3,15 +3,15 @@ import { canonicalJson, type Json } from './json.ts'
 import { isLongJson, jsonChunks } from './json-pieces.ts'
 import { createSha256, type Sha256 } from './sha256.ts'
 
-/** Node's own hash, which is loaded when it is first used: that takes a short run longer than all that it hashes. */
+/** Node's own hash, loaded at first use: loading it takes longer than all the hashing of a short run. */
 export function createHash(algorithm: 'sha1' | 'sha256' | 'sha512'): Hash {
   return process.getBuiltinModule('node:crypto').createHash(algorithm)
 }
 
-/** Bytes and characters that are hashed without Node's own hash, which is faster from then on. */
+/** Bytes and characters still hashed without Node's own hash, which is faster beyond that. */
 let left = 16 * 1024
 
-/** A hash of our own as long as it is the faster one. */
+/** Our own hash while it is the faster one. */
 function shortHash(): Sha256 | undefined {
   return left < 0 ? undefined : createSha256()
 }
@@ -25,17 +25,17 @@ export function sha256(content: string | Uint8Array): string {
   return hash.digest().toString('hex')
 }
 
-/** A signature (HMAC with SHA-256) of what it is given piece by piece. */
+/** A signature (HMAC with SHA-256) of data that is added in pieces. */
 export interface Signer {
   readonly update: (bytes: string | Uint8Array) => void
-  /** The signature as 64 hex digits. It ends the signer. */
+  /** The signature as 64 hex digits. The signer cannot be used afterwards. */
   readonly digest: () => string
 }
 
-/** The block of SHA-256, which keys are filled up to. */
+/** The block size of SHA-256, to which keys are padded. */
 const blockBytes = 64
 
-/** As `sha256`, Node's own is taken once much was signed. The key has 64 bytes at most. */
+/** Like `sha256`, switches to Node's implementation once much has been signed. The key has at most 64 bytes. */
 export function createSigner(key: Uint8Array): Signer {
   const [inner, outer] = [shortHash(), shortHash()]
   if (inner === undefined || outer === undefined) {
@@ -62,10 +62,10 @@ function bytesOf(content: string | Uint8Array): Uint8Array {
   return typeof content === 'string' ? Buffer.from(content) : content
 }
 
-/** Characters of texts from which on a value is hashed in pieces. */
+/** Number of characters above which a value is hashed in pieces. */
 const longValue = 16 * 1024
 
-/** SHA-256 of `canonicalJson` of a value, whose text is never made as a whole when it is long. */
+/** SHA-256 of `canonicalJson` of a value; the text of a long value is never built as a whole. */
 export function canonicalHash(value: Json): string {
   if (!isLongJson(value, longValue)) return sha256(canonicalJson(value))
   const hash = createHash('sha256')

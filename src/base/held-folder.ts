@@ -15,41 +15,41 @@ import { basename, dirname, join } from 'node:path'
 import { hasSystemCode } from './error.ts'
 
 /*
- * A path that was checked may lead somewhere else when it is used: another process can put a link in place of a folder in
- * between. So what changes files opens the folder first, makes sure that it is the one that was checked, and names entries
- * from the open folder on.
+ * A path that was checked may lead somewhere else by the time it is used: another process can replace a folder with a
+ * link in between. So code that changes files opens the folder first, verifies that it is the one that was checked, and
+ * addresses entries relative to the open folder.
  */
 
 /** A folder that is held open. */
 export interface HeldFolder {
-  /** A path for calls of the system, of an entry by its name. */
+  /** A path of an entry for system calls, by its name. */
   readonly at: (name: string) => string
   /** The names of its entries. */
   readonly names: () => readonly string[]
-  /** Works in a folder that it contains, which is no link. */
+  /** Works in a subfolder, which must not be a link. */
   readonly inside: <T>(name: string, work: (folder: HeldFolder) => T) => T
 }
 
-/** On Linux a folder is opened as a place alone, which needs no right to read it. */
+/** On Linux a folder is opened with O_PATH, which needs no read permission. */
 const isLinux = platform() === 'linux'
 const pathOnly = isLinux ? 0o10000000 : 0
 const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | pathOnly
 
 export interface Holding {
-  /** Makes the folder, and those above it that are missing. */
+  /** Creates the folder and its missing parents. */
   readonly make?: boolean
 }
 
 /**
- * Works in a folder (absolute, links resolved), which stays the same folder whatever is put at its path meanwhile. Where
- * the system cannot name entries of an open folder, the path is compared with it each time an entry is named.
- * @throws the error of the system; an Error when the path leads through a link by now, or through a file
+ * Works in a folder (absolute, links resolved), which stays the same folder even if its path is replaced meanwhile. If
+ * the system cannot address entries of an open folder, the path is compared with it each time an entry is named.
+ * @throws the system's error; an Error if the path now leads through a link or through a file
  */
 export function inFolder<T>(folder: string, work: (folder: HeldFolder) => T, { make = false }: Holding = {}): T {
   return whileOpen({ folder, descriptor: openFolder(folder, make), isChecked: false }, work)
 }
 
-/** Works in the folder of a path (absolute, links resolved), and is given a path of its last part. */
+/** Works in the parent folder of a path (absolute, links resolved); `work` gets a path for its last part. */
 export function atEntry<T>(path: string, work: (entry: string) => T, holding?: Holding): T {
   return inFolder(dirname(path), ({ at }) => work(at(basename(path))), holding)
 }
@@ -57,7 +57,7 @@ export function atEntry<T>(path: string, work: (entry: string) => T, holding?: H
 interface Opened {
   readonly folder: string
   readonly descriptor: number
-  /** It was opened from a folder that is held. */
+  /** Whether it was opened from a held folder. */
   readonly isChecked: boolean
 }
 
@@ -131,7 +131,7 @@ function makeOne(path: string): void {
   }
 }
 
-/** Where the system says that an open file is; undefined: it cannot say. */
+/** The current path of an open file according to the system; undefined if the system cannot tell. */
 function linkAt(descriptorPath: string): string | undefined {
   try {
     return readlinkSync(descriptorPath)
@@ -149,10 +149,10 @@ function refuseOther(folder: string, descriptor: number): void {
 }
 
 function elsewhere(folder: string): Error {
-  return new Error(`${folder} leads somewhere else by now: a link was put in its path`)
+  return new Error(`${folder} now leads somewhere else: a link was put in its path`)
 }
 
-/** Errors name paths as they would be without the open folder. */
+/** Replaces the path of the open folder by its real path in errors. */
 function withNames<T>(prefix: string, folder: string, work: () => T): T {
   try {
     return work()

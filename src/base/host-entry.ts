@@ -1,6 +1,6 @@
 /*
- * Hosts as lists of settings name them: `host`, `*.host` for the hosts below it, `host:port`. Without a port it is the usual
- * ones, 80 and 443. An IPv6 address is in brackets.
+ * Hosts in lists of settings: `host`, `*.host` for its subdomains, `host:port`. Without a port, 80 and 443 are meant.
+ * An IPv6 address is in brackets.
  */
 
 const form = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
@@ -10,7 +10,7 @@ export function isHostEntry(text: string): boolean {
   return form.test(text)
 }
 
-/** Whether every address that `narrow` allows is allowed by `wide`: both are `host`, `*.host` or `host:port`. */
+/** Whether `wide` allows every address that `narrow` allows; both are `host`, `*.host` or `host:port`. */
 export function coversHost(wide: string, narrow: string): boolean {
   const [a, b] = [hostParts(wide), hostParts(narrow)]
   if (a.port !== undefined && a.port !== b.port) return false

@@ -6,13 +6,12 @@ import { BatonError } from './error.ts'
 export type HtmlNode = Htmlparser2TreeAdapterMap['childNode']
 export type HtmlElement = Htmlparser2TreeAdapterMap['element']
 
-/** The limit of browsers, in `html` and `body`; functions on pages are recursive. */
+/** The limit of browsers, plus `html` and `body`; functions on pages are recursive. */
 const maxDepth = 514
 
 /**
- * Parses any text as a page of HTML, as browsers do: `html`, `head`, `body` and `tbody` are there also where they are not
- * written.
- * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
+ * Parses any text as an HTML page, as browsers do: missing `html`, `head`, `body` and `tbody` are added.
+ * @throws BatonError SCRIPT_FAILED if elements are nested deeper than 512 levels
  */
 export function parseHtml(html: string): readonly HtmlNode[] {
   return shallow(parse(html, { treeAdapter: limitedAdapter() }).children)
@@ -23,10 +22,10 @@ export function parseHtmlPart(html: string): readonly HtmlNode[] {
   return shallow(parseFragment(html, { treeAdapter: limitedAdapter() }).children)
 }
 
-/** Elements may be open that end up beside each other; and what the standard prescribes for one tag looks at all that are open. */
+/** Open elements may end up as siblings; and for one tag the standard may require looking at all open elements. */
 const maxOpen = 2 * maxDepth
 
-/** Ends parsing when too many elements are open. */
+/** Stops parsing when too many elements are open. */
 function limitedAdapter(): typeof adapter {
   let open = 0
   return {
@@ -58,7 +57,7 @@ function shallow(nodes: readonly HtmlNode[]): readonly HtmlNode[] {
   return nodes
 }
 
-/** Attributes in the order of their names, as AIPack has them. */
+/** Attributes sorted by name, as in AIPack. */
 function sorted(attributes: HtmlElement['attribs']): HtmlElement['attribs'] {
   const names = Object.keys(attributes)
   return names.length < 2
@@ -78,20 +77,20 @@ export function textOf(node: HtmlNode): string {
 
 /** A selected element. */
 export interface SelectedElement {
-  /** In lower case. */
+  /** In lowercase. */
   readonly tag: string
-  /** Names in lower case, values as in the page. */
+  /** Names in lowercase, values as in the page. */
   readonly attributes: Readonly<Record<string, string>>
   /** All text in it, without tags. */
   readonly text: string
   readonly innerHtml: string
 }
 
-/** In all selectors together: the library's time for them takes the square of their length. */
+/** Of all selectors together: the library's time is quadratic in their length. */
 const mostSelected = 8192
 
 /**
- * The elements that match any of the CSS selectors, in the order of the page, each once.
+ * The elements that match any of the CSS selectors, in page order, each once.
  * @throws Error saying what is wrong with a selector, or that they have more than 8192 characters
  */
 export function selectHtml(html: string, selectors: readonly string[]): readonly SelectedElement[] {
@@ -100,8 +99,8 @@ export function selectHtml(html: string, selectors: readonly string[]): readonly
   const all = given.join(', ')
   if (all.length > mostSelected) throw new Error(`the selectors have more than ${mostSelected} characters`)
   const open = given.find((selector) => /[>+~]\s*$/.test(selector))
-  // the library takes it for one that matches nothing
-  if (open !== undefined) throw new Error(`nothing stands behind the ${open.trim().at(-1) ?? ''} at its end`)
+  // the library treats it as a selector that matches nothing
+  if (open !== undefined) throw new Error(`nothing follows the ${open.trim().at(-1) ?? ''} at its end`)
   const found = selectAll<HtmlNode, HtmlElement>(all, [...parseHtml(html)])
   return found.map((element) => ({
     tag: element.name,

@@ -11,25 +11,25 @@ import { shownUrl } from './shown-url.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
-  /** `http` or `https`. User name and password are sent as basic authorization. */
+  /** `http` or `https`. User name and password are sent as basic authentication. */
   readonly url: URL
   readonly headers: readonly (readonly [string, string])[]
   readonly body?: string
   /** Maximum number of redirects; one more is an error. */
   readonly redirectLimit: number
-  /** For the whole exchange, redirects included. */
+  /** For the whole exchange, including redirects. */
   readonly timeLimitMs: number
   /** Maximum size of the body, uncompressed. */
   readonly maxBytes: number
-  /** What becomes of a larger one; left out: it is an error. */
+  /** What happens to a larger body; default: it is an error. */
   readonly larger?: 'refused' | 'cut'
-  /** Asked about the answer before its body is read; false: it is not. */
+  /** Called with the response head before the body is read; false: the body is not read. */
   readonly wantsBody?: (head: ResponseHead) => boolean
-  /** Called with each address before it is requested, also with those of redirects; throws for a forbidden one. */
+  /** Called with each URL before it is requested, including those of redirects; throws for a forbidden one. */
   readonly check?: (url: URL) => void
   /**
-   * Called before a connection to an address of this machine or a private network; throws when it may not be made.
-   * `redirected`: an address outside led there. Without it only those are refused.
+   * Called before connecting to an address of this machine or a private network; throws if that is not allowed.
+   * `redirected`: a public address redirected there. By default only redirects are refused.
    */
   readonly checkPrivate?: (url: URL, how: 'asked' | 'redirected') => void
 }
@@ -41,19 +41,19 @@ interface ResponseHead {
 
 export interface HttpResponse {
   readonly status: number
-  /** The address of the response, after redirects; a fragment is never sent. */
+  /** The URL of the response, after redirects; a fragment is never sent. */
   readonly url: string
-  /** Names in lower case. */
+  /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>
-  /** By the charset of the response, else UTF-8; invalid bytes are U+FFFD. */
+  /** Decoded by the charset of the response, else as UTF-8; invalid bytes are U+FFFD. */
   readonly text: string
 }
 
 /**
- * Sends one HTTP request; any status is an answer. Redirects are followed as browsers do: POST becomes GET at 301, 302
- * and 303. Another host gets no header but those that say what is understood, and never the body: a redirect that would
- * send it there is an error. The addresses that a name stands for are checked and then connected to, so that it cannot
- * stand for another one in between.
+ * Sends one HTTP request; any status is a valid response. Redirects are followed as browsers do: POST becomes GET at
+ * 301, 302 and 303. A different host gets only the headers that say what the client understands, and never the body: a
+ * redirect that would send the body there is an error. The resolved addresses of a host are checked and then connected
+ * to, so that the name cannot be resolved to a different address in between.
  * @throws the signal's reason, or Error saying what went wrong
  */
 export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -74,7 +74,7 @@ export interface Download extends ResponseHead, Body {
   readonly url: string
 }
 
-/** The same for a body that is not text, or of which nobody knows yet. */
+/** Like `sendHttp`, for a body that is not text or of unknown type. */
 export async function downloadBytes(request: HttpRequest, signal: AbortSignal): Promise<Download> {
   const { response, url, bytes, isCut } = await receive(request, signal)
   const { status, headers } = response
@@ -88,13 +88,13 @@ interface Received extends Body {
 }
 
 interface Body {
-  /** Empty when it was not wanted. */
+  /** Empty if it was not wanted. */
   readonly bytes: Uint8Array
-  /** It was larger, and this is its beginning. */
+  /** The body was larger, and this is its start. */
   readonly isCut: boolean
 }
 
-/** The head of an answer, and its body as it comes in, unpacked. */
+/** The head of a response, and its body as it arrives, decompressed. */
 interface Response extends ResponseHead {
   readonly body: Readable
 }
@@ -126,7 +126,7 @@ async function follow(first: HttpRequest, signal: AbortSignal): Promise<Received
   }
 }
 
-/** Whether an address outside of private networks was connected to, by the request or one that led to it. */
+/** Whether a public address was connected to, by the request or one that redirected to it. */
 interface Reached {
   outside: boolean
 }
@@ -166,7 +166,7 @@ const refuseRedirected: NonNullable<HttpRequest['checkPrivate']> = (url, how) =>
   if (how === 'redirected') throw new Error(`it redirects to ${url.host}, which is in a private network`)
 }
 
-/** Finds the addresses of a name and checks all of them; they are what is connected to. */
+/** Resolves a host and checks all its addresses; exactly these are connected to. */
 function checkedLookup(check: (address: string) => void): LookupFunction {
   return (hostname, options, callback) =>
     lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -190,11 +190,11 @@ function responseOf(answer: IncomingMessage): Response {
   return { status: answer.statusCode ?? 0, headers, body: unpacked(answer, headers.get('content-encoding')) }
 }
 
-/** What is cut off is unpacked as far as it goes, as browsers do. */
+/** A truncated body is decompressed as far as possible, as browsers do. */
 function unpacked(body: IncomingMessage, encoding: string | null): Readable {
   const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
   const forward = (unpack: Readable & NodeJS.WritableStream): Readable => {
-    // an error of either side is that of the stream that is read
+    // an error of either stream is reported by the stream that is read
     pipeline(body, unpack, () => undefined)
     return unpack
   }
@@ -226,10 +226,10 @@ function redirectTarget({ status, headers }: Response, base: URL): URL | undefin
   return location === null ? undefined : new URL(location, base)
 }
 
-/** The headers that another host may get: they say what is understood, and who asks. */
+/** Headers that may be sent to a different host: they say what the client understands, and who sends the request. */
 const harmlessHeaders = /^(?:accept|accept-language|user-agent)$/i
 
-/** @throws Error where the body would go to another host */
+/** @throws Error if the body would go to another host */
 function redirected({ body, ...request }: HttpRequest, status: number, url: URL): HttpRequest {
   const isSameHost = url.origin === request.url.origin || isSecured(request.url, url)
   const headers = request.headers.filter(([name]) => isSameHost || harmlessHeaders.test(name))
@@ -243,7 +243,7 @@ function redirected({ body, ...request }: HttpRequest, status: number, url: URL)
   return { ...request, url, headers, body }
 }
 
-/** The same host and its standard ports, by https from now on. */
+/** The same host on its standard ports, from http to https. */
 function isSecured(from: URL, to: URL): boolean {
   const isStandard = from.port === '' && to.port === ''
   return from.protocol === 'http:' && to.protocol === 'https:' && isStandard && from.hostname === to.hostname
@@ -264,7 +264,7 @@ async function readBody(
     signal.throwIfAborted()
     size += chunk.length
     // leaving the loop cancels the stream
-    if (size > maxBytes && larger === 'refused') throw new Error(`the answer is larger than ${maxBytes} bytes`)
+    if (size > maxBytes && larger === 'refused') throw new Error(`the response is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
     if (size > maxBytes) break
   }

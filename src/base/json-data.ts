@@ -10,7 +10,7 @@ import { isObject, type Json, type JsonObject } from './json.ts'
 import { JsonSyntaxError, parseStrictJson } from './json-text.ts'
 
 /**
- * Parses a file of JSON whose top level is an object. Refused besides what is no JSON: more than 100 levels.
+ * Parses a JSON file whose top level is an object. Refuses more than 100 levels.
  * @throws BatonError with the source's code, and line and column
  */
 export function parseJsonData(source: DataSource): DataText {
@@ -40,7 +40,7 @@ export function parseJsonData(source: DataSource): DataText {
 function parsed(source: DataSource): Json {
   try {
     parseStrictJson(source.block)
-    // integers that a double cannot hold are rounded, as every reader of JSON does
+    // integers that a double cannot represent are rounded, as in every JSON reader
     const data = JSON.parse(source.block) as Json
     if (depthOf(data) > maxDataDepth)
       throw new JsonSyntaxError(`values nested deeper than ${maxDataDepth} levels`, { line: 1, column: 1 })
@@ -49,7 +49,7 @@ function parsed(source: DataSource): Json {
     if (!(error instanceof JsonSyntaxError)) throw error
     const { reason, line, column } = error
     const hint =
-      'Write plain JSON: names and text in double quotes, a comma between values and none behind the last, no comments.'
+      'Write plain JSON: double quotes around keys and text, commas between values but not after the last, no comments.'
     throw dataError(source, { reason: `is not valid JSON: ${reason}`, hint }, { line, column })
   }
 }
@@ -64,7 +64,7 @@ interface KeyAndValue {
   readonly value: TextPosition
 }
 
-/** By paths as JSON. */
+/** Keyed by the path as JSON. */
 type Positions = Map<string, KeyAndValue>
 
 interface OpenPart {
@@ -74,7 +74,7 @@ interface OpenPart {
   isKeyNext: boolean
 }
 
-/** The positions of all keys and values of valid JSON. Of a value that is an object or a list: where it opens. */
+/** The positions of all keys and values of valid JSON. The position of an object or list is where it opens. */
 function positionsIn(text: string): Positions {
   const found: Positions = new Map()
   const open: OpenPart[] = []

@@ -1,12 +1,12 @@
 import { canonicalJson, isJsonObject, type Json } from './json.ts'
 
-/** Characters of a text that are escaped at once: more would outlive a cheap collection of garbage. */
+/** Characters escaped at a time: longer pieces would survive the cheap young-generation garbage collection. */
 const pieceLength = 16 * 1024
 
 /**
- * Hands on the JSON text of a value in pieces, so that it never exists as a whole: a request may hold many large texts.
- * `canonical` sorts the keys as `canonicalJson` does, else they stand in their order as with `JSON.stringify`. A piece
- * never ends between the halves of a character.
+ * Passes on the JSON text of a value in pieces, so that it never exists as a whole: a request may contain many large
+ * texts. `canonical` sorts the keys as `canonicalJson` does; otherwise they keep their order, as with `JSON.stringify`.
+ * A piece never ends inside a surrogate pair.
  */
 function jsonPieces(value: Json, order: 'canonical' | 'as written', add: (piece: string) => void): void {
   if (typeof value === 'string' && value.length > pieceLength) {
@@ -38,12 +38,14 @@ function jsonPieces(value: Json, order: 'canonical' | 'as written', add: (piece:
   }
 }
 
-/** Characters of a value whose text is made at once, before they are escaped: of many small parts that takes far less time. */
+/**
+ * Values with fewer characters, before escaping, are serialized in one call: with many small parts that is far faster.
+ */
 const smallLength = 4 * 1024
-/** More than a number takes, or what stands around a text. */
+/** More than a number takes, or the punctuation around a text. */
 const partLength = 25
 
-/** Looks no further than it takes to know. */
+/** Stops as soon as the answer is known. */
 function isSmall(value: Json): boolean {
   let left = smallLength
   const fits = (part: Json): boolean => {
@@ -55,23 +57,25 @@ function isSmall(value: Json): boolean {
   return fits(value)
 }
 
-/** An object has keys that are whole numbers first, in their order as numbers. */
+/** Integer-like keys of an object come first, in numeric order. */
 function sortedKeys(value: object): readonly string[] {
   const sorted = Object.keys(value).toSorted()
   return Object.keys(Object.fromEntries(sorted.map((key) => [key, null])))
 }
 
-/** Between two characters: half of one would be escaped. */
+/** Never splits a surrogate pair: half of one would be escaped. */
 function pieceEnd(text: string, start: number): number {
   const end = start + pieceLength
   const last = text.charCodeAt(end - 1)
   return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }
 
-/** What a text takes at most that waits, and a piece behind it: escaping makes six bytes of one, else there are three at most. */
+/** Maximum size of the waiting text and the next piece: an escaped character takes six bytes, others at most three. */
 const chunkBytes = 9 * pieceLength
 
-/** Writes the JSON text of a value as UTF-8 in chunks of up to 144 KB. `take` gets each of them, and it is filled again after that. */
+/**
+ * Writes the JSON text of a value as UTF-8 in chunks of up to 144 KB. The buffer is reused after each call of `take`.
+ */
 export function jsonChunks(value: Json, order: 'canonical' | 'as written', take: (chunk: Uint8Array) => void): void {
   let chunk: Buffer | undefined
   let waiting = ''
@@ -85,7 +89,9 @@ export function jsonChunks(value: Json, order: 'canonical' | 'as written', take:
   if (waiting !== '') take(Buffer.from(waiting))
 }
 
-/** True when the texts of a value have more characters than this, and so its JSON text. Ends as soon as it knows. */
+/**
+ * True if the texts of a value have more characters than this, and so does its JSON text. Stops as soon as it knows.
+ */
 export function isLongJson(value: Json, length: number): boolean {
   let left = length
   const count = (part: Json): boolean => {

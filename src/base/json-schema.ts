@@ -10,7 +10,7 @@ import { schemaProblems, type SchemaFinding, type SchemaProblem, valuePath } fro
 /** A JSON Schema ready to validate values. */
 export interface CompiledSchema {
   readonly schema: JsonObject
-  /** The problems of a value that came from JSON, at most 20; none when it is valid. */
+  /** The problems of a parsed JSON value, at most 20; empty if it is valid. */
   readonly validate: (value: unknown) => readonly SchemaProblem[]
 }
 
@@ -27,14 +27,14 @@ interface SchemaMistake {
 }
 
 /**
- * Compiles a JSON Schema: 2020-12, or draft-07 when `$schema` says so. References are resolved within the schema; nothing
+ * Compiles a JSON Schema: 2020-12, or draft-07 if `$schema` says so. References are resolved within the schema; nothing
  * is ever loaded. `format` and unknown keywords are ignored: models differ in what they support, and a schema that one
  * of them accepts should not be refused here.
  */
 export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
   const dialect = dialectOf(schema['$schema'])
   if (dialect === undefined) {
-    const message = `$schema is ${JSON.stringify(schema['$schema'])}; JSON Schema 2020-12 and draft-07 are known`
+    const message = `$schema is ${JSON.stringify(schema['$schema'])}; JSON Schema 2020-12 and draft-07 are supported`
     return { kind: 'invalid', message, at: ['$schema'], others: [] }
   }
   if ('$async' in schema) {
@@ -56,7 +56,7 @@ function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject)
   try {
     if (check(value)) return []
   } catch (error) {
-    // references that form a cycle overflow the stack, whatever the value
+    // circular references overflow the stack, whatever the value
     if (!(error instanceof RangeError)) throw error
     return [{ path: '$', message: 'cannot be checked: the references of the schema form a cycle' }]
   }
@@ -65,8 +65,8 @@ function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject)
 }
 
 /**
- * The same as `validate`, where patterns of the schema could take for ever: in a thread, for five seconds at most. Rejects
- * with the signal's reason.
+ * Like `validate`, but if patterns of the schema could run forever, in a thread for five seconds at most. Rejects with
+ * the signal's reason.
  */
 export async function checkBySchema(
   { schema, validate }: CompiledSchema,
@@ -79,18 +79,18 @@ export async function checkBySchema(
     return (await runApart({ name: 'schema.validate', args: [schema, value] }, limits)) as readonly SchemaProblem[]
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
-    return [{ path: '$', message: `cannot be checked: with the patterns of the schema ${error.message}` }]
+    return [{ path: '$', message: `cannot be checked against the patterns of the schema: ${error.message}` }]
   }
 }
 
-/** In the thread, where the schema is compiled again. */
+/** Runs in the thread, where the schema is compiled again. */
 export async function validateBySchema(schema: JsonObject, value: unknown): Promise<readonly SchemaProblem[]> {
   const result = await compileSchema(schema)
   if (result.kind === 'invalid') throw new Error(result.message)
   return result.compiled.validate(value)
 }
 
-/** Whether a pattern of the schema repeats anything: all others look at each place of a text once. */
+/** Whether a pattern of the schema repeats anything: patterns without repetition visit each position of a text once. */
 function hasPatterns(schema: JsonObject): boolean {
   for (const [path, value] of entriesBelow(schema, [])) {
     const [key, above] = [path.at(-1), path.at(-2)]
@@ -110,10 +110,10 @@ function dialectOf(name: unknown): Dialect | undefined {
   return bare === 'json-schema.org/draft-07/schema' ? 'draft-07' : undefined
 }
 
-/** What schemas themselves are held to: to compile that takes a hundred times as long as most schemas take. */
+/** Validators of schemas themselves, cached: compiling one takes a hundred times as long as compiling most schemas. */
 const rulesOf: { [dialect in Dialect]?: Promise<Ajv> } = {}
 
-/** A validator for one schema: one for several would report names that they share as duplicates. */
+/** A validator for one schema: shared by several, it would report names that they have in common as duplicates. */
 async function createValidator(dialect: Dialect): Promise<Ajv> {
   const options: Options = {
     allErrors: true,
@@ -133,7 +133,7 @@ async function createValidator(dialect: Dialect): Promise<Ajv> {
 function findingOf({ schemaPath, schema, data, ...error }: ErrorObject, root: JsonObject): SchemaFinding {
   const finding = { ...error, schema: schema as unknown, data: data as unknown }
   if (!schemaPath.startsWith('#/')) return finding
-  // the validator reports paths in the schema as fragments of a URL
+  // the validator reports schema paths as URL fragments
   return { ...finding, schemaAt: valuePath({ instancePath: decodeUri(schemaPath.slice(1)) }, root) }
 }
 
@@ -154,12 +154,12 @@ function invalid(errors: readonly ErrorObject[], schema: JsonObject): SchemaResu
 function compileMessage(error: unknown): string {
   if (isObject(error) && typeof error['missingRef'] === 'string') {
     const reference = JSON.stringify(error['missingRef'])
-    return `it refers to ${reference}, which is not in it; references lead to places in the same schema: "#/$defs/name"`
+    return `it refers to ${reference}, which it does not contain; references must point into the same schema: "#/$defs/name"`
   }
   return messageOf(error)
 }
 
-/** Path of what the validator cannot use, when it occurs once: an unresolved reference, or an invalid pattern. */
+/** Path of the unresolved reference or invalid pattern, if it occurs exactly once. */
 function placeOfMistake(error: unknown, schema: JsonObject): DataPath {
   const reference = isObject(error) ? error['missingRef'] : undefined
   const isMistake = ([path, value]: Entry): boolean =>
@@ -184,7 +184,7 @@ function* entriesBelow(value: unknown, path: DataPath): Generator<Entry> {
 /** Deeper values are refused: code that reads them later is recursive. */
 const maxDepth = 200
 
-/** Not recursive, so that any depth can be measured. */
+/** Iterative, so that any depth can be measured. */
 function isDeeper(value: unknown, levels: number): boolean {
   let layer: unknown[] = [value]
   for (let level = 0; layer.length > 0; level += 1) {

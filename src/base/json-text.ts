@@ -25,8 +25,8 @@ const maxDepth = 200
 
 /**
  * Parses relaxed JSON (docs/aipack.md "Lua API"): comments, trailing and missing commas, unquoted keys, single quotes,
- * hexadecimal numbers, `+1`, line breaks in strings. Empty text, or text with comments only, is undefined. Integers that a double cannot
- * represent are bigints when they fit into 64 bits.
+ * hexadecimal numbers, `+1`, line breaks in strings. Empty text, or text with comments only, is undefined. Integers
+ * that a double cannot represent are bigints if they fit into 64 bits.
  * @throws JsonSyntaxError
  */
 export function parseJsonc(text: string): ExactJson | undefined {
@@ -140,20 +140,20 @@ function isQuote(character: string | undefined, { grammar }: Cursor): character 
   return character !== undefined && Object.hasOwn(grammar.text, character)
 }
 
-/** Stops before each item until the closing bracket has been read. One comma may follow an item. */
+/** Yields before each item until the closing bracket has been read. One comma may follow an item. */
 function* items(cursor: Cursor, close: string): Generator<void> {
   const open = cursor.at
   cursor.at += 1
   skipTrivia(cursor)
   while (cursor.text[cursor.at] !== close) {
-    if (cursor.at >= cursor.text.length) throw failure({ ...cursor, at: open }, `no ${close} for what opens here`)
+    if (cursor.at >= cursor.text.length) throw failure({ ...cursor, at: open }, `no matching ${close}`)
     yield
     skipTrivia(cursor)
     if (cursor.text[cursor.at] === ',') {
       cursor.at += 1
       skipTrivia(cursor)
       if (cursor.grammar.needsCommas && cursor.text[cursor.at] === close)
-        throw unexpected(cursor, 'what follows a comma')
+        throw unexpected(cursor, 'another item after the comma')
     } else if (cursor.grammar.needsCommas && cursor.at < cursor.text.length && cursor.text[cursor.at] !== close) {
       throw unexpected(cursor, `a comma or ${close}`)
     }
@@ -185,7 +185,7 @@ function readString(cursor: Cursor, quote: string): string {
     if (character !== undefined && character < ' ' && !'\r\n'.includes(character)) {
       throw failure(cursor, 'a control character in a string')
     }
-    if (character !== '\\') throw failure({ ...cursor, at: open }, 'a string without its closing quote')
+    if (character !== '\\') throw failure({ ...cursor, at: open }, 'an unterminated string')
     const unicode = takeMatch(cursor, /\\u[0-9a-fA-F]{4}/y)
     if (unicode !== '') {
       result += String.fromCharCode(Number.parseInt(unicode.slice(2), 16))
@@ -204,7 +204,7 @@ function readNumber(cursor: Cursor): number | bigint | undefined {
   const start = cursor.at
   const text = takeMatch(cursor, cursor.grammar.number)
   if (text === '') return undefined
-  // not in the pattern of the number, which would take a millisecond to make at every start
+  // not part of the number pattern, which would take a millisecond to compile at every start
   if (takeMatch(cursor, /[\p{L}\p{N}_$.]/uy) !== '') {
     cursor.at = start
     return undefined
@@ -240,7 +240,7 @@ function failure({ text, at }: Cursor, reason: string): JsonSyntaxError {
 }
 
 /**
- * Formats valid JSON with one value per line, indented by two spaces. Strings and numbers stay as they are written:
+ * Formats valid JSON with one value per line, indented by two spaces. Strings and numbers are left as written, because
  * parsing and writing them would change integers beyond 2^53.
  */
 export function indentJson(text: string): string {
@@ -260,7 +260,7 @@ export function indentJson(text: string): string {
   return indented
 }
 
-/** The offset after the string that opens at `start`; the end of the text when it is not closed. */
+/** The offset after the string that opens at `start`; the end of the text if it is not closed. */
 export function jsonStringEnd(text: string, start: number): number {
   let index = start + 1
   while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1

@@ -48,12 +48,12 @@ export function defined<Fields extends object>(fields: Fields): Defined<Fields> 
 
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 
-/** A text as it is, another value as JSON. */
+/** Text unchanged, any other value as JSON. */
 export function plainText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The same value with other texts; what no text of changes is not copied. */
+/** The same value with `change` applied to its texts; parts in which no text changes are not copied. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (typeof value !== 'object' || value === null) return value
@@ -64,7 +64,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
     const item = mapTexts(items[key], change)
     if (item !== items[key]) changed.set(key, item)
   }
-  // most texts are looked through for secrets and have none
+  // most texts are searched for secrets and contain none
   if (changed.size === 0) return value
   const itemAt = (key: string): unknown => (changed.has(key) ? changed.get(key) : items[key])
   return Array.isArray(value) ? keys.map(itemAt) : Object.fromEntries(keys.map((key) => [key, itemAt(key)]))

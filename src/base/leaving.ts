@@ -6,12 +6,12 @@ import { isStored, type ReadLog } from './reads.ts'
 interface Writing {
   /** Folder (absolute) that must not be left. */
   readonly within: string
-  /** Names the path in messages; its own text when left out. */
+  /** Names the path in messages; default: the path itself. */
   readonly shown?: string
 }
 
 /**
- * Refuses to write where a link leads that is in a folder, and leads out of it: somebody else may have put it there.
+ * Refuses to write through a link inside a folder that leads out of it: somebody else may have put it there.
  * @throws BatonError OUTSIDE_WORKSPACE that names the link and its target
  */
 export function refuseLeavingLink(path: string, { within, shown = path }: Writing): void {
@@ -22,14 +22,14 @@ export function refuseLeavingLink(path: string, { within, shown = path }: Writin
     'OUTSIDE_WORKSPACE',
     `${shown} leads out of ${root} through the link ${link}, to ${realPath(path)}`,
     {
-      hint: 'Remove the link; or name what it leads to, if that is what you want to write.',
+      hint: 'Remove the link, or name its target if that is the file you want to write.',
     },
   )
 }
 
 /**
- * Refuses to read a file that is named in a folder where a link of it leads out: whoever has put it there does not choose
- * what a model is sent. What a run has stored is what it was, wherever a link leads by now.
+ * Refuses to read a named file through a link that leads out of its folder: whoever put it there does not decide what a
+ * model is sent. Stored sources are used as recorded, whatever the link leads to now.
  * @throws BatonError OUTSIDE_WORKSPACE that names the link
  */
 export function refuseLeadingOut(
@@ -45,6 +45,6 @@ export function refuseLeadingOut(
   throw new BatonError(
     'OUTSIDE_WORKSPACE',
     `${shown} leads outside the workspace through the link ${displayPath(from, link)}`,
-    { place: { file: shown }, hint: 'Put the file itself there.' },
+    { place: { file: shown }, hint: 'Replace the link with the file itself.' },
   )
 }

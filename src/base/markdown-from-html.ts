@@ -2,14 +2,14 @@ import { type HtmlElement, type HtmlNode, isElement, parseHtml, parseHtmlPart, t
 import { blanks, MarkdownOutput, trimBlanks, trimNewlines, withoutEnd } from './markdown-output.ts'
 import { markdownTable } from './markdown-table.ts'
 
-/** What the HTML was: of Word documents the tables need no heading, and struck out and underlined text is kept. */
+/** Origin of the HTML: tables of Word documents need no heading, and strikethrough and underlined text is kept. */
 export type HtmlOrigin = 'page' | 'document'
 
 /**
- * HTML as Markdown, as AIPack's converter writes it: CommonMark with `-`, `*` and `#`, fenced code, tables where there are
- * headings, the title as the first heading and the others one level deeper; but without styles, with all cells of tables
- * and all parts of `noscript`. Load this file at its first use.
- * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
+ * HTML as Markdown, as AIPack's converter writes it: CommonMark with `-`, `*` and `#`, fenced code, tables that have
+ * headings, the title as the first heading and the others one level deeper; but without styles, with all cells of
+ * tables and all parts of `noscript`. Import this file lazily.
+ * @throws BatonError SCRIPT_FAILED if elements are nested deeper than 512 levels
  */
 export function markdownFromHtml(html: string, origin: HtmlOrigin = 'page'): string {
   const nodes = parseHtml(html)
@@ -34,10 +34,10 @@ function titleIn(nodes: readonly HtmlNode[]): string {
 
 interface Around {
   readonly origin: HtmlOrigin
-  /** How many levels headings are moved. */
+  /** Number of levels by which headings are shifted. */
   readonly deeper: number
   readonly isPre: boolean
-  /** Whether the nodes are those of a block, which begins without blanks. */
+  /** Whether the nodes are the content of a block, which starts without blanks. */
   readonly isBlock: boolean
 }
 
@@ -53,7 +53,7 @@ function writeNodes(nodes: readonly HtmlNode[], output: MarkdownOutput, around: 
   }
 }
 
-/** Inline elements of one kind with nothing but text that follow one another are one: `<b>a</b><b>b</b>` is `**ab**`. */
+/** Merges adjacent inline elements of one kind that contain only text: `<b>a</b><b>b</b>` is `**ab**`. */
 function joined(nodes: readonly HtmlNode[]): readonly HtmlNode[] {
   const result: HtmlNode[] = []
   for (const node of nodes) {
@@ -94,7 +94,7 @@ function writeText(
   output.add(isFirst || output.endsWith(' ') ? text.replace(/^ +/, '') : text)
 }
 
-/** Text that Markdown reads as text. */
+/** Escapes text so that Markdown reads it as plain text. */
 function escaped(text: string): string {
   const start = /^[=~>]|^[-+](?= )|^#+(?= )/.test(text) ? '\\' : ''
   const marked = text.replaceAll(/[\\*_`[\]]/g, String.raw`\$&`).replace(/^(\d+)\.(?= )/, String.raw`$1\.`)
@@ -109,7 +109,7 @@ function writeElement(element: HtmlElement, output: MarkdownOutput, around: Arou
     writeNodes(nodes, content, { ...around, isPre, isBlock: blocks.has(name) })
     return content.text()
   }
-  /** A node by itself, as if nothing stood before it. */
+  /** A node on its own, as if it were first. */
   const alone = (node: HtmlNode): string => {
     const content = new MarkdownOutput()
     writeNodes([node], content, { ...around, isPre: false, isBlock: true })
@@ -123,7 +123,7 @@ function writeElement(element: HtmlElement, output: MarkdownOutput, around: Arou
 interface Writing {
   readonly element: HtmlElement
   readonly around: Around
-  /** What is in the element, or other nodes in its place. */
+  /** The content of the element, or other nodes instead. */
   readonly inner: (nodes?: readonly HtmlNode[]) => string
   readonly alone: (node: HtmlNode) => string
 }
@@ -143,7 +143,7 @@ function marked(open: string, close = open): Writer {
   }
 }
 
-/** Written so in documents only, as in AIPack. */
+/** Applies only to documents, as in AIPack. */
 function inDocuments(writer: Writer): Writer {
   return (writing) => (writing.around.origin === 'document' ? writer(writing) : writing.inner())
 }
@@ -290,7 +290,7 @@ function nameOf(node: HtmlNode | HtmlElement['parent']): string | undefined {
   return node !== null && 'name' in node ? node.name : undefined
 }
 
-/** Lines after the first moved to the right, without blanks at their ends. */
+/** Indents the lines after the first and removes trailing blanks. */
 function indented(text: string, width: number): string {
   const lines = text
     .replace(/\n$/, '')

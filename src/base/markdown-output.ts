@@ -1,4 +1,7 @@
-/** A text without these characters at its end. Unlike a pattern it takes no longer for long runs of them elsewhere. */
+/**
+ * Removes these characters from the end of a text. Unlike a pattern, it is not slowed down by long runs of them
+ * elsewhere.
+ */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1
@@ -16,7 +19,7 @@ export function trimBlanks(text: string): string {
   return withoutEnd(text.replace(/^[ \t\r\n]+/, ''), blanks)
 }
 
-/** Markdown as it is written, in pieces: only its end is looked at, however long it is. */
+/** Markdown under construction, in pieces: only its end is inspected, however long it is. */
 export class MarkdownOutput {
   readonly #pieces: string[] = []
   length = 0
@@ -35,7 +38,7 @@ export class MarkdownOutput {
     this.length += text.length
   }
 
-  /** Removes these characters from the end, and says how many. */
+  /** Removes these characters from the end and returns how many were removed. */
   trimEnd(characters: string): number {
     const before = this.length
     for (let last = this.#pieces.pop(); last !== undefined; last = this.#pieces.pop()) {
@@ -48,7 +51,7 @@ export class MarkdownOutput {
     return before - this.length
   }
 
-  /** Adds what an element gives: at most one empty line and one blank between it and what stands before it. */
+  /** Appends the text of an element: at most one empty line and one blank separate it from the text before. */
   append(text: string, { isPre }: { readonly isPre: boolean }): void {
     if (isPre || this.length === 0) {
       this.add(text)
@@ -60,7 +63,7 @@ export class MarkdownOutput {
     else this.add(text.slice(Math.min(Math.max(before + after - 2, 0), after)))
   }
 
-  /** Adds a block: as many line breaks between it and what stands before it as either has, at most two. */
+  /** Appends a block, separated by as many line breaks as the larger of both sides has, at most two. */
   addBlock(text: string): void {
     if (text === '') return
     const right = text.replace(/^\n+/, '')

@@ -2,9 +2,9 @@ import { type HtmlElement, type HtmlNode, isElement } from './html.ts'
 import { trimBlanks } from './markdown-output.ts'
 
 /**
- * A table as Markdown has it, padded. Undefined for one that Markdown cannot say: in a cell of another table, without
- * cells, or without headings where they are needed. The heading is the first row of `thead`, else the first row with a
- * `th`, else the first row; each row has all its cells.
+ * A table as padded Markdown. Undefined if Markdown cannot express it: in a cell of another table, without cells, or
+ * without headings where they are needed. The heading is the first row of `thead`, else the first row with a `th`, else
+ * the first row; each row has all its cells.
  */
 export function markdownTable(
   table: HtmlElement,
@@ -68,7 +68,7 @@ function cellText(text: string): string {
   return trimBlanks(text).replaceAll('\n', ' ').replaceAll('\r', '').replaceAll('|', '&#124;').trim()
 }
 
-/** As AIPack counts it: a `|` is one character, however it is written. */
+/** As AIPack counts it: a `|` is one character, even if it is escaped. */
 function widthOf(text: string): number {
   return Array.from(text.replaceAll('&#124;', '|')).length
 }

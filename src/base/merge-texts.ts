@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { type GitCommand, gitFailure, runGit } from './git.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
-/** Two versions of a text, and the one that both were made of. */
+/** Two versions of a text and their common base. */
 export interface Texts {
   readonly mine: Buffer
   readonly base: Buffer
   readonly theirs: Buffer
 }
 
-/** What stands at the marks of conflicts: who each text is by. */
+/** Labels at the conflict markers: who each text is by. */
 export interface MergeLabels {
   readonly mine: string
   readonly base: string
@@ -20,12 +20,14 @@ export interface MergeLabels {
 
 export interface MergedText {
   readonly bytes: Buffer
-  /** Places that a person has to decide on; they are marked as git marks them. */
+  /** Places that a person has to decide; they are marked as git marks them. */
   readonly conflicts: number
 }
 
 const timeLimitMs = 60_000
-/** From here on the exit code of `git merge-file` is an error; below it counts conflicts, of which it counts 127 at most. */
+/**
+ * From here on the exit code of `git merge-file` is an error; below, it is the number of conflicts, counted up to 127.
+ */
 const firstError = 128
 
 /** Whether bytes are a text that can be merged. */
@@ -33,7 +35,7 @@ export function isMergeable(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0)
 }
 
-/** A three-way merge by git, which reads no settings of the user. @throws Error when git is not there, or fails */
+/** A three-way merge by git that ignores the user's settings. @throws Error if git is missing or fails */
 export async function mergeTexts(
   { mine, base, theirs }: Texts,
   labels: MergeLabels,

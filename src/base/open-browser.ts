@@ -4,11 +4,11 @@ import { findProgram } from './program.ts'
 
 export interface OpenBrowserOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** No program of this folder is started. Absolute. */
+  /** Absolute folder from which no program is started. */
   readonly workspace: string
 }
 
-/** Opens an address in the browser of the user. False: there is no program for it. What it prints is nobody's business. */
+/** Opens a URL in the user's browser. False: no program for it was found. Its output is discarded. */
 export function openBrowser(url: URL, { env, workspace }: OpenBrowserOptions): boolean {
   if (platform() === 'linux' && env['DISPLAY'] === undefined && env['WAYLAND_DISPLAY'] === undefined) return false
   const program = findProgram(platform() === 'darwin' ? 'open' : 'xdg-open', env, workspace)

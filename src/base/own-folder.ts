@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { BatonError } from './error.ts'
 
 /*
- * Folders and files that decide what runs, or hold what a user has done: another user of the machine must not have put
- * something there. What is ours is put right; what a link of ours leads to was made for something else, and is left as it is.
+ * Folders and files that decide what runs, or record what a user has done: another user of the machine must not be able
+ * to put anything there. Permissions of our own entries are fixed; the target of a link was made for something else,
+ * and is left unchanged.
  */
 
 const [forOthers, writableByOthers, writableByAll] = [0o077, 0o022, 0o002]
@@ -16,8 +17,10 @@ interface Own {
 }
 
 /**
- * Closes a folder that only Baton writes to everybody else, whatever it was made with. Nothing is done where there is none.
- * @throws BatonError UNTRUSTED for one that belongs to another user, or holds what another user could put there
+ * Removes all access of others to a folder that only Baton writes, whatever mode it was created with. Does nothing if
+ * the folder does not exist.
+ * @throws BatonError UNTRUSTED if it belongs to another user, or contains entries that another user could have put
+ * there
  */
 export function closeOwnFolder(folder: string, own: Own): void {
   const found = look(folder, own)
@@ -29,14 +32,14 @@ export function closeOwnFolder(folder: string, own: Own): void {
   chmodSync(folder, mode & 0o700)
   const planted = (mode & writableByOthers) === 0 ? undefined : foreignEntry(folder)
   if (planted === undefined) return
-  // looked at again until it is gone
+  // restored, so that the next call checks again until the entry is gone
   chmodSync(folder, mode)
-  const hint = 'Others could write there. Look at what it is, remove it, and try again.'
+  const hint = 'Other users could write there. Check what it is, remove it, and try again.'
   throw new BatonError('UNTRUSTED', `${planted}, in ${own.what}, belongs to another user`, { hint })
 }
 
 /**
- * The same for a file. One that everybody could write is refused, for they may have done so.
+ * Like `closeOwnFolder`, for a file. A file that everyone could write is refused, because its content may be theirs.
  * @throws BatonError UNTRUSTED
  */
 export function closeOwnFile(file: string, own: Own): void {
@@ -48,8 +51,8 @@ export function closeOwnFile(file: string, own: Own): void {
 }
 
 /**
- * Refuses a file or folder that others could have written, and leaves it as it is: for what users make themselves. A link
- * is followed where it belongs to who it should.
+ * Refuses a file or folder that others could have written, and leaves it unchanged: for files that users create
+ * themselves. A link is followed if both it and its target belong to the right user.
  * @throws BatonError UNTRUSTED
  */
 export function refuseOthers(path: string, own: Own): void {
@@ -58,12 +61,12 @@ export function refuseOthers(path: string, own: Own): void {
 }
 
 interface Found {
-  /** Of what is there, links followed. */
+  /** Of the entry, links followed. */
   readonly status: Stats
   readonly isLink: boolean
 }
 
-/** Undefined for what is not there, and where files belong to nobody. */
+/** Undefined if it does not exist, and on systems where files have no owner. */
 function look(path: string, { what, hint }: Own): Found | undefined {
   if (process.getuid === undefined) return undefined
   const entry = lstatSync(path, { throwIfNoEntry: false })
@@ -76,15 +79,15 @@ function look(path: string, { what, hint }: Own): Found | undefined {
   return { status, isLink: entry.isSymbolicLink() }
 }
 
-/** The administrator can do everything anyway. */
+/** Root can do everything anyway. */
 function isForeign({ uid }: Stats): boolean {
   return uid !== 0 && uid !== process.getuid?.()
 }
 
 function refuseOpen(path: string, { mode }: Stats, { what }: Own): void {
   if ((mode & writableByAll) === 0) return
-  throw new BatonError('UNTRUSTED', `everybody may write ${what} ${path}`, {
-    hint: `Look at what it holds, then close it: chmod o-w ${path}`,
+  throw new BatonError('UNTRUSTED', `${what} ${path} is writable by everyone`, {
+    hint: `Check its content, then remove the write permission of others: chmod o-w ${path}`,
   })
 }
 

@@ -1,12 +1,12 @@
 import { runApart } from './apart.ts'
 
-/** How long a pattern of somebody may search one text. */
+/** How long a pattern from a user or model may search one text. */
 export const patternMs = 5_000
 export const patternMemoryMb = 256
 
 /**
- * Whether a JavaScript pattern (with the flag `u`) matches somewhere in a text. One that repeats anything can take for ever,
- * so it is tried in a thread, for five seconds at most.
+ * Whether a JavaScript pattern (with the flag `u`) matches somewhere in a text. A pattern with repetition can run
+ * forever, so it runs in a thread, for five seconds at most.
  * @throws ApartLimit, or the signal's reason
  */
 export async function matchesPattern(pattern: string, text: string, signal: AbortSignal): Promise<boolean> {
@@ -15,17 +15,17 @@ export async function matchesPattern(pattern: string, text: string, signal: Abor
   return (await runApart({ name: 'pattern.test', args: [pattern, text] }, limits)) as boolean
 }
 
-/** Without repetition a pattern looks at each place once. */
+/** Without repetition a pattern visits each position once. */
 export function repeats(pattern: string): boolean {
   return /[*+{]/.test(pattern)
 }
 
-/** In the thread. */
+/** Runs in the thread. */
 export function testPattern(pattern: string, text: string): boolean {
   return new RegExp(pattern, 'u').test(text)
 }
 
-/** Whether a text is a JavaScript pattern (with the flag `u`). */
+/** Whether a text is a valid JavaScript pattern (with the flag `u`). */
 export function isPattern(text: string): boolean {
   try {
     return new RegExp(text, 'u') instanceof RegExp

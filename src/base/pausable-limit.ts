@@ -1,14 +1,14 @@
 import { startLimit } from './clock.ts'
 
-/** A time limit that can stand still. */
+/** A time limit that can be paused. */
 export interface PausableLimit {
-  /** The time that this work takes does not count; several of them may go on at once. */
+  /** Pauses the limit while this work runs; several may run at the same time. */
   readonly without: <T>(work: () => Promise<T>) => Promise<T>
-  /** For good: work that is still going on does not start it again. */
+  /** Ends the limit for good: work that is still running does not restart it. */
   readonly end: () => void
 }
 
-/** Calls `onEnd` when `ms` have passed, without the time that does not count. */
+/** Calls `onEnd` when `ms` have passed, not counting paused time. */
 export function startPausableLimit(ms: number, onEnd: () => void): PausableLimit {
   let left = ms
   let pauses = 0

@@ -5,7 +5,7 @@ export interface PdfText {
   readonly page: (number: number) => Promise<string>
 }
 
-/** What is used of the package, which is loaded by its name: it is too large to be built into the command. */
+/** The used part of the package, which is loaded by name: it is too large to bundle into the command. */
 interface Unpdf {
   readonly getDocumentProxy: (bytes: Uint8Array, options: object) => Promise<PdfProxy>
 }
@@ -19,14 +19,17 @@ interface TextContent {
   readonly items: readonly { readonly str?: string; readonly hasEOL?: boolean }[]
 }
 
-/** Nothing is printed, and no code is made of what is in a document. */
+/** Prints nothing, and never compiles code from a document. */
 const quiet = { verbosity: 0, isEvalSupported: false }
 
-/** Opens a PDF for its text. Load this file at its first use, and run it where it can be ended. @throws Error for a damaged one */
+/**
+ * Opens a PDF for its text. Import this file lazily, and run it where it can be stopped.
+ * @throws Error for a damaged file
+ */
 export async function openPdfText(bytes: Uint8Array): Promise<PdfText> {
   const name = 'unpdf'
   const { getDocumentProxy } = (await import(name)) as Unpdf
-  // the package takes the memory of what it is given
+  // the package transfers the memory it is given
   const document = await getDocumentProxy(Uint8Array.from(bytes), quiet)
   return {
     pageCount: document.numPages,

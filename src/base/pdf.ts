@@ -12,9 +12,9 @@ export interface PdfFile {
 const tailBytes = 2048
 
 /**
- * Opens a PDF; `name` is its name in messages. One with an owner password only is opened, as viewers do. The library
- * accepts damaged files; they are refused here when pages or the end are missing. Load this file at its first use.
- * @throws BatonError FILE_FAILED for anything but a PDF, a damaged one, and one that needs a password
+ * Opens a PDF; `name` is its name in messages. A PDF with only an owner password is opened, as viewers do. The library
+ * accepts damaged files; they are refused here if pages or the end are missing. Import this file lazily.
+ * @throws BatonError FILE_FAILED if it is not a PDF, is damaged, or needs a password
  */
 export async function openPdf(content: Uint8Array, name: string): Promise<PdfFile> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)

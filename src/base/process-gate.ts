@@ -12,25 +12,25 @@ export interface Program {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** What a gate waits for on its input; the input ends without it when this process is gone. */
+/** What a gate reads from stdin before it starts the program; stdin ends without it if this process is gone. */
 export const gateWord = '\n'
 
 /**
- * The program behind a gate: a shell that becomes it, in the same process, when it is told to, and ends when nobody is left who
- * could. So a process can be noted before it does anything. Undefined: it is to be started as it
- * is, because there is no such shell, or because the start will fail and only then says why.
+ * A gated program: a shell that waits for a word on stdin and then becomes the program, in the same process, and exits
+ * if this process is gone. So a process can be recorded before it does anything. Undefined: start it directly, because
+ * there is no such shell, or because the start will fail and only the direct start reports why.
  */
 export function behindGate(
   program: Program & { readonly readsInput?: true },
 ): Pick<Program, 'command' | 'args'> | undefined {
   const { command, args } = program
   if (platform() === 'win32' || command.startsWith('-') || !canBeStarted(program)) return undefined
-  // shells take single bytes of what is no file: what follows the word is left to the program
+  // shells read stdin byte by byte if it is not a file: everything after the word is left for the program
   const script = `read -r _ || exit 125; exec "$@"${program.readsInput === true ? '' : ' </dev/null'}`
   return { command: '/bin/sh', args: ['-c', script, 'sh', command, ...args] }
 }
 
-/** Whether there is such a program and folder, as the system looks for them. */
+/** Whether the program and folder exist, looked up as the system does. */
 export function canBeStarted({ command, cwd, environment }: Omit<Program, 'args'>): boolean {
   if (!isFolder(cwd)) return false
   if (command.includes('/')) return isProgram(resolve(cwd, command))

@@ -3,16 +3,16 @@ import { platform } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 interface ProcessStatus {
-  /** A letter: `Z` for one that has ended and waits for its parent. */
+  /** A letter: `Z` for a process that has exited and waits for its parent. */
   readonly state: string
   readonly startTicks: string
 }
 
-/** What Linux says of a process; undefined: there is none, or the system is another one. */
+/** The status of a process on Linux; undefined if it does not exist or on other systems. */
 export function processStatus(pid: number): ProcessStatus | undefined {
   const text = readStatus(pid)
   if (text === undefined) return undefined
-  // the program's name, in parentheses, may hold spaces and parentheses itself
+  // the program's name, in parentheses, may contain spaces and parentheses itself
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [state, startTicks] = [fields[0], fields[19]]
   return state === undefined || startTicks === undefined ? undefined : { state, startTicks }
@@ -26,7 +26,7 @@ function readStatus(pid: number): string | undefined {
   }
 }
 
-/** The second in which `ps` says that a process began, exact to a second or two; undefined: it does not say. */
+/** The second in which a process started according to `ps`, exact to a second or two; undefined if unknown. */
 export async function startSecond(pid: number): Promise<number | undefined> {
   try {
     // rarely needed, and slow to load
@@ -44,7 +44,7 @@ export async function startSecond(pid: number): Promise<number | undefined> {
   }
 }
 
-/** The leader of a process group, so that it is not taken for another process that has its number later. */
+/** The leader of a process group, identified so that it is not confused with a later process that has the same id. */
 export interface GroupLeader {
   readonly pid: number
   /** `ticks:<n>` since boot (Linux), or `epoch:<seconds>`. */
@@ -57,7 +57,7 @@ export function leaderOf(pid: number): GroupLeader {
   return { pid, start: status === undefined ? `epoch:${Math.round(Date.now() / 1000)}` : `ticks:${status.startTicks}` }
 }
 
-/** Stops a group whose leader is still there. False: it is not, and nothing was done. */
+/** Stops a group if its leader still exists. False: it does not, and nothing was done. */
 export async function endGroup({ pid, start }: GroupLeader): Promise<boolean> {
   return (await isThere(pid, start)) && stopGroup(pid)
 }
@@ -74,7 +74,7 @@ const graceMs = 5_000
 const pollMs = 20
 
 /**
- * Sends a signal to all processes of a group, by the id of its leader; 0 only checks. False when none is left. On
+ * Sends a signal to all processes of a group, by the id of its leader; 0 only checks. False if none is left. On
  * Windows, which has no groups, only to the process itself.
  */
 export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
@@ -86,7 +86,10 @@ export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean
   }
 }
 
-/** Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent; false: none was there. */
+/**
+ * Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent; false: the group was
+ * empty.
+ */
 export async function stopGroup(leader: number): Promise<boolean> {
   if (!signalGroup(leader, 'SIGTERM')) return false
   for (let waited = 0; waited < graceMs; waited += pollMs) {

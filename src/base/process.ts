@@ -4,15 +4,17 @@ import { atMost, manyListeners } from './concurrency.ts'
 import { behindGate, gateWord, type Program } from './process-gate.ts'
 import { signalGroup, stopGroup } from './process-group.ts'
 
-/** What is run. Neither command nor arguments are interpreted by a shell; the environment is complete: nothing is inherited. */
+/** The program to run. No shell interprets command or arguments; the environment is complete: nothing is inherited. */
 export interface ProcessOptions extends Program {
   /** From the start to the end of the process. */
   readonly timeLimitMs: number
-  /** Called with its id, which is also that of its group, before the program begins (on Windows: as soon as it runs). */
+  /**
+   * Called with its id, which is also that of its group, before the program starts (on Windows: as soon as it runs).
+   */
   readonly onStart?: (pid: number) => void
-  /** Bytes kept of each of the two streams; the rest is read and dropped. */
+  /** Bytes kept of each of stdout and stderr; the rest is read and dropped. */
   readonly maxOutputBytes: number
-  /** What it reads; left out: there is nothing to read. */
+  /** Its stdin; default: empty. */
   readonly input?: string
 }
 
@@ -43,9 +45,9 @@ export interface ProcessResult {
 }
 
 /**
- * Runs a program to its end, in its own process group. When it ends, at the time limit, and when `signal`
- * is aborted, everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is
- * not waited for. Rejects with the signal's reason and for nothing else.
+ * Runs a program to its end, in its own process group. When it ends, at the time limit, and when `signal` is aborted,
+ * everything left in the group is stopped: TERM, and KILL after 5 s. A process that has left the group is not waited
+ * for. Rejects only with the signal's reason.
  */
 export async function runProcess(
   options: ProcessOptions,
@@ -85,24 +87,24 @@ export async function untilEnded<Ended extends EndedProcess>(
 }
 
 export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxOutputBytes' | 'input'> {
-  /** Left out: it may run for ever. */
+  /** Default: no limit. */
   readonly timeLimitMs?: number
   readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }
-  /** Called with what the process writes to its descriptor 3. */
+  /** Called with what the process writes to file descriptor 3. */
   readonly onMessage?: (bytes: Buffer) => void
-  /** The same for descriptor 4. */
+  /** The same for file descriptor 4. */
   readonly onStatus?: (bytes: Buffer) => void
-  /** It reads what `write` is given; left out: there is nothing to read. */
+  /** Its stdin receives what is passed to `write`; default: stdin is empty. */
   readonly readsInput?: true
 }
 
 export interface EndedProcess {
   readonly end: RunEnd
-  /** It has ended by itself, and left others running in its group, which were stopped. */
+  /** It exited on its own and left other processes running in its group, which were stopped. */
   readonly leftOthers: boolean
 }
 
-/** A process that runs, with everything in its group. */
+/** A running process, with everything in its group. */
 export interface StartedProcess {
   readonly kind: 'started'
   /** Also the id of its group. */
@@ -111,9 +113,9 @@ export interface StartedProcess {
   readonly ended: Promise<EndedProcess>
   /** Stops everything in its group: TERM, and KILL after 5 s. */
   readonly stop: () => Promise<void>
-  /** Writes to its input; what it does not take because it has ended is dropped. */
+  /** Writes to its stdin; what it does not read because it has ended is dropped. */
   readonly write: (text: string) => void
-  /** Its input ends here. */
+  /** Closes its stdin. */
   readonly endInput: () => void
 }
 
@@ -121,9 +123,9 @@ export interface StartedProcess {
 const drainMs = 1_000
 
 /**
- * Starts a program in a process group and session of its own, so that it finds no terminal. What is left in the
- * group when it ends is stopped, and all of it when this process exits. A process that has left the group is not waited for.
- * Rejects with what `onStart` throws, and for nothing else.
+ * Starts a program in its own process group and session, so that it finds no terminal. Everything left in the group is
+ * stopped when the program ends, and the whole group when this process exits. A process that has left the group is not
+ * waited for. Rejects only with what `onStart` throws.
  */
 export async function startProcess(options: StartOptions): Promise<StartedProcess | NotStarted> {
   const { timeLimitMs, onOutput } = options
@@ -140,7 +142,7 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   }
   const exited = exitOf(child)
   const input = child.stdio[0] as Writable | null
-  // it may have ended, which `ended` tells
+  // it may have ended, which `ended` reports
   input?.on('error', () => {})
   if (gate !== undefined) input?.write(gateWord)
   if (options.readsInput !== true) input?.end()
@@ -191,13 +193,13 @@ function spawn(options: StartOptions, gate: ReturnType<typeof behindGate>) {
     cwd: options.cwd,
     env: options.environment,
     extendEnv: false,
-    // its own group, which can be signalled as a whole; execa's own cleanup does not
+    // its own group, which can be signaled as a whole; execa's own cleanup does not
     detached: true,
     cleanup: false,
     reject: false,
     buffer: false,
     encoding: 'buffer',
-    // no descriptor but those that are used
+    // only the descriptors that are used
     stdio: [piped(gate ?? options.readsInput), 'pipe', 'pipe', ...channels.slice(0, channels.lastIndexOf('pipe') + 1)],
     windowsHide: true,
   })
@@ -223,7 +225,7 @@ function closing(stream: Readable): Promise<void> {
   })
 }
 
-/** Keeps the beginning of a stream. */
+/** Keeps the start of a stream. */
 function createCollector(maxBytes: number) {
   const chunks: Buffer[] = []
   let kept = 0
@@ -242,10 +244,11 @@ function createCollector(maxBytes: number) {
   }
 }
 
-/** Kills the group when this process exits before the returned function is called. */
+/** Kills the group if this process exits before the returned function is called. */
 function killAtExit(leader: number): () => void {
   const kill = (): void => void signalGroup(leader, 'SIGKILL')
-  // any number of commands may run at once: each allows for its own listener, so that Node does not warn of a leak
+  // any number of commands may run at the same time: each allows for its own listener, so that Node does not warn of a
+  // leak
   process.setMaxListeners(process.getMaxListeners() + 1)
   process.on('exit', kill)
   return () => {

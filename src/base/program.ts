@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { isInside, realPath } from './files.ts'
 
-/** The absolute path of an installed program; one below `workspace` is none. Undefined: there is none. */
+/** The absolute path of an installed program, ignoring those below `workspace`. Undefined if none is found. */
 export function findProgram(
   name: string,
   { PATH = '' }: Readonly<Record<string, string | undefined>>,
@@ -15,7 +15,7 @@ export function findProgram(
   return undefined
 }
 
-/** Whether a path, absolute, is a file that can be executed. */
+/** Whether a path (absolute) is an executable file. */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

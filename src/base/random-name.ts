@@ -1,6 +1,6 @@
 /**
- * Twelve hex digits that no other process comes upon, for the names of files in folders of ours. Nothing is kept secret by
- * them; what must not be guessed takes `node:crypto`, which a short run does not load.
+ * Twelve hex digits that no other process gets, for names of files in our own folders. Not secret; names that must not
+ * be guessable use `node:crypto`, which a short run does not load.
  */
 export function randomName(): string {
   return randomDigits() + randomDigits()

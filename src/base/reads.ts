@@ -5,34 +5,38 @@ import { BatonError } from './error.ts'
 import { readSourceFile } from './files.ts'
 
 /*
- * Everything that decides what a run executes is looked up and read by these functions, so that a resumed run finds what
- * it started with, and watching knows what to compare. Paths are absolute. Without `reads` they ask the disk alone.
+ * All files that decide what a run executes are looked up and read by these functions, so that a resumed run finds what
+ * it started with, and watching knows what to compare. Paths are absolute. Without `reads` they only use the disk.
  */
 
-/** Receives what a run reads that decides what it does, to be compared later. The first report on a path counts. */
+/**
+ * Receives everything a run reads that decides what it does, to be compared later. The first report on a path counts.
+ */
 export interface ReadLog {
   /** A file and the text that was read. Without a text: the file as it is now, which may be missing. */
   readonly file: (path: string, text?: string) => void
-  /** The same for a prompt file, of which only the part above its `====` line counts. */
+  /** Like `file`, for a prompt file, of which only the part above its `====` line counts. */
   readonly prompt: (path: string, text?: string) => void
   readonly list: (list: ReadList) => void
-  /** What a run executes, stored for when it is resumed. When left out, everything is read from the disk. */
+  /** The stored sources of a run that is resumed. If omitted, everything is read from the disk. */
   readonly sources?: SourceFiles
 }
 
-/** What is at a path, as far as it decides what a run does. */
+/** The entry at a path, as far as it decides what a run does. */
 export type SourceEntry =
   | { readonly kind: 'file'; readonly text: string }
-  /** `names`: the folders in it, sorted; left out when only its existence counts. */
+  /** `names`: the folders in it, sorted; omitted if only its existence counts. */
   | { readonly kind: 'folder'; readonly names?: readonly string[] }
   | { readonly kind: 'none' }
 
-/** `prompt`: only the part above the `====` line counts. `module`: it is loaded as it is, never as it was stored. */
+/**
+ * `prompt`: only the part above the `====` line counts. `module`: loaded from the disk, never from the stored version.
+ */
 export type SourcePart = 'whole' | 'prompt' | 'module'
 
 /** The files and folders that decide what a run executes. */
 interface SourceFiles {
-  /** The stored entry, which is used instead of the disk; undefined when there is none. */
+  /** The stored entry, which is used instead of the disk; undefined if there is none. */
   readonly stored: (path: string) => SourceEntry | undefined
   /** Receives what was found, stored or on disk. */
   readonly found: (path: string, entry: SourceEntry, part: SourcePart) => void
@@ -72,12 +76,12 @@ export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog 
 
 export interface SourceReading {
   readonly part?: SourcePart
-  /** False for what cannot change during a run: it is not reported for watching. */
+  /** False for files that cannot change during a run: they are not reported for watching. */
   readonly watched?: boolean
 }
 
 /**
- * The text of a file a person wrote, as `readSourceFile` gives it: the stored one where there is one.
+ * The text of a file the user wrote, as `readSourceFile` returns it: the stored one if there is one.
  * @throws BatonError FILE_UNREADABLE
  */
 export function readSource(
@@ -98,9 +102,9 @@ function storedText(path: string, reads: ReadLog | undefined): string | undefine
   const entry = reads?.sources?.stored(path)
   if (entry?.kind === 'file') return entry.text
   if (entry?.kind !== 'none') return undefined
-  throw new BatonError('FILE_UNREADABLE', `there was no file ${path} when this run began`, {
+  throw new BatonError('FILE_UNREADABLE', `the file ${path} did not exist when this run started`, {
     place: { file: path },
-    hint: 'Start a new run to use what is there now.',
+    hint: 'Start a new run to use the file as it is now.',
   })
 }
 
@@ -109,28 +113,28 @@ export function isStored(path: string, reads: ReadLog | undefined): boolean {
   return reads?.sources?.stored(path)?.kind === 'file'
 }
 
-/** Whether a file or folder is there. */
+/** Whether a file or folder exists. */
 export function sourceExists(path: string, reads: ReadLog | undefined): boolean {
   return look(path, reads) !== 'none'
 }
 
-/** Whether a file is there, links followed. */
+/** Whether a file exists, links followed. */
 export function isSourceFile(path: string, reads: ReadLog | undefined): boolean {
   return look(path, reads) === 'file'
 }
 
-/** Whether a file is there, or what stands in its place and is no folder: reading it says what that is. */
+/** Whether an entry exists that is not a folder; if it is not a regular file, reading it reports what it is. */
 export function isSourceEntry(path: string, reads: ReadLog | undefined): boolean {
   const kind = look(path, reads)
   return kind === 'file' || kind === 'other'
 }
 
-/** Whether a folder is there, links followed. */
+/** Whether a folder exists, links followed. */
 export function isSourceFolder(path: string, reads: ReadLog | undefined): boolean {
   return look(path, reads) === 'folder'
 }
 
-/** Names of the folders in a folder, sorted, without hidden ones; none for a folder that is missing or unreadable. */
+/** Names of the folders in a folder, sorted, without hidden ones; empty if the folder is missing or unreadable. */
 export function sourceFolders(folder: string, reads: ReadLog | undefined): readonly string[] {
   const stored = reads?.sources?.stored(folder)
   const entry = stored === undefined || (stored.kind === 'folder' && stored.names === undefined) ? list(folder) : stored
@@ -169,7 +173,7 @@ function kindAt(path: string): Kind {
   }
 }
 
-/** What is on the disk now, in the form that can be compared with `like`; an unreadable file is `none`. */
+/** The entry on the disk now, in the form that can be compared with `like`; an unreadable file is `none`. */
 export function entryOnDisk(path: string, like: SourceEntry): SourceEntry {
   const kind = kindAt(path)
   if (kind === 'folder') return like.kind === 'folder' && like.names !== undefined ? list(path) : { kind }

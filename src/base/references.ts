@@ -1,4 +1,4 @@
-/** A reference to a variable of the environment in a text: `${NAME}` or `${NAME:-what stands in for it}`. */
+/** A reference to an environment variable in a text: `${NAME}` or `${NAME:-fallback}`. */
 export interface Reference {
   readonly name: string
   readonly fallback?: string
@@ -6,7 +6,7 @@ export interface Reference {
 
 const reference = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
 
-/** The references of a text, in their order. */
+/** The references of a text, in order. */
 export function referencesIn(text: string): readonly Reference[] {
   return Array.from(text.matchAll(reference), ([, name = '', fallback]) => {
     return fallback === undefined ? { name } : { name, fallback }
@@ -14,8 +14,8 @@ export function referencesIn(text: string): readonly Reference[] {
 }
 
 /**
- * The text with the values of its references, which are not looked through for references themselves. A variable that is empty counts as
- * not set, as in shells. `missing` is called for one that is not set and has no fallback, and throws.
+ * The text with the values of its references; values are not searched for further references. An empty variable counts
+ * as not set, as in shells. `missing` is called for one that is not set and has no fallback, and throws.
  */
 export function withReferences(
   text: string,

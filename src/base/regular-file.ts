@@ -11,15 +11,15 @@ import {
 import { platform } from 'node:os'
 import { hasSystemCode } from './error.ts'
 
-/** Opening a pipe that nobody writes to would wait for ever. */
+/** Opening a pipe without a writer would block forever. */
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
-/** So often a file is opened again that another one takes the place of meanwhile, as editors and we ourselves save files. */
+/** How often a file is reopened if another one replaces it meanwhile, as editors and Baton do when they save a file. */
 const mostAttempts = 20
 
 /**
  * Reads through the descriptor of a regular file; pipes, sockets and devices are never read. `real`: the path is
- * absolute with links resolved, and a file that is reached through a link by now is refused.
- * @throws the error of the system; an Error with code `EINVAL` for what is no file
+ * absolute with links resolved, and a file that is now reached through a link is refused.
+ * @throws the system's error; an Error with code `EINVAL` if it is not a regular file
  */
 export function readRegular<T>(
   path: string,
@@ -36,7 +36,7 @@ export function readRegular<T>(
   }
 }
 
-/** What stands where a file should be, as the end of a sentence; undefined for a regular file. */
+/** What is there instead of a file, as the end of a sentence; undefined for a regular file. */
 export function irregular(status: Stats): string | undefined {
   if (status.isFile()) return undefined
   return `is ${kindOf(status)} and not a regular file`
@@ -71,18 +71,18 @@ function openUnlinked(path: string): number {
   }
 }
 
-/** Where what was opened is by now. */
+/** The current path of the opened file. */
 function openedPath(descriptor: number, path: string): string {
   if (platform() === 'linux') {
     try {
       return readlinkSync(`/proc/self/fd/${descriptor}`)
     } catch {
-      // without /proc the path says it
+      // without /proc, resolve the path again
     }
   }
   return realpathSync(path)
 }
 
 function leadsElsewhere(path: string): Error {
-  return new Error(`${path} leads somewhere else by now: a link was put in its path`)
+  return new Error(`${path} now leads somewhere else: a link was put in its path`)
 }

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
 
-/** How often an operation is retried, and after which waits (R289..R293). */
+/** How often an operation is retried, and how long it waits in between (R289..R293). */
 export interface RetryPolicy {
   /** Including the first call. */
   readonly maxAttempts: number
@@ -21,7 +21,7 @@ export const defaultRetryPolicy: RetryPolicy = {
   jitterFactor: 0.5,
 }
 
-/** Upper limit of a wait that a server asks for. */
+/** Upper limit of a wait that a server requests. */
 const longestSuggestionMs = 120_000
 
 /**
@@ -68,8 +68,8 @@ export type RetryOutcome<T> =
   | { readonly kind: 'exhausted'; readonly error: unknown; readonly attempts: number }
 
 /**
- * Calls `operation` until it succeeds, fails permanently, or has been called `maxAttempts` times (R289..R300).
- * Rejects with the signal's reason, immediately even during a wait, and for nothing else.
+ * Calls `operation` until it succeeds, fails permanently, or has been called `maxAttempts` times (R289..R300). Rejects
+ * only with the signal's reason, immediately even during a wait.
  */
 export async function retry<T>(
   operation: (attempt: number) => Promise<T>,
@@ -105,8 +105,8 @@ type Settled<T> = { readonly kind: 'ok'; readonly value: T } | { readonly kind: 
 
 /**
  * Runs one operation with a timeout: its value, its error, or `timed_out` (R301). The signal it receives is aborted at
- * the timeout and with `signal`; an operation that ignores it is not waited for.
- * Rejects with the reason of `signal` and for nothing else.
+ * the timeout and with `signal`; an operation that ignores it is not waited for. Rejects only with the reason of
+ * `signal`.
  */
 export async function withTimeout<T>(
   operation: (signal: AbortSignal) => Promise<T>,

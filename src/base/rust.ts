@@ -2,8 +2,8 @@ type Tokens = readonly RustToken[]
 
 /**
  * Rust source in which `// ...` replaces the bodies of functions, and the content of modules marked `#[cfg(test)]`.
- * Functions are found everywhere, also in implementations, traits and macros; empty bodies stay. Nothing is changed after
- * a brace that is never closed.
+ * Functions are found everywhere, also in implementations, traits and macros; empty bodies are kept. Text after a brace
+ * that is never closed is left unchanged.
  */
 export function pruneToDeclarations(code: string): string {
   const tokens = rustTokens(code)
@@ -99,7 +99,7 @@ function signatureEnd(tokens: Tokens, from: number): number {
   return tokens.length
 }
 
-/** Whether the `>` here is that of `->` or `=>`. */
+/** Whether the `>` here is part of `->` or `=>`. */
 function isArrow(tokens: Tokens, at: number): boolean {
   const before = tokens[at - 1]
   return before !== undefined && before.end === tokens[at]?.start && (before.text === '-' || before.text === '=')
@@ -112,7 +112,7 @@ function blockAt(tokens: Tokens, open: number): Step {
   return { block: { start: first.end, end: last.start }, next: close + 1 }
 }
 
-/** The `}` of a `{`. */
+/** The position of the `}` that closes a `{`. */
 function closing(tokens: Tokens, open: number): number | undefined {
   let depth = 0
   for (let at = open; at < tokens.length; at += 1) {
@@ -154,7 +154,7 @@ function bracketEnd(tokens: Tokens, open: number): number {
 }
 
 interface Layout {
-  /** Of the line of the opening brace. */
+  /** Of the line with the opening brace. */
   readonly indent: string
   readonly newline: string
 }
@@ -188,7 +188,7 @@ const ignored =
 
 /** The words and punctuation of Rust source, without comments, strings, characters and lifetimes. Takes linear time. */
 function rustTokens(code: string): Tokens {
-  // a raw name such as `r#fn` is one word; made here because such a pattern takes a millisecond
+  // a raw name such as `r#fn` is one word; compiled here because such a pattern takes a millisecond
   const word = /(?:r#(?=[\p{L}\p{N}\p{M}_]))?[\p{L}\p{N}\p{M}_]+/uy
   const tokens: RustToken[] = []
   for (let at = 0; at < code.length;) {

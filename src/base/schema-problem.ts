@@ -35,7 +35,7 @@ const mostProblems = 20
 export function schemaProblems(findings: readonly SchemaFinding[], root: unknown): readonly SchemaProblem[] {
   const problems = new Map<string, SchemaProblem>()
   for (const finding of findings) {
-    // these only summarize findings of their own
+    // these only summarize other findings
     if (finding.keyword === 'if' || finding.keyword === 'propertyNames') continue
     const path = valuePathText(valuePath(finding, root))
     const about = finding.propertyName === undefined ? '' : `the name of the key ${quoted(finding.propertyName)} `
@@ -89,7 +89,7 @@ const noneFits: Sentence = ({ schema }) =>
 
 const atMostItems = counted('at most', 'item')
 
-/** What is said of a value, by the keyword of the schema. */
+/** The message about a value, by the keyword of the schema. */
 const sentences: ReadonlyMap<string, Sentence> = new Map<string, Sentence>([
   ['type', ({ params, data }) => `must be ${kindsText(params['type'])}, but is ${shown(data)}`],
   ['required', ({ params }) => `the key ${quoted(params['missingProperty'])} is missing`],
@@ -127,8 +127,8 @@ const sentences: ReadonlyMap<string, Sentence> = new Map<string, Sentence>([
         ? 'fits more than one of the alternatives, but must fit exactly one'
         : noneFits(finding),
   ],
-  ['not', () => 'is a value that is excluded'],
-  ['false schema', () => 'must not be there'],
+  ['not', () => 'is an excluded value'],
+  ['false schema', () => 'must not be present'],
 ])
 
 function sentence(finding: SchemaFinding): string {

@@ -2,15 +2,18 @@ import { BatonError } from './error.ts'
 import { type ClassItem, type CharacterClass, parsePattern, type PatternNode } from './search-syntax.ts'
 
 /**
- * A regular expression that is held against each line of a text, for two engines. Both see the same language, so that they
- * find the same lines: what only one of them knows is refused.
+ * A regular expression that is matched against each line of a text, for two engines. Both accept the same language, so
+ * that they find the same lines: syntax that only one of them supports is refused.
  */
 export interface SearchPattern {
   /** For ripgrep. */
   readonly rust: string
-  /** Source of a RegExp with the flags `g`, and `i`, for a whole text of ASCII characters; undefined: for no such text. */
+  /**
+   * Source of a RegExp with the flags `g` and, if needed, `i`, for text that is all ASCII; undefined: no such pattern
+   * exists.
+   */
   readonly ascii: string | undefined
-  /** The same with the flag `v` besides, for any text. */
+  /** The same with the additional flag `v`, for any text. */
   readonly unicode: string
   readonly ignoresCase: boolean
 }
@@ -21,7 +24,7 @@ export function compileSearch(text: string, { ignoreCase }: { readonly ignoreCas
   const ignoresCase = ignoreCase || isMarked
   const rust = write(node, rustWriter)
   if (rust.length > mostWritten) {
-    throw new BatonError('USAGE', 'the regular expression is too large', { hint: 'Search for less at once.' })
+    throw new BatonError('USAGE', 'the regular expression is too large', { hint: 'Search for less at a time.' })
   }
   // letters beyond ASCII may be other cases of ASCII letters
   const isAscii = /^\p{ASCII}*$/u.test(text) && !/\\[xu]/.test(text)
@@ -93,7 +96,7 @@ const sets = {
   w: String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}`,
 } as const
 
-/** Looking for what is there: what is not there is not there within a character of two units either. */
+/** For finding matches: text that does not occur does not occur inside a surrogate pair either. */
 const lineStart = String.raw`(?<=\n|^)`
 const lineEnd = String.raw`(?:\r?(?=\n|$))`
 
@@ -119,7 +122,7 @@ function unicodeItem(item: ClassItem): string {
   }
 }
 
-/** Of ASCII text: classes are the characters in them, so that the engine has nothing to look up. */
+/** For ASCII text: classes list their characters, so that the engine has nothing to look up. */
 function asciiWriter(ignoresCase: boolean): Writer {
   return {
     literal: (code) => (code < 128 ? `\\x${hex2(code)}` : '(?!)'),

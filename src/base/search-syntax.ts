@@ -1,12 +1,12 @@
 import { BatonError } from './error.ts'
 
-/** A regular expression, read. */
+/** A parsed regular expression. */
 export type PatternNode =
   | { readonly kind: 'literal'; readonly code: number }
   | { readonly kind: 'class'; readonly class: CharacterClass }
   | { readonly kind: 'any' | 'lineStart' | 'lineEnd' | 'wordEdge' | 'noWordEdge' }
   | { readonly kind: 'sequence' | 'choice'; readonly items: readonly PatternNode[] }
-  /** `most` left out: no limit. */
+  /** `most` omitted: no limit. */
   | { readonly kind: 'repeat'; readonly item: PatternNode; readonly least: number; readonly most?: number }
 
 export interface CharacterClass {
@@ -70,13 +70,13 @@ const controls: Readonly<Record<string, number>> = { t: 9, v: 11, f: 12, r: 13, 
 
 interface Pattern {
   readonly node: PatternNode
-  /** It begins with `(?i)`. */
+  /** It starts with `(?i)`. */
   readonly ignoresCase: boolean
 }
 
 /**
- * Reads a regular expression of the kind that ripgrep and RE2 have in common: no references to groups, and nothing that looks
- * ahead or back. A `{` that begins no number of repetitions is the character itself.
+ * Parses a regular expression in the syntax that ripgrep and RE2 have in common: no backreferences and no lookaround. A
+ * `{` that does not start a repetition count is an ordinary character.
  * @throws BatonError USAGE, with the position of what is wrong
  */
 export function parsePattern(text: string): Pattern {
@@ -133,7 +133,7 @@ export function parsePattern(text: string): Pattern {
       case '?':
         throw wrong(`there is nothing before ${character} to repeat`, start)
       case '\n':
-        throw wrong('it is held against each line, which has no line feed', start)
+        throw wrong('it is matched line by line, and lines contain no line feed', start)
       default:
         return { kind: 'literal', code: character.codePointAt(0) ?? 0 }
     }
@@ -144,7 +144,10 @@ export function parsePattern(text: string): Pattern {
       const [opening] = /^\?(?::|P?<[A-Za-z_]\w*>)/.exec(rest(100)) ?? []
       if (opening === undefined) {
         const isLook = /^\?<?[=!]/.test(rest(3))
-        throw wrong(isLook ? 'looking ahead or back is not possible' : 'this kind of group is not known', start)
+        throw wrong(
+          isLook ? 'lookahead and lookbehind are not supported' : 'this kind of group is not supported',
+          start,
+        )
       }
       at += opening.length
     }
@@ -160,9 +163,10 @@ export function parsePattern(text: string): Pattern {
     const [sign] = /^[*+?]/.exec(rest(1)) ?? []
     if (sign === undefined && counted === null) return item
     at += counted?.[0].length ?? 1
-    // whether it takes much or little first changes nothing about which lines match
+    // lazy or greedy makes no difference to which lines match
     if (characters[at] === '?') at += 1
-    if (/^(?:[*+?]|\{\d+(?:,\d*)?\})/.test(rest(16))) throw wrong('a repetition is repeated: put it into a group')
+    if (/^(?:[*+?]|\{\d+(?:,\d*)?\})/.test(rest(16)))
+      throw wrong('a repetition cannot be repeated: put it into a group')
     if (sign !== undefined) return repeat(item, sign === '+' ? 1 : 0, sign === '?' ? 1 : undefined)
     const [, first = '', comma = '', last = ''] = counted ?? []
     const least = Number(first)
@@ -182,7 +186,7 @@ export function parsePattern(text: string): Pattern {
     return { kind: 'class', class: { isNegated: false, items: [item] } }
   }
 
-  /** What stands behind a backslash, within brackets and outside. */
+  /** The element after a backslash, inside and outside brackets. */
   function escaped(): ClassItem {
     const start = at - 1
     const name = characters[at]
@@ -194,9 +198,9 @@ export function parsePattern(text: string): Pattern {
     if (lower === 'd' || lower === 's' || lower === 'w') return { kind: 'set', name: lower, isNegated: name !== lower }
     if (lower === 'p') return property(name === 'P', start)
     if (name === 'x' || name === 'u' || name === 'U') return coded(name, start)
-    if (name === 'n') throw wrong('it is held against each line, which has no line feed', start)
-    if (/\d/.test(name)) throw wrong('references to groups are not possible', start)
-    if (/[A-Za-z<>]/.test(name)) throw wrong(`\\${name} is not known`, start)
+    if (name === 'n') throw wrong('it is matched line by line, and lines contain no line feed', start)
+    if (/\d/.test(name)) throw wrong('backreferences are not supported', start)
+    if (/[A-Za-z<>]/.test(name)) throw wrong(`\\${name} is not supported`, start)
     return single(name.codePointAt(0) ?? 0)
   }
 
@@ -204,7 +208,7 @@ export function parsePattern(text: string): Pattern {
     const [whole, name = ''] = /^(?:([A-Z])|\{([A-Z][a-z]?)\})/.exec(rest(4)) ?? []
     const category = name || (whole ?? '').slice(1, -1)
     if (whole === undefined || !categories.test(category)) {
-      throw wrong('only general categories are known, such as \\p{Lu}', start)
+      throw wrong('only general categories are supported, such as \\p{Lu}', start)
     }
     at += whole.length
     return { kind: 'property', name: category, isNegated }
@@ -215,7 +219,8 @@ export function parsePattern(text: string): Pattern {
     const [whole, inner] = new RegExp(`^(?:\\{([\\da-fA-F]{1,6})\\}|[\\da-fA-F]{${digits}})`).exec(rest(10)) ?? []
     const code = Number.parseInt(inner ?? whole ?? '', 16)
     const isCharacter = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
-    if (whole === undefined || !isCharacter || code === 10) throw wrong('this is no character of a line', start)
+    if (whole === undefined || !isCharacter || code === 10)
+      throw wrong('this is not a character that a line can contain', start)
     at += whole.length
     return single(code)
   }
@@ -239,9 +244,9 @@ export function parsePattern(text: string): Pattern {
   function member(): ClassItem {
     const character = characters[at] ?? ''
     at += 1
-    if (character === '\n') throw wrong('it is held against each line, which has no line feed', at - 1)
+    if (character === '\n') throw wrong('it is matched line by line, and lines contain no line feed', at - 1)
     if (character !== '\\') return single(character.codePointAt(0) ?? 0)
-    if (characters[at] === 'b' || characters[at] === 'B') throw wrong('\\b is no character of a class', at - 1)
+    if (characters[at] === 'b' || characters[at] === 'B') throw wrong('\\b is not a character of a class', at - 1)
     return escaped()
   }
 
@@ -250,7 +255,7 @@ export function parsePattern(text: string): Pattern {
     const start = at
     at += 1
     const last = member()
-    if (first.kind !== 'range' || last.kind !== 'range') throw wrong('a range has a character at each end', start)
+    if (first.kind !== 'range' || last.kind !== 'range') throw wrong('a range needs a character at each end', start)
     if (last.to < first.from) throw wrong('the ends of a range are in the wrong order', start)
     return { kind: 'range', from: first.from, to: last.to }
   }
@@ -264,7 +269,7 @@ export function parsePattern(text: string): Pattern {
   }
 
   const node = choice(0)
-  if (at < characters.length) throw wrong('a ) that closes no group: write \\) for the character itself')
+  if (at < characters.length) throw wrong('an unmatched ): write \\) for the character itself')
   return { node, ignoresCase }
 }
 
@@ -277,7 +282,7 @@ function oneOrAll(kind: 'sequence' | 'choice', items: readonly PatternNode[]): P
   return items.length === 1 && first !== undefined ? first : { kind, items }
 }
 
-/** `(a+)+` is `a+`: engines that try all ways to divide a text would try them for ever. */
+/** `(a+)+` is `a+`: backtracking engines would try all ways to divide a text, forever. */
 function repeat(item: PatternNode, least: number, most: number | undefined): PatternNode {
   const isEndless = most === undefined && least <= 1
   if (isEndless && item.kind === 'repeat' && item.most === undefined && item.least <= 1) {

@@ -1,11 +1,11 @@
 export interface Version {
-  /** Up to 64 bits without a sign. */
+  /** Unsigned, up to 64 bits. */
   readonly major: bigint
   readonly minor: bigint
   readonly patch: bigint
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   readonly prerelease: string
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   readonly build: string
 }
 
@@ -25,15 +25,15 @@ export function parseVersion(text: string): Version | undefined {
 }
 
 /**
- * Negative, zero or positive. Versions that differ in build metadata only are not equal (docs/aipack.md "Vectors"): they
- * are ordered by it, none first, numbers before words.
+ * Negative, zero or positive. Versions that differ only in build metadata are not equal (docs/aipack.md "Vectors"):
+ * they are ordered by it, none first, numbers before words.
  */
 export function orderVersions(left: Version, right: Version): number {
   return (
     order(left.major, right.major) ||
     order(left.minor, right.minor) ||
     order(left.patch, right.patch) ||
-    // a release comes after what precedes it
+    // a release comes after its prereleases
     order(left.prerelease === '', right.prerelease === '') ||
     compareParts(left.prerelease, right.prerelease) ||
     compareParts(left.build, right.build)

@@ -18,7 +18,7 @@ import {
   store,
 } from './wasm-code.ts'
 
-/** The memory of the instance: the message schedule, the constants of the rounds, the state, and the block. */
+/** The memory layout of the instance: the message schedule, the round constants, the state, and the block. */
 export const layout = { scheduleAt: 0, constantsAt: 256, stateAt: 512, blockAt: 576 } as const
 const { scheduleAt, constantsAt, stateAt, blockAt } = layout
 const blockBytes = 64
@@ -32,7 +32,7 @@ const rotated = (local: number, by: number): Code => [get(local), constant(by), 
 const shifted = (local: number, by: number): Code => [get(local), constant(by), shiftRight]
 const mixed = (first: Code, second: Code, third: Code): readonly number[] =>
   sequence(...first, ...second, exclusiveOr, ...third, exclusiveOr)
-/** A word of the schedule before the one that is worked out. */
+/** A word of the schedule before the one being computed. */
 const before = (words: number): readonly number[] => sequence(get(at), load(scheduleAt + blockBytes - 4 * words))
 const next = (end: number): readonly number[] =>
   sequence(get(at), constant(4), add, set(at), get(at), constant(end), lessUnsigned)
@@ -72,7 +72,9 @@ const compress: Code = [
   ),
 ]
 
-/** What mixes one block into the state (sha256.ts), as WebAssembly. The build puts its bytes in place of this file. */
+/**
+ * Mixes one block into the state (sha256.ts), as WebAssembly. The build replaces this file with the resulting bytes.
+ */
 export function sha256Module(): Uint8Array {
   const functions = [{ name: 'compress', signature: 'v', locals: 11, body: compress }]
   return assemble({ imports: { memory: true }, functions })

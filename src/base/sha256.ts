@@ -1,16 +1,16 @@
 import { layout, sha256Module } from './sha256-code.ts'
 import { wasmHost } from './wasm-host.ts'
 
-/** SHA-256 of what it is given piece by piece. */
+/** SHA-256 of data that is added in pieces. */
 export interface Sha256 {
   readonly update: (bytes: Uint8Array) => void
-  /** The 32 bytes of the digest. It ends the hash. */
+  /** The 32 bytes of the digest. The hash cannot be used afterwards. */
   readonly digest: () => Buffer
 }
 
 const blockBytes = 64
 const stateBytes = 32
-/** Where the length stands in the last block. */
+/** Offset of the length in the last block. */
 const lengthAt = 56
 
 interface Compressor {
@@ -32,14 +32,14 @@ function compressor(): Compressor | undefined {
 }
 
 /**
- * A hash in WebAssembly, for the little that a short run hashes: loading Node's takes longer than that, and in JavaScript it is
- * optimised, which takes longer still. Undefined where there is no WebAssembly.
+ * A hash in WebAssembly, for the little that a short run hashes: loading Node's takes longer than that, and JavaScript
+ * would be optimized at runtime, which takes even longer. Undefined if WebAssembly is unavailable.
  */
 export function createSha256(): Sha256 | undefined {
   const found = compressor()
   if (found === undefined) return undefined
   const { memory, compress: compressBlock } = found
-  /** Kept between calls: there is one memory for all hashes. */
+  /** Kept between calls: all hashes share one memory. */
   const kept = Buffer.alloc(stateBytes)
   const block = Buffer.alloc(blockBytes)
   for (const [index, value] of initial.entries()) kept.writeUInt32LE(value, 4 * index)

@@ -4,24 +4,24 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 /** Elements that are not displayed. */
 const removed = words('script link style svg base')
-/** Elements that mean nothing when they are empty. */
+/** Elements that are meaningless when empty. */
 const removedWhenEmpty = words('div span p i b em strong section article header footer nav aside')
 const keptAttributes = words('class aria-label href title id')
-/** Elements that begin a line of their own. */
+/** Elements that start a new line. */
 const blocks = words(
   'html head body title a div p section article header footer nav aside ul ol li table tr td th h1 h2 h3 h4 h5 h6 pre ' +
     'blockquote main form fieldset details summary figure figcaption dl dt dd br hr img input meta',
 )
 const withoutEnd = words('area br col embed hr img input meta param source track wbr')
-/** Elements whose text is no markup. */
+/** Elements whose text is not markup. */
 const rawText = words('noscript iframe noembed noframes xmp plaintext')
 
 /**
- * A page without what is not displayed: scripts, styles, comments, inline SVG, what stands in the head but the title and
- * descriptions, attributes other than `class`, `id`, `title`, `aria-label` and `href`, and elements that are then empty.
- * One block per line, two spaces per level, as AIPack prints it; but words stay apart, what looks like a tag remains
- * text, and `pre` keeps its lines.
- * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
+ * A page without the parts that are not displayed: scripts, styles, comments, inline SVG, the head except for the title
+ * and descriptions, attributes other than `class`, `id`, `title`, `aria-label` and `href`, and elements that are then
+ * empty. One block per line, two spaces per level, as AIPack prints it; but words stay separate, text that looks like a
+ * tag remains text, and `pre` keeps its lines.
+ * @throws BatonError SCRIPT_FAILED if elements are nested deeper than 512 levels
  */
 export function slimHtml(html: string): string {
   const printed = printNodes(parseHtml(html), { inHead: false, depth: 0 })
@@ -33,7 +33,7 @@ export function slimHtml(html: string): string {
 
 interface Surroundings {
   readonly inHead: boolean
-  /** How many blocks are around. */
+  /** Number of enclosing blocks. */
   readonly depth: number
 }
 
@@ -80,7 +80,7 @@ function printElement(element: HtmlElement, { inHead, depth }: Surroundings): st
   return `${open}${content}${hasLines ? line : ''}</${name}>`
 }
 
-/** The title, and descriptions for those who link to the page. */
+/** The title, and descriptions for pages that link here. */
 function isDescription({ name, attribs }: HtmlElement): boolean {
   return name === 'title' || (name === 'meta' && /title|url|image|description/i.test(attribs['property'] ?? ''))
 }
@@ -100,7 +100,7 @@ function escapeAttribute(value: string): string {
   return value.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character)
 }
 
-/** Only what would be read as a tag or an entity. */
+/** Escapes only what would be read as a tag or an entity. */
 function escapeText(text: string): string {
   return text.replaceAll(/<(?=[a-zA-Z/!?])|&(?=#\d|#[xX][\da-fA-F]|[a-zA-Z][a-zA-Z\d]*;)/g, escapeAttribute)
 }

@@ -1,5 +1,5 @@
 /**
- * The number of edits (insert, delete, replace, swap of two neighbours) between two words. Distances above `limit` are
+ * The number of edits (insert, delete, replace, swap of two neighbors) between two words. Distances above `limit` are
  * `limit + 1`, so that very long words cost nothing.
  */
 export function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
@@ -20,7 +20,7 @@ export function editDistance(left: string, right: string, limit = Number.POSITIV
       )
       least = Math.min(least, current[column] ?? 0)
     }
-    // a swap reaches back two rows, which is one edit less at most
+    // a swap looks back two rows, which saves at most one edit
     if (least > limit + 1) return limit + 1
     beforeLast = last
     last = current

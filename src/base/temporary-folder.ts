@@ -8,18 +8,18 @@ export interface TemporaryFolder {
   readonly remove: () => void
 }
 
-/** What is older was left by a process that was killed: nothing that uses such a folder takes so long. */
+/** Older folders were left by a process that was killed: nothing uses such a folder for that long. */
 const leftAfterMs = 86_400_000
 
 /**
- * A folder that nobody else may enter, below the temporary folder of the system, its name begun by `prefix`. It is also
- * removed when the process exits, and what killed processes have left under this prefix after a day.
+ * A private folder below the system's temporary folder; its name starts with `prefix`. It is also removed when the
+ * process exits. Folders that killed processes left under this prefix more than a day ago are removed too.
  */
 export function makeTemporaryFolder(prefix: string): TemporaryFolder {
   if (!cleaned.has(prefix)) removeLeft(prefix)
   cleaned.add(prefix)
   const path = mkdtempSync(join(tmpdir(), prefix))
-  // a second Ctrl-C ends the process at once
+  // a second Ctrl-C exits immediately
   if (open.size === 0) process.on('exit', removeOpen)
   open.add(path)
   return {
@@ -33,7 +33,7 @@ export function makeTemporaryFolder(prefix: string): TemporaryFolder {
 }
 
 const open = new Set<string>()
-/** Prefixes whose left folders this process has looked for. */
+/** Prefixes whose leftover folders this process has already looked for. */
 const cleaned = new Set<string>()
 
 function removeOpen(): void {
@@ -47,7 +47,7 @@ function removeLeft(prefix: string): void {
     try {
       if (Date.now() - statSync(path).mtimeMs > leftAfterMs) rmSync(path, { recursive: true, force: true })
     } catch {
-      // it is another user's
+      // it belongs to another user
     }
   }
 }

@@ -1,14 +1,14 @@
-/** A long text that is written from its beginning to its end. */
+/** A long text that is written from start to end. */
 export interface TextBuffer {
   readonly add: (text: string) => void
-  /** The whole text. It ends the buffer. */
+  /** The whole text. The buffer cannot be used afterwards. */
   readonly text: () => string
 }
 
 /**
- * Collects a text of many parts as UTF-8 outside of the heap: a list of strings that is joined would live twice, and
- * each part long enough to be moved. The parts hold whole characters.
- * @param bytes about how many there will be; more are taken
+ * Collects a text of many parts as UTF-8 outside the heap: a joined list of strings would exist twice, and each part
+ * that is long enough would be moved. Parts contain whole characters.
+ * @param bytes estimated size; the buffer grows beyond it
  */
 export function createTextBuffer(bytes: number): TextBuffer {
   let buffer = Buffer.allocUnsafeSlow(bytes)
@@ -23,7 +23,7 @@ export function createTextBuffer(bytes: number): TextBuffer {
 
   return {
     add(text) {
-      // most texts fit whatever they take, and need not be measured
+      // most texts fit at any character width, and need not be measured
       if (filled + text.length * 3 > buffer.length) reserve(Buffer.byteLength(text))
       filled += buffer.write(text, filled)
     },

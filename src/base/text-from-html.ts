@@ -4,7 +4,7 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 /** Elements that are not displayed as text. */
 const unseen = words('script style template svg object iframe noscript')
-/** Elements that begin a line of their own. */
+/** Elements that start a new line. */
 const blocks = words(
   'address article aside body br caption dd details dialog div dl dt fieldset figcaption figure footer form header hr ' +
     'li main nav option section summary title tr',
@@ -13,9 +13,9 @@ const blocks = words(
 const paragraphs = words('blockquote h1 h2 h3 h4 h5 h6 ol p pre table title ul')
 
 /**
- * The words of a page without markup, about as a browser shows them: the title first, blocks on lines of their own, an
- * empty line between paragraphs, tabs between the cells of tables. Load this file at its first use.
- * @throws BatonError SCRIPT_FAILED when elements are nested deeper than 512 levels
+ * The words of a page without markup, roughly as a browser shows them: the title first, blocks on separate lines, an
+ * empty line between paragraphs, tabs between the cells of tables. Import this file lazily.
+ * @throws BatonError SCRIPT_FAILED if elements are nested deeper than 512 levels
  */
 export function textFromHtml(html: string): string {
   const output = createLines()
@@ -46,7 +46,7 @@ function addElement({ name, children }: Extract<HtmlNode, { attribs: unknown }>,
   output.endLine(breaks)
 }
 
-/** Text as it is written: white space is put before the next word, and never at an end. */
+/** Normal text: white space is written before the next word, and never at an end. */
 function createLines() {
   const pieces: string[] = []
   let breaks = 0

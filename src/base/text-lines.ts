@@ -3,7 +3,7 @@ export function withoutMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
-/** Whether there is no line, or nothing on it. */
+/** Whether there is no line, or the line is blank. */
 export function isBlank(line: string | undefined): boolean {
   return line === undefined || line.trim() === ''
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 
-/** Data as TOML with each key on a line of its own, tables inside braces. Nulls are left out. */
+/** Data as TOML with each key on its own line, tables inside braces. Nulls are omitted. */
 export function tomlLines(data: JsonObject): string {
   return entriesOf(data)
     .map((entry) => `${entry}\n`)
@@ -24,7 +24,7 @@ function valueText(value: Json): string {
   return String(value)
 }
 
-/** Of JSON strings TOML refuses only a raw DEL. */
+/** Of JSON strings, TOML refuses only a raw DEL. */
 function textOf(text: string): string {
   return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`)
 }

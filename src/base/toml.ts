@@ -15,19 +15,19 @@ import type { ExactJson, ExactTable } from './json-text.ts'
 import { nearest } from './suggest.ts'
 
 /**
- * Parses TOML 1.1 as JSON data. Dates become text as they are written. Refused, because JSON or our own code could not
- * represent them safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
+ * Parses TOML 1.1 as JSON data. Dates become text as written. Refuses values that JSON or our own code could not
+ * represent safely: nan, infinity, integers beyond 2^53, the key `__proto__`, more than 100 levels.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseToml(source: DataSource): Promise<DataText> {
   const locate = locator(source)
-  // smol-toml has refused what a double cannot hold
+  // smol-toml has refused integers that a double cannot represent
   return { data: (await readTables(source, { readers: 'settings', locate })) as JsonObject, locate }
 }
 
 /**
- * The same with integers of 64 bits, of which those beyond 2^53 are bigints, and with the key `__proto__`. For scripts,
- * which keep them.
+ * Like `parseToml`, but with 64-bit integers, of which those beyond 2^53 are bigints, and with the key `__proto__`. For
+ * scripts, which can represent them.
  * @throws BatonError as `parseToml` does
  */
 export function parseExactToml(source: DataSource): Promise<ExactTable> {
@@ -73,13 +73,13 @@ function isTomlError(error: unknown): error is TomlError {
   return error instanceof Error && 'line' in error && 'column' in error
 }
 
-const numberHint = 'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.'
+const numberHint = 'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no leading zero.'
 
 const hints: readonly (readonly [RegExp, string])[] = [
-  [/redefin/, 'Give each key and each table once.'],
+  [/redefin/, 'Define each key and each table only once.'],
   [/losslessly/, 'Put numbers beyond 9007199254740991 in quotes.'],
   [/escape/, "Put text with backslashes in single quotes: 'C:\\path'."],
-  [/string/, 'Close text on the line it begins on, or put it between """ and """.'],
+  [/string/, 'Close text on the line it starts on, or put it between """ and """.'],
   [/leading zero|numeric|number/, numberHint],
   [/date|time/, 'Write a date as 2026-11-22 or 2026-11-22T10:30:00Z, or put it in quotes.'],
   [/table|array|structure/, 'Close every [ with ] and every { with }, with commas between the values.'],
@@ -90,10 +90,10 @@ function hintFor(reason: string, line: string, column: number): string {
   return hints.find(([pattern]) => pattern.test(reason))?.[1] ?? 'Write one key = value on each line.'
 }
 
-/** What to write in place of a value that is none, by what stands there. */
+/** Hint for an invalid value, by the text found there. */
 function valueHint(line: string, column: number): string {
   const word = /^[^\s,\]}#]*/.exec(line.slice(column - 1))?.[0] ?? ''
-  if (word === '') return 'Write a value behind the =, or remove the key.'
+  if (word === '') return 'Write a value after the =, or remove the key.'
   if (/^[-+]?\.?\d/.test(word)) return numberHint
   if (/^(?:nil|null|none|undefined)$/i.test(word)) return 'TOML has no such value: remove the key.'
   if (nearest(word, ['true', 'false', 'yes', 'no', 'on', 'off']) !== undefined) return 'Write true or false.'
@@ -115,7 +115,7 @@ class UnsuitableValue extends Error {
 
 interface Reading {
   readonly readers: 'settings' | 'scripts'
-  /** The text of a value, where there is a date: the parser keeps only milliseconds. */
+  /** The source text of a value, if there are dates: the parser keeps only milliseconds. */
   readonly dates: ((path: DataPath) => string | undefined) | undefined
 }
 
@@ -152,13 +152,13 @@ function plainValue(value: unknown, path: DataPath, reading: Reading): ExactJson
     if (Number.isFinite(value)) return value
     throw new UnsuitableValue(
       path,
-      `gives ${pathText(path)} a value that is not a number (nan or inf)`,
+      `sets ${pathText(path)} to a value that is not a number (nan or inf)`,
       'Use a number.',
     )
   }
   if (typeof value === 'bigint') {
     if (BigInt.asIntN(64, value) === value) return value
-    throw new UnsuitableValue(path, `gives ${pathText(path)} an integer beyond 64 bits`, 'Put it in quotes.')
+    throw new UnsuitableValue(path, `sets ${pathText(path)} to an integer beyond 64 bits`, 'Put it in quotes.')
   }
   if (value instanceof Date) return reading.dates?.(path) ?? (value as TomlDate).toISOString()
   return plainTable(value as Readonly<Record<string, unknown>>, path, reading)
@@ -182,12 +182,12 @@ interface KeyAndValue {
   readonly value: TextPosition
 }
 
-/** By paths as JSON. */
+/** Keyed by the path as JSON. */
 type Positions = Map<string, KeyAndValue>
 
 /**
- * The positions of all keys, values and list items, by a parser that keeps them, which smol-toml does not; none when this
- * parser does not accept the text. Heavy: only for an error or an origin that is shown.
+ * The positions of all keys, values and list items, by a parser that keeps them, which smol-toml does not; empty if
+ * this parser does not accept the text. Heavy: only for an error or an origin that is shown.
  */
 async function readPositions(text: string): Promise<Positions> {
   const { parseTOML } = await import('toml-eslint-parser')
@@ -195,7 +195,7 @@ async function readPositions(text: string): Promise<Positions> {
   try {
     for (const node of parseTOML(text, { tomlVersion: '1.1' }).body[0].body) addEntry(node, [], positions)
   } catch {
-    // the parser that counts has accepted the text: a missing position is better than a second verdict
+    // smol-toml has accepted the text: a missing position is better than a second verdict
   }
   return positions
 }

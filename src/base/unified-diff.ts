@@ -1,14 +1,17 @@
 import { structuredPatch, type StructuredPatchHunk } from 'diff'
 
 export interface DiffOptions {
-  /** What the two texts are called. */
+  /** Labels of the two texts. */
   readonly from: string
   readonly to: string
-  /** Equal lines shown around each change. */
+  /** Unchanged lines shown around each change. */
   readonly context?: number
 }
 
-/** More differing lines than this are shown as one replacement: finding the fewest edits would take too long. */
+/**
+ * With more differing lines than this, the change is shown as one replacement: finding the fewest edits would take too
+ * long.
+ */
 const maxEdits = 1000
 const noNewline = '\\ No newline at end of file'
 
@@ -21,7 +24,7 @@ export function unifiedDiff(before: string, after: string, { from, to, context =
   return `--- ${from}\n+++ ${to}\n${hunks.map(hunkText).join('')}`
 }
 
-/** One change of everything between the lines that both texts start and end with. */
+/** A single change of everything between the lines that both texts start and end with. */
 function replacement(before: readonly string[], after: readonly string[], context: number): StructuredPatchHunk {
   const most = Math.min(before.length, after.length)
   let start = 0
@@ -45,7 +48,7 @@ function replacement(before: readonly string[], after: readonly string[], contex
   }
 }
 
-/** The lines with their line feeds, so that a missing last one is a difference. */
+/** The lines including their line feeds, so that a missing last one is a difference. */
 function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }

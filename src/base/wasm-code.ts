@@ -1,4 +1,4 @@
-// An assembler for small WebAssembly modules. The command has what is made with it: see the build.
+// An assembler for small WebAssembly modules. The command contains the assembled bytes: see the build.
 
 /** WebAssembly instructions in the binary format. A piece of code is a list of them, in order. */
 export type Code = readonly (readonly number[])[]
@@ -19,11 +19,14 @@ export const constant = (value: number): readonly number[] => [0x41, ...signed(v
 /** 32-bit cells; the address is on the stack. */
 export const load = (offset: number): readonly number[] => [0x28, 2, ...unsigned(offset)]
 export const store = (offset: number): readonly number[] => [0x36, 2, ...unsigned(offset)]
-/** Runs the code when the number on the stack is not 0. */
+/** Runs the code if the number on the stack is not 0. */
 export const when = (...body: Code): readonly number[] => [0x04, 0x40, ...body.flat(), 0x0b]
-/** Repeats until `breakIf` directly inside it. `continueLoop` directly inside, or `continueFromWhen` inside one `when`, starts over. */
+/**
+ * Repeats until `breakIf` directly inside it. `continueLoop` directly inside, or `continueFromWhen` inside one `when`,
+ * starts the next iteration.
+ */
 export const forever = (...body: Code): readonly number[] => [0x02, 0x40, 0x03, 0x40, ...body.flat(), 0x0b, 0x0b]
-/** Repeats as long as the number on the stack is not 0 at its end. */
+/** Repeats while the number on the stack is not 0 at its end. */
 export const repeatWhile = (...body: Code): readonly number[] => [0x03, 0x40, ...body.flat(), 0x0d, 0, 0x0b]
 export const breakIf = [0x0d, 1]
 export const continueLoop = [0x0c, 0]
@@ -31,7 +34,7 @@ export const continueFromWhen = [0x0c, 1]
 export const leave = [0x0f]
 /** Calls a function of the module, by its number. */
 export const callFunction = (index: number): readonly number[] => [0x10, index]
-/** With three values on the stack: the first when the third is not 0, otherwise the second. */
+/** With three values on the stack: the first if the third is not 0, otherwise the second. */
 export const select = [0x1b]
 export const isZero = [0x45]
 export const equal = [0x46]
@@ -55,7 +58,7 @@ export const extend64 = [0xac]
 export const wrap32 = [0xa7]
 export const truncate64 = [0xb0]
 export const zeroDouble = [0x44, 0, 0, 0, 0, 0, 0, 0, 0]
-/** Ends the instance. */
+/** Traps: ends the instance. */
 export const unreachable = [0x00]
 
 const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]
@@ -74,15 +77,15 @@ interface DefinedFunction {
 }
 
 /**
- * Functions that are called through a table, not imported: for each type of an imported function V8 compiles a call to
- * JavaScript, a tenth of a millisecond each.
+ * Functions that are called through a table instead of being imported: for each type of imported function V8 compiles a
+ * call to JavaScript, which takes a tenth of a millisecond each.
  */
 export interface TableCalls {
-  /** Called from there, in the order of their places in the table. */
+  /** Called from the table, in table order. */
   readonly called: readonly ImportedFunction[]
 }
 
-/** Calls the function at this position of `called`, whose place in the table is that many behind the global `first`. */
+/** Calls the function at this position of `called`; its table index is this position plus the global `first`. */
 export function callInTable(called: TableCalls['called'], position: number): readonly number[] {
   const type = signaturesOf(called).indexOf(called[position]?.signature ?? '')
   return [...sequence([0x23, 0], constant(position), add), 0x11, type, 0]
@@ -96,7 +99,7 @@ export interface Assembly {
     /** Also imports the table, as `table`, and the global `first`. */
     readonly table?: TableCalls
   }
-  /** Functions are numbered from the imported ones on. All of them are exported. */
+  /** Numbered after the imported functions. All of them are exported. */
   readonly functions: readonly DefinedFunction[]
 }
 

@@ -1,4 +1,4 @@
-/** What is used of WebAssembly; Node's type definitions do not describe it. */
+/** The used part of WebAssembly; Node's type definitions do not describe it. */
 export interface WebAssemblyHost {
   readonly Module: new (bytes: Uint8Array) => CompiledModule
   readonly Instance: new (module: CompiledModule, imports: object) => { readonly exports: unknown }
@@ -17,7 +17,7 @@ export interface WasmMemory {
   grow(pages: number): number
 }
 
-/** The WebAssembly of this process; undefined where there is none (for example `node --jitless`). */
+/** The WebAssembly of this process; undefined if it has none (for example `node --jitless`). */
 export function wasmHost(): WebAssemblyHost | undefined {
   return (globalThis as unknown as { readonly WebAssembly?: WebAssemblyHost }).WebAssembly
 }

@@ -3,25 +3,25 @@ import { eastAsianWidth } from 'get-east-asian-width'
 /**
  * Columns that text takes on a terminal: two for East Asian wide characters and emoji, none for combining marks and
  * invisible joiners, one for everything else. Where terminals differ (joined emoji, variation selectors) the larger
- * width counts, so that text is never wider than computed. The text must have no control characters.
+ * width counts, so that text is never wider than computed. The text must contain no control characters.
  */
 export function widthOf(text: string): number {
   return isPlain.test(text) ? text.length : total(cellsOf(text))
 }
 
-/** At most `width` columns; what is cut off at the end becomes `…`. */
+/** At most `width` columns; text cut off at the end becomes `…`. */
 export function cutEnd(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   return width < 1 ? '' : `${joined(fitting(cellsOf(text), width - 1))}…`
 }
 
-/** At most `width` columns; what is cut off at the start becomes `…`. */
+/** At most `width` columns; text cut off at the start becomes `…`. */
 export function cutStart(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   return width < 1 ? '' : `…${joined(fitting(cellsOf(text).toReversed(), width - 1).toReversed())}`
 }
 
-/** At most `width` columns; start and end stay, as both tell paths apart. */
+/** At most `width` columns; start and end are kept, because both distinguish paths. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   if (width < 5) return cutEnd(text, width)
@@ -58,14 +58,14 @@ function widthOfOne(character: string): number {
   return /^\p{Emoji_Presentation}$/u.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0)
 }
 
-/** The pattern is in a function because it takes long to make, and most text is plain. */
+/** Compiled lazily because the pattern is slow to compile and most text is plain. */
 function isZero(character: string): boolean {
   return /^[\p{Mn}\p{Me}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]$/u.test(
     character,
   )
 }
 
-/** As many cells from the first on as fit. */
+/** As many cells from the start as fit. */
 function fitting(cells: readonly Cell[], width: number): readonly Cell[] {
   let room = width
   const end = cells.findIndex((cell) => (room -= cell.width) < 0)

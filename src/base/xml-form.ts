@@ -1,16 +1,16 @@
-/** Far more than the formats of office programs need; readers of XML call themselves for each level. */
+/** Far more than office formats need; XML readers recurse for each level. */
 const mostLevels = 1_000
 
 /**
- * What keeps XML from being read by a library that takes very long for what is no XML, or undefined. Markup must be closed,
- * elements balanced and at most 1000 levels deep, and there must be no document type, with which texts can multiply. Looks at
- * each character once.
+ * Why XML must not be passed to a library that is very slow on malformed input; undefined if it may. Markup must be
+ * closed, elements balanced and at most 1000 levels deep, and there must be no document type, whose entities can
+ * multiply text. Visits each character once.
  */
 export function xmlFault(text: string): string | undefined {
   let level = 0
   for (let at = text.indexOf('<'); at !== -1;) {
     const other = sections.find(({ begin }) => text.startsWith(begin, at))
-    if (other?.end === undefined && other !== undefined) return 'has a document type, which is not read'
+    if (other?.end === undefined && other !== undefined) return 'has a document type, which is not supported'
     const end = other?.end === undefined ? tagEnd(text, at + 1) : endBehind(text, other.end, at + other.begin.length)
     if (end === -1) return `has markup at character ${at} that is not closed`
     if (other === undefined) {
@@ -24,7 +24,7 @@ export function xmlFault(text: string): string | undefined {
   return level === 0 ? undefined : 'ends before its elements are closed'
 }
 
-/** What is no tag. */
+/** Markup other than tags. */
 const sections: readonly { readonly begin: string; readonly end?: string }[] = [
   { begin: '<!--', end: '-->' },
   { begin: '<![CDATA[', end: ']]>' },
@@ -37,7 +37,7 @@ function endBehind(text: string, mark: string, from: number): number {
   return at === -1 ? -1 : at + mark.length
 }
 
-/** Behind the `>` of a tag; values in quotes may hold one. */
+/** The position after the `>` of a tag; quoted values may contain one. */
 function tagEnd(text: string, from: number): number {
   const special = /["'<>]/g
   special.lastIndex = from

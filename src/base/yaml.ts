@@ -29,7 +29,7 @@ interface Pair {
   readonly value: unknown
 }
 
-/** Settings can hold only what JSON can; scripts get what AIPack gives them. */
+/** Settings can contain only what JSON can; scripts get what AIPack would give them. */
 type Readers = 'settings' | 'scripts'
 
 interface Reading {
@@ -55,7 +55,7 @@ async function newReading(source: DataSource, readers: Readers): Promise<Reading
 
 /**
  * Parses one YAML 1.2 document (core schema: no dates, `yes` is text) whose top level is a mapping; empty text is an
- * empty mapping. Refused: duplicate keys, tags of other schemas, merge keys, lists or mappings as keys, nan, infinity,
+ * empty mapping. Refuses duplicate keys, tags of other schemas, merge keys, lists or mappings as keys, nan, infinity,
  * integers beyond 2^53, `__proto__`, too many values through aliases, more than 100 levels.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
@@ -80,8 +80,8 @@ function parseMapping(reading: Reading): Types.YAMLMap | undefined {
 
 /**
  * All documents of a YAML text in order, each any value, for scripts. Refuses what `parseYaml` refuses, except that
- * integers beyond 2^53 are bigints up to 64 bits and floats above, `<<` and `__proto__` are ordinary keys, and dates and bytes with a
- * tag are their text, as in AIPack.
+ * integers beyond 2^53 are bigints up to 64 bits and floats above, `<<` and `__proto__` are ordinary keys, and dates
+ * and bytes with a tag are their text, as in AIPack.
  * @throws BatonError with the source's code, and line and column in the whole file
  */
 export async function parseYamlDocuments(source: DataSource): Promise<readonly ExactJson[]> {
@@ -132,7 +132,7 @@ function refuseProblems(document: Types.Document, { source, lines }: Reading): v
 }
 
 function reasonOf({ code, message }: { readonly code?: string; readonly message: string }): string {
-  if (code === 'MULTIPLE_DOCS') return 'is not valid YAML: it holds more than one document'
+  if (code === 'MULTIPLE_DOCS') return 'is not valid YAML: it contains more than one document'
   return /call stack/.test(message) ? 'is nested too deeply' : `is not valid YAML: ${message}`
 }
 
@@ -145,12 +145,12 @@ function plainValue(node: Root, depth: number, reading: Reading): ExactJson {
     throw fail('repeats too much through aliases', 'Write the values out.', node)
   if (readers === 'scripts' && yaml.isScalar(node) && textTags.has(node.tag ?? '')) return node.source ?? ''
   if (node.tag !== undefined && !coreTags.has(node.tag))
-    throw fail(`uses the tag ${node.tag}, which is not supported`, 'Leave the tag out.', node)
+    throw fail(`uses the tag ${node.tag}, which is not supported`, 'Remove the tag.', node)
   if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node)
   if (yaml.isScalar(node)) return plainScalar(node, reading)
   if (yaml.isSeq(node)) return node.items.map((item) => plainValue(item as Root, depth + 1, reading))
   if (yaml.isMap(node)) return plainMapping(node, depth, reading)
-  throw fail('holds a value of an unknown kind', 'Leave it out.', node)
+  throw fail('contains a value of an unknown kind', 'Remove it.', node)
 }
 
 function aliasedValue(alias: Types.Alias, depth: number, reading: Reading): ExactJson {
@@ -169,7 +169,8 @@ function plainMapping(node: Types.YAMLMap, depth: number, reading: Reading): Exa
   for (const pair of node.items) {
     const key = pair.key as Types.Node
     const name = keyText(key, reading)
-    if (pairs.has(name)) throw reading.fail(`has the key ${JSON.stringify(name)} twice`, 'Give each key once.', key)
+    if (pairs.has(name))
+      throw reading.fail(`has the key ${JSON.stringify(name)} twice`, 'Define each key only once.', key)
     pairs.set(name, pair)
   }
   reading.mappings.set(node, pairs)
@@ -196,7 +197,7 @@ function plainScalar(node: Types.Scalar, { fail, readers }: Reading): ExactJson 
   const { value } = node
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value !== 'number' && typeof value !== 'bigint')
-    throw fail('holds a value of an unknown kind', 'Put it in quotes.', node)
+    throw fail('contains a value of an unknown kind', 'Put it in quotes.', node)
   const number = Number(value)
   if (!Number.isFinite(number)) throw fail('has a value that is not a number (nan or inf)', 'Use a number.', node)
   if (typeof value === 'number' || Number.isSafeInteger(number)) return number

@@ -2,7 +2,7 @@ import { type ArchiveEntry, refused, refusedEntry } from './archive.ts'
 
 /** An entry as the central directory of a zip file describes it. */
 export interface ZipEntry extends ArchiveEntry {
-  /** The name as it is stored. */
+  /** The name as stored. */
   readonly rawName: Uint8Array
   /** 0: stored, 8: deflate. */
   readonly method: number
@@ -15,7 +15,7 @@ export interface ZipEntry extends ArchiveEntry {
 }
 
 export interface ZipDirectory {
-  /** In the order of the archive. */
+  /** In archive order. */
   readonly entries: readonly ZipEntry[]
   /** Offset of the directory: all content lies before it. */
   readonly start: number
@@ -29,14 +29,14 @@ interface Zip {
 }
 
 const signature = { entry: 0x02014b50, end: 0x06054b50, end64: 0x06064b50, locator64: 0x07064b50 }
-const multiPart = 'is a part of a multi-part archive, which is not supported'
+const multiPart = 'is part of a multi-part archive, which is not supported'
 const unknown16 = 0xffff
 const unknown32 = 0xffffffff
 
 /**
- * Reads the central directory of a zip file, also with 64-bit sizes. Own code, because libraries accept archives that
- * are refused here (docs/decisions/2026-11-22-libraries-for-small-formats.md).
- * @throws BatonError FILE_FAILED for anything but a whole, consistent zip file in one part
+ * Reads the central directory of a zip file, also with 64-bit sizes. Our own code, because libraries accept archives
+ * that are refused here (docs/decisions/2026-11-22-libraries-for-small-formats.md).
+ * @throws BatonError FILE_FAILED unless it is a whole, consistent zip file in one part
  */
 export function readZipDirectory(zip: Zip): ZipDirectory {
   const { bytes, archive, maxEntries } = zip
@@ -130,7 +130,9 @@ function readEntry(bytes: Buffer, archive: string): ZipEntry {
   return { ...entry, kind: kindOf(name, attributes), method: bytes.readUInt16LE(10) }
 }
 
-/** Those of the three (size, packed size, offset) that do not fit into 32 bits are in an extra field, in this order. */
+/**
+ * Fields of the three (size, packed size, offset) that do not fit into 32 bits are in an extra field, in this order.
+ */
 function longSizes(short: readonly number[], extra: Buffer): readonly (number | undefined)[] | undefined {
   if (!short.includes(unknown32)) return short
   const field = extraField(extra, 1)

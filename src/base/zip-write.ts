@@ -5,13 +5,13 @@ export type ZipInput =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'file'; readonly path: string; readonly content: Uint8Array; readonly isExecutable: boolean }
 
-/** The earliest time of the format. The same for all entries, so that equal folders make equal archives. */
+/** The earliest time of the format. The same for all entries, so that equal folders produce equal archives. */
 const noTime = new Date(1980, 0, 1)
 const unix = 3
 
 /**
- * A zip file with these entries in this order, files packed by deflate. Paths are relative with `/`, and are not checked.
- * The same entries always give the same bytes. Load this file at its first use.
+ * A zip file with these entries in this order, files compressed with deflate. Paths are relative with `/`, and are not
+ * checked. The same entries always produce the same bytes. Import this file lazily.
  */
 export function writeZip(entries: Iterable<ZipInput>): Uint8Array {
   const chunks: Uint8Array[] = []

@@ -23,15 +23,15 @@ export interface ZipArchive {
   readonly archive: string
   readonly limits: ArchiveLimits
   readonly bytes: Buffer
-  /** In the order of the archive, as they are stored; names and sizes are not checked. */
+  /** In archive order, as stored; names and sizes are not checked. */
   readonly entries: readonly ZipEntry[]
-  /** The offset of the content of each. */
+  /** The offset of the content of each entry. */
   readonly contents: ReadonlyMap<ZipEntry, number>
 }
 
 /**
  * Reads the directory of a zip file. Nothing is unpacked.
- * @throws BatonError FILE_FAILED for anything but an intact zip file, too many entries, entries that overlap, and names
+ * @throws BatonError FILE_FAILED if it is not an intact zip file, has too many entries, entries that overlap, or names
  * that differ in the local header
  */
 export function openZip(content: Uint8Array, { archive, limits = archiveLimits }: ZipOptions): ZipArchive {
@@ -43,7 +43,7 @@ export function openZip(content: Uint8Array, { archive, limits = archiveLimits }
   for (const entry of entries.toSorted((a, b) => a.start - b.start)) {
     if (entry.start < free) throw refusedEntry(archive, entry.name, `overlaps the content of "${before}"`)
     const at = contentStart(bytes, entry)
-    if (at === undefined) throw refusedEntry(archive, entry.name, 'has another name in its local header')
+    if (at === undefined) throw refusedEntry(archive, entry.name, 'has a different name in its local header')
     free = at + entry.packed
     before = entry.name
     if (free > start) throw refusedEntry(archive, entry.name, 'has truncated content')
@@ -52,7 +52,7 @@ export function openZip(content: Uint8Array, { archive, limits = archiveLimits }
   return { archive, limits, bytes, entries, contents }
 }
 
-/** The offset of the content of an entry, after its local header; undefined when that belongs to another entry. */
+/** The offset of the content of an entry, after its local header; undefined if that belongs to another entry. */
 function contentStart(bytes: Buffer, { start, rawName }: ZipEntry): number | undefined {
   if (start + 30 > bytes.length || bytes.readUInt32LE(start) !== 0x04034b50) return undefined
   const nameEnd = start + 30 + bytes.readUInt16LE(start + 26)
@@ -62,7 +62,8 @@ function contentStart(bytes: Buffer, { start, rawName }: ZipEntry): number | und
 
 /**
  * The content of one entry, whose size and checksum must be as declared.
- * @throws BatonError FILE_FAILED that names the entry, also when it is too large, encrypted, or not packed by deflate
+ * @throws BatonError FILE_FAILED that names the entry, also if it is too large, encrypted, or not compressed with
+ * deflate
  */
 export function readZipEntry(zip: ZipArchive, entry: ZipEntry): Uint8Array {
   const { archive, limits } = zip
@@ -102,9 +103,9 @@ function inflated(packed: Uint8Array, { name, size }: ZipEntry, archive: string)
 
 /**
  * Checks an archive before the first file is written, and returns its entries in order: names and sizes by
- * `checkEntries`, then the content of each by unpacking it in memory. `wants` picks entries by their paths; of the
+ * `checkEntries`, then the content of each by unpacking it in memory. `wants` selects entries by their paths; of the
  * others only names and sizes are checked.
- * @throws BatonError FILE_FAILED; the reason of the signal when it is aborted
+ * @throws BatonError FILE_FAILED; the signal's reason if it is aborted
  */
 export async function checkZip(
   zip: ZipArchive,

@@ -166,7 +166,7 @@ async function patternOfSchema(): Promise<void> {
   })
   const end = await world.run(['run.md'])
   expectHeld(world, end, [1])
-  expect(end.stderr).toContain('cannot be checked: with the patterns of the schema it took longer than 5000 ms')
+  expect(end.stderr).toContain('cannot be checked against the patterns of the schema: it took longer than 5000 ms')
 }
 
 async function patternOfTest(): Promise<void> {

@@ -58,8 +58,8 @@ describe('TOML', () => {
     ['a = ', '1:5 the block is not valid TOML: invalid value'],
     ['a = 1\r\na = 2', '2:1 the block is not valid TOML: trying to redefine an already defined table or value'],
     ['a = 9007199254740993', '1:5 the block is not valid TOML: integer value cannot be represented losslessly'],
-    ['a = [1, nan]', '1:9 the block gives a[1] a value that is not a number (nan or inf)'],
-    ['[b]\na = -inf', '2:1 the block gives b.a a value that is not a number (nan or inf)'],
+    ['a = [1, nan]', '1:9 the block sets a[1] to a value that is not a number (nan or inf)'],
+    ['[b]\na = -inf', '2:1 the block sets b.a to a value that is not a number (nan or inf)'],
     ['[a]\n"__proto__" = 1', '2:1 the block has a key "__proto__", which cannot be used'],
     ['\ta = "x', '1:6 the block is not valid TOML: unfinished string'],
     ['a = 2024-13-45', '1:5 the block is not valid TOML: invalid date'],
@@ -73,14 +73,14 @@ describe('TOML', () => {
     ['write_mode = True', 'Write true or false.'],
     ['write_mode = yes', 'Write true or false.'],
     ['model = nil', 'TOML has no such value: remove the key.'],
-    ['model =', 'Write a value behind the =, or remove the key.'],
+    ['model =', 'Write a value after the =, or remove the key.'],
     [
       'temperature = .5',
-      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.',
+      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no leading zero.',
     ],
     [
       'temperature = 0,5',
-      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no zero in front.',
+      'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no leading zero.',
     ],
     ['model = gpt-5-mini # cheap', 'Put text in quotes: model = "gpt-5-mini".'],
     ['globs = [src/*.ts, "b"]', 'Put text in quotes: "src/*.ts".'],
@@ -128,7 +128,7 @@ describe('YAML', () => {
 
   it.each([
     ['a: 1\na: 2', '2:1 the block has the key "a" twice'],
-    ['a: 1\n---\nb: 2', '2:1 the block is not valid YAML: it holds more than one document'],
+    ['a: 1\n---\nb: 2', '2:1 the block is not valid YAML: it contains more than one document'],
     ['- 1', '1:1 the block must be a list of keys with values'],
     ['just text', '1:1 the block must be a list of keys with values'],
     ['a: !thing 1', '1:4 the block is not valid YAML: Unresolved tag: !thing'],

@@ -34,7 +34,7 @@ describe('data of JSON', () => {
   })
 
   it.each([
-    ['{"a": 1,}', 'f.json is not valid JSON: expected what follows a comma but found "}"', 1, 9],
+    ['{"a": 1,}', 'f.json is not valid JSON: expected another item after the comma but found "}"', 1, 9],
     ['{\n  // x\n}', 'f.json is not valid JSON: expected a key but found "// x\\n}"', 2, 3],
     ['', 'f.json is not valid JSON: expected a value but found the end', 1, 1],
     ['[1]', 'f.json must be an object', 1, 1],

@@ -66,7 +66,7 @@ describe('validating a value', () => {
       ['$ the name of the key "ab" must have at most 1 character'],
     ],
     ['a condition', conditional, { a: 1 }, ['$ the key "b" is missing']],
-    ['what is excluded', { not: { type: 'string' } }, 'x', ['$ is a value that is excluded']],
+    ['what is excluded', { not: { type: 'string' } }, 'x', ['$ is an excluded value']],
     [
       'two alternatives at once',
       { oneOf: [{ minimum: 1 }, { maximum: 5 }] },
@@ -170,14 +170,14 @@ describe('an invalid schema', () => {
     [
       'a reference that leads nowhere',
       { anyOf: [true, { $ref: '#/$defs/a' }] },
-      'it refers to "#/$defs/a", which is not in it',
+      'it refers to "#/$defs/a", which it does not contain',
       ['anyOf', 1, '$ref'],
     ],
     ['one that is written twice', { $ref: '#/$defs/a', not: { $ref: '#/$defs/a' } }, 'it refers to "#/$defs/a"', []],
     [
       'a reference to another document',
       { $ref: 'https://schemas.test/a' },
-      'it refers to "https://schemas.test/a", which is not in it',
+      'it refers to "https://schemas.test/a", which it does not contain',
       ['$ref'],
     ],
     [

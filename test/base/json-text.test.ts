@@ -47,8 +47,8 @@ describe('parseJsonc', () => {
     ['{invalid_json}', 'expected a colon but found "}" at line 1, column 14'],
     ['{"a": 1,\n "b": }', 'expected a value but found "}" at line 2, column 7'],
     ['[1,,2]', 'expected a value but found ",2]" at line 1, column 4'],
-    ['{"a": [1, 2', 'no ] for what opens here at line 1, column 7'],
-    ['{"a": "x\n}', 'a string without its closing quote at line 1, column 7'],
+    ['{"a": [1, 2', 'no matching ] at line 1, column 7'],
+    ['{"a": "x\n}', 'an unterminated string at line 1, column 7'],
     ['"\\x41"', 'an unknown escape in a string at line 1, column 2'],
     ['[] []', 'expected the end of the text but found "[]" at line 1, column 4'],
     ['1e400', 'a number out of range at line 1, column 1'],
@@ -75,7 +75,7 @@ describe('parseStrictJson', () => {
 
   it.each([
     ['{a: 1}', 'expected a key but found "a: 1}" at line 1, column 2'],
-    ['[1,]', 'expected what follows a comma but found "]" at line 1, column 4'],
+    ['[1,]', 'expected another item after the comma but found "]" at line 1, column 4'],
     ['[1,\n 2 3]', 'expected a comma or ] but found "3]" at line 2, column 4'],
     ['// x\n1', 'expected a value but found "// x\\n1" at line 1, column 1'],
     ['1 // x', 'expected the end of the text but found "// x" at line 1, column 3'],
@@ -87,7 +87,7 @@ describe('parseStrictJson', () => {
     ['"a\tb"', 'a control character in a string at line 1, column 3'],
     ['["\\x41"]', 'an unknown escape in a string at line 1, column 3'],
     ['{"a": tru}', 'expected a value but found "tru}" at line 1, column 7'],
-    ['[1', 'no ] for what opens here at line 1, column 1'],
+    ['[1', 'no matching ] at line 1, column 1'],
   ])('refuses %j and says where', (text, message) => {
     expect(problem(() => parseStrictJson(text))).toBe(message)
   })

@@ -12,7 +12,7 @@ describe('the form of XML', () => {
   })
 
   it.each([
-    ['<!DOCTYPE a><a/>', 'has a document type, which is not read'],
+    ['<!DOCTYPE a><a/>', 'has a document type, which is not supported'],
     ['<a><!-- </a>', 'has markup at character 3 that is not closed'],
     ['<a><![CDATA[ </a>', 'has markup at character 3 that is not closed'],
     ['<a b="></a>', 'has markup at character 0 that is not closed'],

@@ -112,8 +112,8 @@ describe('standard input', () => {
   })
 
   it.each([
-    ['binary data', [Buffer.from('a\0b')], 'stdin holds a NUL byte; it looks binary (byte 1)'],
-    ['other encodings', [Buffer.from([0x61, 0xff])], 'stdin holds a byte that is not UTF-8 (byte 1)'],
+    ['binary data', [Buffer.from('a\0b')], 'stdin contains a NUL byte; it looks binary (byte 1)'],
+    ['other encodings', [Buffer.from([0x61, 0xff])], 'stdin contains a byte that is not UTF-8 (byte 1)'],
     ['nothing', [Buffer.from('\n \n')], 'standard input is empty'],
   ])('is refused with %s', async (_, chunks, message) => {
     await expect(readPromptInput(Readable.from(chunks), signal)).rejects.toMatchObject({

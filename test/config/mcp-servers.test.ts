@@ -215,7 +215,7 @@ describe('.mcp.json of a workspace', () => {
   })
 
   it.each([
-    ['{', 'CONFIG_INVALID .mcp.json:1:1 (shown) .mcp.json is not valid JSON: no } for what opens here'],
+    ['{', 'CONFIG_INVALID .mcp.json:1:1 (shown) .mcp.json is not valid JSON: no matching }'],
     [
       '{"mcpServers": []}',
       'CONFIG_INVALID .mcp.json:1:16 (shown) "mcpServers" must be an object of servers by name, not an empty list',

@@ -43,8 +43,8 @@ describe('a hook of the repository', () => {
     const { code, warnings } = await world.play()
     expect(code).toBe(0)
     expect(warnings).toEqual([
-      'iteration 0 is not committed: git ended with 1',
-      'iteration 1 is not committed: git ended with 1',
+      'iteration 0 is not committed: git exited with code 1',
+      'iteration 1 is not committed: git exited with code 1',
     ])
     expect(world.git('ls-files', '-s')).toBe(index)
     expect(world.git('status', '--porcelain')).toBe(' M a.txt\nA  b.txt\n?? x.txt\n?? y.txt')

@@ -45,7 +45,7 @@ describe('a prompt that is no file', () => {
   it('is refused when standard input is binary', async () => {
     const { code, stdout, stderr } = await baton(['-'], { cwd: tempTree({}), input: Buffer.from([0, 1, 2]) })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('stdin holds a NUL byte')
+    expect(stderr).toContain('stdin contains a NUL byte')
   })
 })
 

@@ -99,7 +99,7 @@ describe('errors in front matter', () => {
       > 4 | temperature =
           |               ^
         5 | +++
-      Write a value behind the =, or remove the key."
+      Write a value after the =, or remove the key."
     `)
   })
 

@@ -91,10 +91,10 @@ describe('loading the schema of [output]', () => {
     const at = (name: string): string => join(workspace, name)
     expect(await failure('type.json', { workspace })).toContain(`but is "text" (${at('type.json')}:3:17)`)
     expect(await failure('ref.json', { workspace })).toMatch(
-      /it refers to "other\.json", which is not in it; .*ref\.json:1:11\)$/,
+      /it refers to "other\.json", which it does not contain; .*ref\.json:1:11\)$/,
     )
     expect(await failure('cut.json', { workspace })).toBe(
-      `CONFIG_INVALID the schema file is not JSON: no } for what opens here at line 3, column 17 (${at('cut.json')}:3:17)`,
+      `CONFIG_INVALID the schema file is not JSON: no matching } at line 3, column 17 (${at('cut.json')}:3:17)`,
     )
     expect(await failure('list.json', { workspace })).toContain(`does not hold an object (${at('list.json')}:1:1)`)
     expect(await failure('empty.json', { workspace })).toContain(`does not hold an object (${at('empty.json')}:1:1)`)
@@ -159,11 +159,11 @@ describe('reading a structured answer', () => {
   it('takes nothing out of JSON that was cut', async () => {
     const cut = '{"people": [{"name": "Ada"}, {"name": "Bo'
     expect(await problems(cut)).toStrictEqual([
-      '$ is not valid JSON: a string without its closing quote at line 1, column 39',
+      '$ is not valid JSON: an unterminated string at line 1, column 39',
     ])
     expect(await problems(`\`\`\`json\n${cut}`)).toHaveLength(1)
     expect(await problems('{"name": "Ada", "age": 3')).toStrictEqual([
-      '$ is not valid JSON: no } for what opens here at line 1, column 1',
+      '$ is not valid JSON: no matching } at line 1, column 1',
     ])
   })
 

@@ -93,7 +93,7 @@ describe('writing answers into the prompt file', () => {
     ['its front matter is open', 'the front matter begins with +++ but is not closed', '+++\n\n====\n'],
     [
       'it is not text',
-      'holds a byte that is not UTF-8',
+      'contains a byte that is not UTF-8',
       Buffer.from([0x61, 0xff, 0x0a, 0x0a, 0x3d, 0x3d, 0x3d, 0x3d, 0x0a]),
     ],
   ])('writes nothing and warns when %s', (_, reason, content) => {

@@ -47,7 +47,7 @@ describe('aip.toml', () => {
       d: 9223372036854775807n,
     })
     await expect(toml('parse', 'x = 1\na = 9223372036854775808')).rejects.toThrow(
-      'the text gives a an integer beyond 64 bits (line 2, column 1)',
+      'the text sets a to an integer beyond 64 bits (line 2, column 1)',
     )
   })
 

@@ -36,7 +36,7 @@ describe('reading JSON', () => {
   it('takes comments only where they may be', () => {
     expect(readRelaxedJson('{a: 1, /* note */}')).toEqual({ a: 1 })
     expect(readRelaxedJson('// nothing')).toBeUndefined()
-    expect(() => readStrictJson('{"a": 1,}')).toThrow('expected what follows a comma but found "}"')
+    expect(() => readStrictJson('{"a": 1,}')).toThrow('expected another item after the comma but found "}"')
   })
 })
 

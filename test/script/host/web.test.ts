@@ -193,7 +193,7 @@ describe('aip.web.get', () => {
   })
 
   it('refuses an answer that is too large, also when it is packed small', async () => {
-    await expect(web('get', `${base}/bomb`)).rejects.toThrow('the answer is larger than 33554432 bytes')
+    await expect(web('get', `${base}/bomb`)).rejects.toThrow('the response is larger than 33554432 bytes')
   })
 
   it('refuses wrong arguments without showing a header', async () => {

@@ -128,7 +128,7 @@ describe('aip.zip.create', () => {
     const before = names()
     await expect(zip('create', 'none')).rejects.toThrow('there is no folder none')
     await expect(zip('create', 'f')).rejects.toThrow('f is not a folder')
-    await expect(zip('create', 'd')).rejects.toThrow(String.raw`the entry "a\\b" holds a backslash`)
+    await expect(zip('create', 'd')).rejects.toThrow(String.raw`the entry "a\\b" contains a backslash`)
     await expect(zip('create', '../outside')).rejects.toThrow('outside the workspace')
     await expect(zip('create', 'e', '../e.zip')).rejects.toThrow('outside the workspace')
     await expect(zip('create', '.')).rejects.toThrow('. has no name')
