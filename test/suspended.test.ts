@@ -221,7 +221,7 @@ it('is listed as suspended, in the index and without it, and shown with what wai
   expect(shown).toMatch(/task\/0 {2}src\/a\.txt {2}suspended/)
   expect(shown).toMatch(/post_task\/0:agents%2Fdeploy\.lua {2}suspended/)
   expect(shown).toMatch(/#2 {2}http {2}GET \S+ {2}suspended/)
-  expect(shown).toMatch(/\nwaiting\n.*http GET .*\n {2}nothing of it has happened; resume asks for it again\n/)
+  expect(shown).toMatch(/\nwaiting\n.*http GET .*\n {2}not started; resume retries it\n/)
   expect(shown).not.toContain('in progress when the run stopped')
   expect(shown).toContain(`baton resume ${id}`)
 

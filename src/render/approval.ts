@@ -5,7 +5,7 @@ import { agentOf } from '../event/sub-agents.ts'
 import type { Grant } from '../event/permission.ts'
 import { type Paint, paintDiff } from './style.ts'
 
-/** How much of a call is shown. Left out: all of it. */
+/** How much of a call is shown. Default: all of it. */
 interface Extent {
   readonly lines?: number
   readonly columns?: number
@@ -13,13 +13,13 @@ interface Extent {
 
 const indent = '  '
 
-/** The input of a call and what it would change, so that a person can judge it. `isCut`: something is left out. */
+/** The input of a call and what it would change, for the user to judge. `isCut`: not everything is shown. */
 export function callLines(
   { input, diff }: Omit<AskedAction, 'tool'>,
   paint: Paint,
   { lines = Infinity, columns = Infinity }: Extent = {},
 ): { readonly lines: readonly string[]; readonly isCut: boolean } {
-  // the diff shows what an edit is about
+  // the diff says more about an edit than its input
   const most = diff === undefined ? lines : Math.min(lines, 6)
   const said = cutLines(inputLines(input), { lines: most, columns }, paint)
   const changes = diff === undefined ? [] : diff.trimEnd().split('\n')
@@ -43,7 +43,7 @@ function cutLines(
   return { lines: [...shown, ...more], isCut: rest > 0 || kept.some(isLong) }
 }
 
-/** `name: value` each; a text of several lines stands below its name. */
+/** One `name: value` per field; a multi-line text is below its name. */
 function inputLines(input: Json): readonly string[] {
   if (!isJsonObject(input)) return [harmlessName(JSON.stringify(input))]
   return Object.entries(input).flatMap(([name, value]) => {
@@ -54,13 +54,13 @@ function inputLines(input: Json): readonly string[] {
   })
 }
 
-/** On one line where that can be read. */
+/** On one line if it is short. */
 function jsonText(value: Json): string {
   const short = JSON.stringify(value)
   return short.length <= 100 ? short : JSON.stringify(value, null, 2)
 }
 
-/** Everything in a line can be seen, also what has no width. */
+/** A line without invisible characters. */
 function visible(line: string): string {
   return harmlessName(line.replaceAll('\t', '    '))
 }
@@ -83,7 +83,7 @@ export function grantText({ tool, subject }: Grant, shown: (path: string) => str
   }
 }
 
-/** What a run waits for, below a line that says so. */
+/** The calls a run waits for, below a heading. */
 export function waitingLines(
   approvals: readonly ApprovalView[],
   options: Parameters<typeof approvalLines>[1],
@@ -92,13 +92,13 @@ export function waitingLines(
   return [`${options.paint('yellow', 'waiting for approval')}: ${count}`, ...approvalLines(approvals, options)]
 }
 
-/** Whose call it is: `of reader a1b2c3d4e  `; empty for those of the main agent. */
+/** The agent that made the call: `of reader a1b2c3d4e  `; empty for the main agent. */
 function ofAgent(place: string): string {
   const agent = agentOf(place)
   return agent === undefined ? '' : `of ${harmlessName(agent)}  `
 }
 
-/** Questions that wait, each with its whole input and the commands that answer it; without `command` nobody can. */
+/** Pending approvals, each with its whole input and, given `command`, the commands that answer it. */
 export function approvalLines(
   approvals: readonly ApprovalView[],
   { paint, command }: { readonly paint: Paint; readonly command?: ((words: string) => string) | undefined },
@@ -106,7 +106,7 @@ export function approvalLines(
   return approvals.flatMap(({ id, tool, place, until, ...call }) => [
     `${paint('yellow', id)}  ${paint('bold', harmlessName(tool))}  ${ofAgent(place)}${paint('dim', harmlessName(place))}`,
     ...callLines(call, paint).lines,
-    ...(until === undefined ? [] : [`${indent}${paint('dim', `an answer counts until ${until}`)}`]),
+    ...(until === undefined ? [] : [`${indent}${paint('dim', `expires at ${until}`)}`]),
     ...(command === undefined
       ? []
       : [

@@ -10,7 +10,7 @@ export function formatDuration(milliseconds: number): string {
   return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)}s` : formatClock(milliseconds)
 }
 
-/** Whole seconds, for what is redrawn all the time: `3s`, `2m 05s`, `1h 07m`. */
+/** Whole seconds, for texts that are redrawn often: `3s`, `2m 05s`, `1h 07m`. */
 export function formatClock(milliseconds: number): string {
   const seconds = Math.floor(Math.max(0, milliseconds) / 1000)
   const minutes = Math.floor(seconds / 60)
@@ -30,7 +30,7 @@ export function countOf(number: number, noun: string): string {
   return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** `1,234 tokens in, 56 out`; empty when nothing was counted. */
+/** `1,234 tokens in, 56 out`; empty if both are zero. */
 export function formatUsage({ input, output }: Pick<Usage, 'input' | 'output'>): string {
   if (input === 0 && output === 0) return ''
   return `${formatCount(input)} tokens in, ${formatCount(output)} out`
@@ -42,12 +42,12 @@ export function formatCost(usd: number | null): string {
   return `$${usd >= 1 ? usd.toFixed(2) : usd.toPrecision(2)}`
 }
 
-/** `file:line:column`, relative to a folder where possible; unknown parts are left out. */
+/** `file:line:column`, relative to a folder if possible; unknown parts are omitted. */
 export function placeText({ file, line, column }: Pick<SourcePlace, 'file' | 'line' | 'column'>, cwd: string): string {
   return [isAbsolute(file) ? displayPath(cwd, file) : file, line, column].filter((part) => part !== undefined).join(':')
 }
 
-/** One line that cannot move the cursor, change colours or the direction of text; at most `width` columns. */
+/** One line that cannot move the cursor or change the color or direction of text; at most `width` columns. */
 export function oneLine(text: string, width = Infinity): string {
   if (isShown(text)) return cutEnd(text, width)
   // oxlint-disable-next-line no-control-regex
@@ -55,14 +55,14 @@ export function oneLine(text: string, width = Infinity): string {
   return cutEnd(withoutUnseen(line), width)
 }
 
-/** Most labels: nothing is to be taken out, and no class of Unicode has to be compiled for it. */
+/** Fast path for most labels: nothing to remove, and no Unicode class to compile. */
 function isShown(text: string): boolean {
   return /^[!-~]*(?: [!-~]+)*$/.test(text)
 }
 
 /**
- * Without control characters, marks that change the direction of text, and invisible joiners and selectors: terminals do not
- * agree how wide joined characters are.
+ * Removes control characters, marks that change the direction of text, and invisible joiners and selectors: terminals
+ * disagree on the width of joined characters.
  */
 function withoutUnseen(line: string): string {
   return line.replaceAll(

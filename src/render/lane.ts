@@ -6,63 +6,63 @@ export interface Counted {
 }
 
 /**
- * One thing that is in progress: a task, a step of a workflow, a member of an ensemble, an input of an agent, an agent that a
- * model has given work to, or a stage of the whole run.
+ * A unit of work in progress: a task, a step of a workflow, a member of an ensemble, an input of an agent, an agent
+ * that a model delegated work to, or a stage of the whole run.
  */
 export interface Lane {
   readonly key: string
-  /** When it began, in milliseconds of the clock of the view. */
+  /** Start time in milliseconds on the view's clock. */
   readonly since: number
   label: string
-  /** The stage of its chain; empty between stages. */
+  /** The current stage of its chain; empty between stages. */
   stage: string
-  /** Agents that run in it by their place, oldest first; the name of model calls is empty. */
+  /** Names of the agents running in it, by place, oldest first; empty for model calls. */
   readonly agents: Map<string, string>
-  /** The place whose model call is shown: the first one that has not ended. */
+  /** The place of the model call that is shown: the first one that has not ended. */
   follows: string | undefined
   activity: Activity
-  /** Calls of tools that are going on, oldest first, by their ids. */
+  /** Tool calls in progress by id, oldest first. */
   readonly calls: Map<string, ShownCall>
-  /** Of a step with `for_each`. */
+  /** Only for a step with `for_each`. */
   items?: Counted
-  /** Of an agent of a team that may not work yet. */
+  /** The agent belongs to a team and is waiting for a free slot. */
   isQueued?: boolean
-  /** What the model calls of an agent of a team came to, in US dollars, as far as their prices are known. */
+  /** Cost in US dollars of the model calls with a known price; only for an agent of a team. */
   costUsd?: number
-  /** The end of the text that streams in. */
+  /** The end of the streamed text. */
   tail: string
 }
 
 interface ShownCall {
   readonly text: string
-  /** How far it is, where its server says so. */
+  /** Progress, if its server reports any. */
   readonly progress?: string
 }
 
 export type Activity =
   | { readonly kind: 'none' }
-  /** `model`: only when it is not the one that was asked first. */
+  /** `model`: set if it is not the first choice. */
   | { readonly kind: 'asking'; readonly model?: string }
   | { readonly kind: 'thinking' }
   | { readonly kind: 'answering' }
   | { readonly kind: 'retry'; readonly until: number; readonly message: string }
 
-/** Characters that are kept of texts, before they are cut to the width of the screen. */
+/** How many characters of each text are kept; the view truncates them further to the width of the screen. */
 export const kept = { label: 200, message: 300, tail: 400 } as const
 
-/** Shows another model call in a lane, or none. */
+/** Switches a lane to a different model call, or to none. */
 export function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {
   lane.follows = follows
   lane.activity = activity
   lane.tail = ''
 }
 
-/** Shows a model call in a lane that shows none. */
+/** Shows a model call in a lane unless it already shows one. */
 export function follow(lane: Lane, place: string): void {
   if (lane.follows === undefined) show(lane, place, { kind: 'asking' })
 }
 
-/** A piece of an answer. Pieces of other calls in the same lane are left out: two interleaved texts make no sense. */
+/** Adds a piece of an answer. Pieces of other calls in the lane are ignored: interleaved texts would make no sense. */
 export function addPiece(lane: Lane, place: string, piece: { readonly text: string; readonly reasoning?: true }): void {
   follow(lane, place)
   if (lane.follows !== place) return
@@ -73,10 +73,11 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
 }
 
 /**
- * The part of the run that a place belongs to: the agent that a model has given work to (`task/0/ask/turn/0/tool/1:task/agent/Explore`), or
- * has started for its team (`…/tool/1:spawn_agent/agent/worker`), else its task (`task/3`, `redo/1/task/3`, `main/task/3`), the step of its workflow (`task/0/step/draft`) or the member of its
- * ensemble (`task/0/member/a`), a stage of the whole run (`pre`, `post`), the agent that is the target (`main`), or the run
- * itself (the place as it is).
+ * The part of the run that a place belongs to: the agent that a model delegated work to
+ * (`task/0/ask/turn/0/tool/1:task/agent/Explore`) or started for its team (`…/tool/1:spawn_agent/agent/worker`);
+ * otherwise its task (`task/3`, `redo/1/task/3`, `main/task/3`), the step of its workflow (`task/0/step/draft`), the
+ * member of its ensemble (`task/0/member/a`), a stage of the whole run (`pre`, `post`), the agent that is the target
+ * (`main`), or the run itself (the place unchanged).
  */
 export function laneOf(place: string): string {
   const given = place.includes('/agent/') ? /^.*\/tool\/\d+:(?:task|spawn_agent)\/agent\/[^/]+/.exec(place) : null
@@ -87,18 +88,18 @@ export function laneOf(place: string): string {
   return found === null ? place : found[0]
 }
 
-/** A chain of the run or of one of its tasks, not one of a prompt file that runs as an agent. */
+/** True for a chain of the run or of one of its tasks, false for that of a prompt file that runs as an agent. */
 export function isOwnStage(place: string): boolean {
   const lane = laneOf(place)
   return place === lane || !place.slice(lane.length + 1).includes('/')
 }
 
-/** On one line, and not longer than a screen shows. */
+/** A label on one line, truncated to about a screen width. */
 export function shortLabel(text: string): string {
   return oneLine(text.slice(0, kept.label))
 }
 
-/** Of an agent the position of its input, else the stage. Tasks of prompt files have labels of their own. */
+/** For an agent the position of its input, otherwise the stage. Tasks of prompt files bring their own labels. */
 export function labelOf(key: string): string {
   const [, input] = /(?:^|\/)main\/task\/(\d+)$/.exec(key) ?? []
   return input === undefined ? (key.split('/').at(-1) ?? '') : `input ${Number(input) + 1}`

@@ -5,31 +5,31 @@ import { composeEnd, composeView, type Frame, type Line, totalsOf } from './view
 
 export interface LiveOptions {
   readonly paint: Paint
-  /** Size of the terminal, asked at every frame. */
+  /** Size of the terminal, read for every frame. */
   readonly columns: () => number
   readonly rows: () => number
   /** A monotonic clock in milliseconds. */
   readonly now: () => number
   /** Aborted once the run is being stopped. */
   readonly signal: AbortSignal
-  /** Calls the listener when the process continues after a stop (Ctrl-Z), which leaves other text below the view. */
+  /** Calls the listener when the process continues after Ctrl-Z, which leaves other text below the view. */
   readonly onContinue: (listener: () => void) => () => void
 }
 
 export interface LiveView extends Required<Renderer> {
-  /** A writer for the same terminal whose whole lines scroll by above the view. */
+  /** A writer for whole lines that scroll by above the view, on the same terminal. */
   readonly above: (write: Write) => Write
-  /** Takes the view away, for a question on the terminal: lines above it wait, too, until what is returned is called. */
+  /** Hides the view while the terminal shows a prompt. Lines above it are held back too, until the result is called. */
   readonly hold: () => () => void
 }
 
 const frameMs = 100
-/** How often the view is redrawn at once after lines above it, before the next frame. */
+/** How many times per frame the view is redrawn immediately after lines above it. */
 const promptRedraws = 3
 
 /**
- * What is in progress in a run, drawn in a few lines at the end of the terminal: ten times a second at most, and only
- * what has changed. Everything else scrolls by above it. The timer does not keep the process alive.
+ * Draws what is in progress in a few lines at the bottom of the terminal, at most ten times a second and only if
+ * something has changed. All other output scrolls by above it. The timer does not keep the process alive.
  */
 export function createLiveView(write: Write, options: LiveOptions): LiveView {
   const { paint, columns, rows, now, signal, onContinue } = options
@@ -43,7 +43,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   let redraws = 0
   let isRedrawing = false
   let holds = 0
-  /** What came while a question stood on the terminal. */
+  /** Writes that arrived while a prompt was on the terminal. */
   const waiting: (() => void)[] = []
 
   function writeWaiting(): void {
@@ -64,7 +64,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
     drawn = looks
   }
 
-  /** Fast output hides the view until the next frame; single lines do not make it flicker. */
+  /** Redraws after single lines, to avoid flicker; fast output hides the view until the next frame. */
   function redraw(): void {
     if (!isOpen || !hasBegun || isRedrawing || redraws >= promptRedraws) return
     isRedrawing = true
@@ -122,13 +122,14 @@ const clearLine = `${escape}K`
 const clearBelow = `${escape}J`
 
 /**
- * Lines at the end of the terminal's output that are redrawn in place. The cursor rests below its last line, at the first column. The cursor is hidden, and wrapping is off, only
- * within one write, so that the terminal is never left so, however the program ends. Nothing above the block is touched.
+ * Lines at the end of the terminal's output that are redrawn in place. Between writes, the cursor is in the first
+ * column below the last line. A single write hides the cursor, turns off wrapping and restores both, so the terminal is
+ * left usable however the program ends. Nothing above the block is touched.
  */
 function createBlock(write: Write, columns: () => number) {
   let widths: readonly number[] = []
 
-  /** To the first line of the block. A screen that has become narrower since then has wrapped its lines. */
+  /** Moves to the first line of the block. A screen that has become narrower since then has wrapped the lines. */
   function start(): string {
     const width = Math.max(1, columns())
     const rows = widths.reduce((sum, length) => sum + Math.max(1, Math.ceil(length / width)), 0)
@@ -141,13 +142,13 @@ function createBlock(write: Write, columns: () => number) {
       write(`${hideCursor}${wrapOff}${start()}${text}${clearBelow}${wrapOn}${showCursor}`)
       widths = lines.map(({ width }) => width)
     },
-    /** Removes the lines; the cursor is where they began. */
+    /** Removes the lines and leaves the cursor where they started. */
     clear(): void {
       if (widths.length === 0) return
       write(`${start()}${clearBelow}`)
       widths = []
     },
-    /** Leaves the lines where they are: something else was written below them. */
+    /** Leaves the lines on the screen, because other text was written below them. */
     forget(): void {
       widths = []
     },
@@ -158,8 +159,8 @@ function createBlock(write: Write, columns: () => number) {
 const pulseMs = 30_000
 
 /**
- * One plain line every half minute where no live view can be drawn: it shows the progress of a long run, and tells CI that
- * watches for output that the run is alive. The timer does not keep the process alive.
+ * One plain line every 30 seconds, where a live view cannot be drawn: it shows progress, and keeps CI systems that
+ * watch for output from ending the run. The timer does not keep the process alive.
  */
 export function createPulseRenderer(
   write: Write,

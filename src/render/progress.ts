@@ -18,20 +18,20 @@ import { isNested } from './renderer.ts'
 import { createTeamMembers, isOfTeam } from './team-members.ts'
 import { callText, progressText } from './tool-text.ts'
 
-/** Where a run is now. */
+/** The current progress of a run. */
 export interface Progress {
   readonly target: 'prompt' | 'agent'
-  /** The label a script gave the run; empty without one. */
+  /** The label a script has set for the run; empty without one. */
   readonly title: string
-  /** `iteration 1 of 5`; empty where nothing is iterated. */
+  /** `iteration 1 of 5`; empty without iterations. */
   readonly iteration: string
   /** Tasks of a prompt file; 0 before they are known, and for agents. */
   readonly planned: number
-  /** Tasks that have ended, failed and skipped ones included; outputs of an agent. */
+  /** Tasks that have ended, including failed and skipped ones; outputs of an agent. */
   readonly finished: number
   readonly failed: number
   readonly skipped: number
-  /** Steps of a workflow, and those of them that have ended; none without one. */
+  /** Steps of a workflow, if there is one. */
   readonly steps: Counted | undefined
   /** `5 agents, 3 done`; empty without a team. */
   readonly team: string
@@ -44,7 +44,7 @@ export interface Progress {
 }
 
 export interface ProgressKeeper {
-  /** Takes in one event, in constant time: runs have many tasks, and answers many pieces. */
+  /** Handles an event in constant time: runs have many tasks, and answers many pieces. */
   readonly add: (event: RunEvent) => void
   readonly now: () => Progress
 }
@@ -66,13 +66,13 @@ const nothing = {
   ending: undefined,
 } as const
 
-/** Follows a run by its events. Only what is in progress is kept, so memory is bounded by what runs at the same time. */
+/** Follows a run by its events. It keeps only work in progress, so memory is bounded by concurrency. */
 export function createProgress(clock: () => number): ProgressKeeper {
   const lanes = new Map<string, Lane>()
-  /** Labels that scripts gave inputs of an agent before these had a lane. */
+  /** Labels that scripts have set for inputs of an agent before the inputs have a lane. */
   const labels = new Map<string, string>()
   const members = createTeamMembers()
-  /** The lanes of agents of teams, by their ids. */
+  /** Lane keys of team agents, by agent id. */
   const agentLanes = new Map<string, string>()
   let counts: Omit<Progress, 'lanes'> = nothing
 
@@ -100,14 +100,14 @@ export function createProgress(clock: () => number): ProgressKeeper {
     if (lane !== undefined) change(lane)
   }
 
-  /** Changes what is shown of the model call at a place, if its lane shows that one; undefined: the call has ended. */
+  /** Updates the model call at a place if its lane shows it; undefined: the call has ended. */
   function showCall(place: string, activity: Activity | undefined): void {
     within(place, (lane) => {
       if (lane.follows === place) show(lane, activity && place, activity)
     })
   }
 
-  /** Stages of the run and inputs of an agent end with the last thing in them; tasks have events of their own. */
+  /** Stages of the run and inputs of an agent have no end event: they end with the last thing in them. */
   function closeIfDone(lane: Lane): void {
     const hasEndEvent = counts.target === 'prompt' && /(?:^|\/)(?:task\/\d+|(?:step|member)\/[^/]+)$/.test(lane.key)
     if (!hasEndEvent && lane.stage === '' && lane.agents.size === 0) lanes.delete(lane.key)
@@ -116,11 +116,11 @@ export function createProgress(clock: () => number): ProgressKeeper {
   function endTask(event: RunEvent, counted: Partial<Progress>): void {
     if (isNested(event)) return
     lanes.delete(laneOf(event.agent))
-    // the inputs of an agent are counted by its outputs
+    // for an agent, outputs are counted instead
     if (counts.target === 'prompt') counts = { ...counts, finished: counts.finished + 1, ...counted }
   }
 
-  /** Of the workflow of a task, not of one that an agent runs. */
+  /** Handles the steps of a task's workflow, not those of a workflow that an agent runs. */
   function addStep(event: StepEvent): void {
     const { agent: place } = event
     if (laneOf(place) !== place) return
@@ -148,7 +148,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
     }
   }
 
-  /** Who waits for whom, and whose turn it is. */
+  /** Shows which agents are queued, and who waits for whom. */
   function addTeam(event: Extract<RunEvent, { readonly type: `collab.${string}` | `delegate.${string}` }>): void {
     members.add(event)
     counts = { ...counts, team: members.text() }
@@ -160,7 +160,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
       }
       case 'collab.waiting_begin': {
         const [first, ...others] = event.thread_ids.map((id) => members.nameOf(id))
-        const text = `waits for ${first ?? 'nobody'}${others.length === 0 ? '' : ` (+${others.length})`}`
+        const text = `waiting for ${first ?? 'messages'}${others.length === 0 ? '' : ` (+${others.length})`}`
         return within(event.agent, (lane) => lane.calls.set(event.call_id, { text }))
       }
       case 'collab.waiting_end':
@@ -246,7 +246,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
         const { description, id } = event
         const inTeam = id !== undefined && isOfTeam(place)
         const who = inTeam ? members.nameOf(id, event.name) : event.name
-        // the target itself has no other name
+        // the target itself has no other label
         const label = description === undefined ? name : `  ${shortLabel(`${who}: ${description}`)}`
         const lane = open(place, inTeam || place === laneOf(place) ? label : undefined)
         lane.agents.set(place, inTeam ? '' : name)
@@ -258,7 +258,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return
       }
       case 'agent.suspended':
-        // other work goes on beside an agent that waits for a person
+        // the agent waits for the user, and other work continues
         if (event.id !== undefined) lanes.delete(isOfTeam(place) ? laneOf(place) : place)
         return
       case 'agent.completed':
@@ -313,14 +313,14 @@ export function createProgress(clock: () => number): ProgressKeeper {
   return { add, now: () => ({ ...counts, lanes }) }
 }
 
-/** A call that a script makes begins and ends with its progress: no other event tells of it. */
+/** A call made by a script is known only from its progress events, so they also start and end it. */
 function showProgress(lane: Lane, event: Extract<RunEvent, { readonly type: 'tool.progress' }>): void {
   if (event.ended === true) return void lane.calls.delete(event.id)
   const { text = callText(event.name, null) } = lane.calls.get(event.id) ?? {}
   lane.calls.set(event.id, { text, progress: progressText(event) })
 }
 
-/** Counted as in the lines of the steps, which stand above it; what the one before came to stays. */
+/** Numbered like the step lines on stderr. The results of the previous iteration stay until the next ones arrive. */
 function iterationText(
   before: string,
   { iteration, count }: { readonly iteration: number; readonly count?: number },
@@ -329,7 +329,7 @@ function iterationText(
   return [`iteration ${iteration}${count === undefined ? '' : ` of ${count}`}`, ...results].join(' · ')
 }
 
-/** When all are done: `3 iterations`, and what the last one came to. */
+/** After the last iteration: `3 iterations`, with the results of the last one. */
 function allText(before: string, { result }: Extract<RunEvent, { readonly type: 'iterate.completed' }>): string {
   const { iterations_attempted: all } = result as { readonly iterations_attempted: number }
   return [all === 1 ? '1 iteration' : `${all} iterations`, ...before.split(' · ').slice(1)].join(' · ')
@@ -337,7 +337,7 @@ function allText(before: string, { result }: Extract<RunEvent, { readonly type: 
 
 type IterationEnd = Extract<RunEvent, { readonly type: 'iteration.completed' }>
 
-/** What the iterations have come to so far: stays until the next one has ended. */
+/** Adds the results of an iteration, which stay until the next one has ended. */
 function withResult(iteration: string, { changed_files: files, score }: IterationEnd): string {
   const [position = ''] = iteration.split(' · ')
   const changed = files.length === 1 ? '1 file' : `${files.length} files`

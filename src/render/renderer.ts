@@ -6,18 +6,18 @@ import type { Paint } from './style.ts'
 export interface Renderer {
   /** `result`: see `Listener`. */
   event(event: RunEvent, result?: string): void
-  /** It draws answers while they come, so it is given `item.delta`; others are not. */
+  /** It draws answers while they stream, so it receives `item.delta`; other renderers do not. */
   readonly takesPieces?: boolean
   close?(): void
 }
 
-/** Text that goes to one stream. */
+/** Writes text to a stream. */
 export type Write = (text: string) => void
 
 /**
- * The result on stdout and nothing else. A prompt file: the final answer of each task, headed by its label when there are
- * several. An agent: what AIPack users expect, `print` and string outputs. Each begins on a line of its own; `lastLine`
- * says whether the last one gets a line break that it does not have.
+ * Writes the result to stdout and nothing else. For a prompt file: the final answer of each task, below its label if
+ * there are several. For an agent: what AIPack users expect, `print` and string outputs. Each starts on a new line;
+ * `lastLine` says whether a missing line break at the end is added.
  */
 export function createAnswerRenderer(
   write: Write,
@@ -56,12 +56,12 @@ export function createAnswerRenderer(
   }
 }
 
-/** JSON lines: every event on one line, LF only, the terminal event last. Safe for terminals wherever they go. */
+/** JSON lines: one event per line, LF only, the terminal event last. Control characters are always escaped. */
 export function createJsonRenderer(write: Write): Renderer {
   return { event: (event) => write(`${safeJson(event)}\n`), takesPieces: true }
 }
 
-/** Makes the texts of all events harmless, for a terminal. Pipes and files get every byte as it is. */
+/** Makes the texts of all events harmless for a terminal. Pipes and files get every byte unchanged. */
 export function withHarmlessText(renderer: Renderer): Renderer {
   return {
     event: (event, result) => renderer.event(harmlessIn(event) as RunEvent, result && harmless(result)),
@@ -76,7 +76,7 @@ function harmlessIn(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, harmlessIn(item)]))
 }
 
-/** True for what happens inside an agent of the run: the tasks and rounds of a nested prompt file are not those of the run. */
+/** True for events inside an agent: tasks and rounds of a nested prompt file do not count as those of the run. */
 export function isNested({ agent }: RunEvent): boolean {
   return agent
     .split('/')
@@ -84,8 +84,8 @@ export function isNested({ agent }: RunEvent): boolean {
 }
 
 /**
- * Pins, printed when a round of the run is over: those of the run, then of its tasks, then of child runs; each by
- * priority, the last value per id.
+ * Prints pins at the end of a round of the run: first those of the run, then of its tasks, then of child runs; each
+ * group by priority, with the last value per id.
  */
 export function createPinRenderer(write: Write, { paint }: { readonly paint: Paint }): Renderer {
   const pins = new Map<string, Pin>()
@@ -110,7 +110,7 @@ export function createPinRenderer(write: Write, { paint }: { readonly paint: Pai
 
 /**
  * The place of a pin is that of its section: `main/task/2/output`. `run`: the agent run it belongs to. `task`: the
- * position of its task, -1 for pins of the whole run. `order`: compared number by number.
+ * position of its task, -1 for pins of the whole run. `order`: compared element by element.
  */
 function readPin(event: Extract<RunEvent, { readonly type: 'pin' }>) {
   const [, run = '', position] = /^(.*?)(?:(?:^|\/)task\/(\d+))?\/[^/]*$/.exec(event.agent) ?? []

@@ -12,12 +12,12 @@ type Format = Parameters<Paint>[0]
 
 export interface RunsOptions {
   readonly paint: Paint
-  /** Paths below it are shown relative to it. */
+  /** Paths inside it are shown relative to it. */
   readonly workspace: string
 }
 
 export interface TreeOptions extends RunsOptions {
-  /** Lines of one part, or of one text, that are shown. */
+  /** Maximum lines per part or text. */
   readonly lines: number
 }
 
@@ -38,8 +38,8 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
 const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'file'] as const
 
 /**
- * Runs as a table, one line each; an interrupted or suspended run has the command that resumes it below it. `width`: columns of the
- * terminal, infinite for a pipe.
+ * Runs as a table, one line each. An interrupted or suspended run has its resume command on the next line. `width`:
+ * columns of the terminal, infinite for a pipe.
  */
 export function runTable(
   runs: readonly RunSummary[],
@@ -67,7 +67,7 @@ export function runTable(
   return lines.map((text) => `${text}\n`).join('')
 }
 
-/** Whether there is a command that resumes such a run, and something to do for it. */
+/** Whether a command can resume such a run and would have something to do. */
 export function isResumed({ target, resumable }: Pick<RunSummary, 'target' | 'resumable'>): boolean {
   return resumable !== false && target !== 'conversation' && target !== 'undo'
 }
@@ -92,21 +92,21 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
   ]
 }
 
-/** `3`, or `3/4` when one is not done. */
+/** `3`, or `3/4` if one is not done. */
 function tasksText({ tasks: { done, failed, skipped } }: RunSummary): string {
   const all = done + failed + skipped
   if (all === 0) return ''
   return done === all ? formatCount(all) : `${formatCount(done)}/${formatCount(all)}`
 }
 
-/** `2026-11-22 05:48`, in the time zone of the reader. */
+/** `2026-11-22 05:48`, in the local time zone. */
 function localTime(iso: string): string {
   const date = new Date(iso)
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
   return local.toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** The summary of a run, a line for each known fact. */
+/** The summary of a run, one line per known fact. */
 export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): string {
   const { id, status, exit, file, started, duration_ms, calls, models, epochs, repeated, tasks } = run
   const counts = Object.entries({ done: tasks.done, failed: tasks.failed, skipped: tasks.skipped })
@@ -140,7 +140,7 @@ function joined(parts: readonly string[], separator = ' · '): string {
   return parts.filter((part) => part !== '').join(separator)
 }
 
-/** Parts as an indented tree. Names are relative to the part around them. */
+/** Parts as an indented tree. Names are relative to the parent part. */
 export function partLines(parts: readonly PartView[], around: string, options: TreeOptions): readonly string[] {
   return parts.flatMap((part) => [
     lineOf(part, around, options),
@@ -190,7 +190,7 @@ function errorText({ error, error_place }: ErrorView, workspace: string): string
 function factLines(part: PartView, { paint, lines, workspace }: TreeOptions): readonly string[] {
   const { shows, uses } = part
   const shown = shows.map(({ type, label, text }) => {
-    if (type === 'left_out') return `${paint('red', 'left out')} ${firstLine(text)}`
+    if (type === 'left_out') return `${paint('red', 'not applied')} ${firstLine(text)}`
     if (type === 'label') return `${paint('dim', 'label')} ${firstLine(text)}`
     return `${paint('dim', type)} ${type === 'pin' ? `${firstLine(label)} ` : ''}${firstLine(text)}`
   })
@@ -203,17 +203,17 @@ function factLines(part: PartView, { paint, lines, workspace }: TreeOptions): re
   ]
 }
 
-/** Counts the finished parts of a part, or of a whole run, that are not shown. */
+/** The number of finished parts that are not shown, of a part or of a whole run. */
 export function omittedLine({ omitted }: Pick<PartView, 'omitted'>, { paint }: RunsOptions): readonly string[] {
   return restLine(omitted, 'more, all done', paint)
 }
 
-/** Counts what is left out without `--all`; nothing when nothing is. */
+/** The number of items that only `--all` shows; no line if it is zero. */
 export function restLine(count: number, what: string, paint: Paint): readonly string[] {
   return count > 0 ? [paint('dim', `… ${formatCount(count)} ${what} (--all)`)] : []
 }
 
-/** Texts of a part, each below its title. */
+/** The texts of a part, each below its title. */
 export function detailLines(details: readonly DetailView[], { paint, lines }: TreeOptions): readonly string[] {
   return details.flatMap(({ place, title, text }) => {
     const all = harmless(text).replace(/\n$/, '').split('\n')
@@ -230,15 +230,15 @@ const resumes: { readonly [how in PendingView['resume']]: string } = {
   again: 'resume repeats it',
   files: 'resume checks whether the file was changed',
   choice: 'resume needs your decision',
-  waits: 'resume asks for it again',
+  waits: 'resume retries it',
 }
 
-/** Effects of an interrupted run that wait or have an unknown outcome, each kind below its title. */
+/** Effects of an interrupted run that wait or have an unknown outcome, grouped below titles. */
 export function uncertainLines(
   uncertain: readonly PendingView[],
   { paint }: Pick<RunsOptions, 'paint'>,
 ): readonly string[] {
-  const [stopped, failed] = ['in progress when the run stopped', 'failed with an unknown effect']
+  const [stopped, failed] = ['in progress when the run stopped', 'failed with an unknown outcome']
   const titleOf = ({ error, resume }: PendingView): string => {
     if (resume === 'waits') return 'waiting'
     return error === null || resume !== 'choice' ? stopped : failed
@@ -254,7 +254,7 @@ export function uncertainLines(
 
 function pendingLines({ id, place, kind, text, resume, error }: PendingView, paint: Paint): readonly string[] {
   const choice = resume === 'choice' ? `: --uncertain ${id}=redo, =done or =fail` : ''
-  const unknown = resume === 'waits' ? 'nothing of it has happened' : 'outcome unknown'
+  const unknown = resume === 'waits' ? 'not started' : 'outcome unknown'
   const end = error === null ? unknown : `failed with: ${firstLine(error, longestError)}`
   return [
     `${paint('yellow', id)}  ${kind} ${firstLine(text)}  ${paint('dim', harmlessName(place))}`,

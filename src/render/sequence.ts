@@ -11,11 +11,11 @@ export interface SequenceOptions {
   readonly paint: Paint
   /** Columns of the terminal, infinite for a pipe. */
   readonly width: number
-  /** Exchanges of one team that are shown; infinite: whole texts as well. */
+  /** Maximum exchanges per team; if infinite, texts are not truncated either. */
   readonly lines: number
 }
 
-/** What was said between the members of a team, one line each: when, who to whom, what. */
+/** The exchanges between the members of a team, one line each: time, from whom to whom, and what. */
 export function sequenceLines(team: Team, pauses: Teams['pauses'], options: SequenceOptions): readonly string[] {
   const { paint, width, lines } = options
   const { active } = timesOf([team], pauses)
@@ -44,7 +44,7 @@ export function sequenceLines(team: Team, pauses: Teams['pauses'], options: Sequ
 
 const widest = 160
 
-/** The names of the members by their ids. */
+/** Looks up names of members by id. */
 export function namesIn({ members }: Team): (id: string) => string {
   const names = new Map(members.map(({ id, name }) => [id, oneLine(name)]))
   return (id) => names.get(id) ?? oneLine(id, 12)
@@ -81,7 +81,7 @@ interface Saying {
   readonly after: string
 }
 
-/** What an exchange is, in words. */
+/** Describes an exchange in words. */
 export function sayingOf(
   exchange: Exchange,
   { names, active }: { readonly names: (id: string) => string; readonly active: ActiveTime },
@@ -89,18 +89,18 @@ export function sayingOf(
   const said = (verb: string, text = '', after = ''): Saying => ({ verb, text, after })
   switch (exchange.kind) {
     case 'spawn':
-      return said('starts it', exchange.text)
+      return said('starts', exchange.text)
     case 'refused':
       return said(`${exchange.tool} was refused`, exchange.text)
     case 'message': {
       const { interrupt, text, t, told } = exchange
       const late =
         told === null
-          ? 'not told'
+          ? 'not delivered'
           : active(told) - active(t) < 1000
             ? ''
-            : `told after ${formatDuration(active(told) - active(t))}`
-      return said(interrupt ? 'interrupts it' : 'writes', text, late)
+            : `delivered after ${formatDuration(active(told) - active(t))}`
+      return said(interrupt ? 'interrupts' : 'sends', text, late)
     }
     case 'end':
       return said(endVerbs[exchange.status], exchange.status === 'stopped' ? '' : exchange.text)
@@ -110,13 +110,13 @@ export function sayingOf(
     }
     case 'waited':
       return exchange.stalled === null
-        ? said(exchange.timedOut ? 'waited until the time was over' : 'waited')
-        : said('would have waited for ever', exchange.stalled)
+        ? said(exchange.timedOut ? 'wait timed out' : 'waited')
+        : said('would have waited forever', exchange.stalled)
     case 'close':
-      return said('closes it')
+      return said('closes')
     case 'notice':
-      return said('is told', exchange.text)
+      return said('is notified', exchange.text)
   }
 }
 
-const endVerbs = { done: 'completed', failed: 'errored', stopped: 'stopped', suspended: 'waits for a person' } as const
+const endVerbs = { done: 'completed', failed: 'errored', stopped: 'stopped', suspended: 'suspended' } as const

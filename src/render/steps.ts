@@ -17,19 +17,19 @@ export interface StepOptions {
   readonly level: 'quiet' | 'normal' | 'verbose'
 }
 
-/** What stderr shows besides errors: plain lines that can be piped and kept. */
+/** Writes what stderr shows besides errors, as plain lines that can be piped and logged. */
 export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
   let isIterated = false
-  /** Calls of tools that have begun, by their place and id. */
+  /** Tool calls in progress, by place and id. */
   const calls = new Map<string, ToolStart>()
-  /** What agents are about that a model has given work to, by their place. */
+  /** Name and description of agents that a model delegated work to, by place. */
   const agents = new Map<string, string>()
 
   const members = createTeamMembers()
 
-  /** The innermost agent that a place is of; undefined: the caller of all of them. */
+  /** The innermost of these agents around a place; undefined: none. */
   function ofAgent(at: string): string | undefined {
     const inner = [...agents].filter(([place]) => isWithin(at, place)).toSorted(([a], [b]) => b.length - a.length)
     return inner[0]?.[1]
@@ -52,7 +52,7 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (event.type === 'run.started') target = event.target
     if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
     if (event.type === 'iterate.started' && !isNested(event)) isIterated = true
-    // the only task of a run fails with the run, whose error is reported at the end; one of an iteration does not
+    // if the only task of a run fails, so does the run, whose error is reported at the end; iterations continue instead
     if (event.type === 'task.failed' && tasks === 1 && !isIterated && !isNested(event)) return undefined
     if (event.type === 'changes.applied' || event.type === 'changes.planned') {
       return isOfCall(event) ? undefined : changeLines(event, { paint, level })
@@ -95,7 +95,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'retry': {
       const wait = formatDuration(event.delay_ms)
-      return `${paint('yellow', 'retry')} in ${wait} (call ${event.attempt} failed): ${event.error.message}`
+      return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed): ${event.error.message}`
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
@@ -107,7 +107,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return iterationLine(event, paint)
     case 'iterate.restored': {
       const which = event.iteration < 0 ? 'the start' : `iteration ${event.iteration}`
-      return `${paint('cyan', 'best')} score ${event.score}: the files of ${which} are back`
+      return `${paint('cyan', 'best')} score ${event.score}: restored the files from ${which}`
     }
     case 'iterate.completed':
       return reportLine(event.result as unknown as IterateResult)
@@ -139,7 +139,7 @@ function iterationLine(event: Completed, paint: Paint): string {
   return `${paint('cyan', 'iteration')} ${iteration} ${how}: ${facts.filter((text) => text !== '').join(', ')}`
 }
 
-/** What the last event of iterating says of it all. */
+/** The result in the last event of an iterated run. */
 interface IterateResult {
   readonly iterations_attempted: number
   readonly iterations_succeeded: number
@@ -147,7 +147,7 @@ interface IterateResult {
   readonly stop_reason: string
 }
 
-/** The final report (R90); why it ended is said where that was not the number of iterations. */
+/** The final report (R90), with the reason it ended unless all iterations were run. */
 function reportLine(result: IterateResult): string {
   const { iterations_attempted: all, iterations_succeeded: good, iterations_failed: bad, stop_reason: reason } = result
   const why = reason === 'completed' ? '' : `, ${endTexts[reason] ?? reason}`
@@ -155,12 +155,12 @@ function reportLine(result: IterateResult): string {
 }
 
 const endTexts: Readonly<Record<string, string>> = {
-  duration_elapsed: 'the time is over',
-  max_iterations: 'no more are allowed (max_iterations)',
-  until_met: 'the condition is met',
-  score_reached: 'the score is reached',
-  stalled: 'nothing changes any more',
-  oscillating: 'the files are as they were before',
+  duration_elapsed: 'time limit reached',
+  max_iterations: 'max_iterations reached',
+  until_met: 'condition met',
+  score_reached: 'target score reached',
+  stalled: 'no more changes',
+  oscillating: 'the files are back to an earlier state',
 }
 
 function step(event: RunEvent, paint: Paint): string | undefined {
@@ -208,13 +208,13 @@ function step(event: RunEvent, paint: Paint): string | undefined {
 
 const mostApplied = 5
 
-/** What came from a work tree into the workspace; programs may have changed more there than was told. */
+/** What was applied from a work tree to the workspace; this includes changes by programs that no event reported. */
 function appliedLine(
   { files, merged }: Extract<RunEvent, { readonly type: 'isolation.applied' }>,
   paint: Paint,
 ): string {
   const more = files.length > mostApplied ? [`${files.length - mostApplied} more`] : []
-  const named = files.length === 0 ? 'nothing was changed' : [...files.slice(0, mostApplied), ...more].join(', ')
+  const named = files.length === 0 ? 'no changes' : [...files.slice(0, mostApplied), ...more].join(', ')
   const how = merged.length === 0 ? '' : ` (merged: ${merged.join(', ')})`
   return `${paint('green', 'applied')} ${named}${how}`
 }
@@ -229,7 +229,7 @@ interface ToolContext {
   readonly nameOf: (id: string) => string
 }
 
-/** A call of a tool that is over, in one line; `verbose`: with its input and the first lines of what it gave. */
+/** A finished tool call in one line; if `verbose`, with its input and the first lines of its output. */
 function toolText(
   { name, input }: ToolStart,
   { output, is_error, denied }: ToolEnd,
@@ -246,19 +246,19 @@ function toolText(
 
 type ChangesEvent = Extract<RunEvent, { readonly type: 'changes.applied' | 'changes.planned' }>
 
-/** The call of a tool has a line of its own. */
+/** Whether changes were made by a tool call, which has its own line. */
 function isOfCall({ agent }: ChangesEvent): boolean {
   return /\/tool\/\d+:/.test(agent)
 }
 
-/** What was left out is told by `quiet` as well: the answer is not what was asked for. */
+/** `quiet` also shows changes that failed, because the result is then incomplete. */
 function changeLines({ items, base_dir: base }: ChangesEvent, { paint, level }: StepOptions): string | undefined {
   const shown = level === 'quiet' ? items.filter(({ success, declined }) => !success && declined !== true) : items
   const lines = shown.map((item) => changeLine(item, { paint, name: (path) => nameIn(base, path) }))
   return lines.length === 0 ? undefined : lines.join('\n')
 }
 
-/** From the workspace. */
+/** The path relative to the workspace. */
 function nameIn(base: string | undefined, path: string): string {
   return base === undefined || path === 'unknown' || isAbsolute(path) ? path : join(base, path)
 }
@@ -268,7 +268,7 @@ interface Naming {
   readonly name: (path: string) => string
 }
 
-/** `new      src/a.ts`, `replaced src/a.ts`, `rename   a.ts to b.ts`; a failed change has its reason. */
+/** `new      src/a.ts`, `replaced src/a.ts`, `rename   a.ts to b.ts`; with the reason if the change failed. */
 function changeLine(change: FileChange, { paint, name }: Naming): string {
   const { file_path: path, from_path: from, kind, success, replaced, declined } = change
   if (declined === true) return `${paint('yellow', 'declined')} ${name(path)}`
@@ -279,7 +279,7 @@ function changeLine(change: FileChange, { paint, name }: Naming): string {
   return `${paint('green', verb.padEnd(8))} ${names}${over}`
 }
 
-/** Undefined when nothing was counted, as for the offline model. */
+/** Undefined if nothing was counted, as for the offline model. */
 function total({ usage, cost_usd: cost, unpriced }: EndEvent, paint: Paint): string | undefined {
   const unknown = unpriced.length === 0 ? '' : `no known price for ${unpriced.join(', ')}`
   const figures = [formatUsage(usage), formatCost(cost), unknown].filter((text) => text !== '')

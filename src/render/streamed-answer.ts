@@ -5,14 +5,14 @@ import { createAnswerRenderer, isNested, type Renderer, type Write } from './ren
 const mainAgent = /^(?:redo\/\d+\/)?task\/0\/ask$/
 
 /**
- * The answer while it comes, line by line, where a run has one task and the main agent answers it; every other answer, and
- * one that agents have changed afterwards, when it is final.
+ * Streams the answer line by line if a run has a single task and the main agent answers it. All other answers, and
+ * those that agents have changed afterwards, are written once they are final.
  */
 export function createStreamedAnswer(write: Write): Renderer {
   const whole = createAnswerRenderer(write)
   let streams = false
   let pending = ''
-  /** All that the model has said since the last tool, as it was written. */
+  /** All text of the model since the last tool call. */
   let said = ''
   let hasWritten = false
 
@@ -51,7 +51,7 @@ export function createStreamedAnswer(write: Write): Renderer {
           return
         case 'retry':
           finishLine()
-          if (hasWritten) write('(the answer broke off, and begins again)\n')
+          if (hasWritten) write('(the answer was cut off and starts over)\n')
           said = ''
           return
         case 'answer':

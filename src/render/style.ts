@@ -3,10 +3,10 @@ import { harmless } from '../base/terminal-text.ts'
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Puts colour around text, or leaves it alone. */
+/** Colors text, or returns it unchanged. */
 export type Paint = (format: Format, text: string) => string
 
-/** `NO_COLOR` (any value) removes colour, `FORCE_COLOR` (not `0`) adds it; without them only terminals get it. */
+/** `NO_COLOR` (any value) turns color off, `FORCE_COLOR` (not `0`) turns it on; by default only terminals get color. */
 export function createPaint({
   env,
   isTerminal,

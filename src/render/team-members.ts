@@ -3,18 +3,21 @@ import { formatCount, oneLine } from './format.ts'
 
 type TeamEvent = Extract<RunEvent, { readonly type: `collab.${string}` | `delegate.${string}` }>
 
-/** What is known of the agents of a run's teams while it goes on. */
+/** What is known about the agents of a run's teams during the run. */
 export interface TeamMembers {
-  /** Takes in an event of a team. */
+  /** Handles an event of a team. */
   readonly add: (event: TeamEvent) => void
-  /** `worker 2`: counted within its role, in the order in which agents were heard of. The leader, and whom nobody knows, by their ids. */
+  /**
+   * `worker 2`: numbered within its role, in order of first mention. Unknown agents are named by id, the leader `the
+   * leader`.
+   */
   readonly nameOf: (id: string, role?: string) => string
   readonly isQueued: (id: string) => boolean
-  /** `5 agents, 3 done, 1 failed`, and of work items `12/40 items`; empty where there is no team. */
+  /** `5 agents, 3 done, 1 failed, 12/40 items` (work items); empty without a team. */
   readonly text: () => string
 }
 
-/** Whether an agent was started for a team, by where a piece of its work is. */
+/** Whether the agent at a place was started for a team. */
 export function isOfTeam(place: string): boolean {
   return /:spawn_agent\/agent\/[^/]+(?:\/input\/\d+)?$/.test(place)
 }
@@ -49,7 +52,7 @@ export function createTeamMembers(): TeamMembers {
       nameOf(id, role)
       if (status === 'pending_init') statuses.set(id, 'queued')
       else if (typeof status === 'object') statuses.set(id, 'completed' in status ? 'done' : 'failed')
-      // one that was closed when it had ended stays done
+      // an agent closed after it ended keeps its result
       else if (status === 'shutdown') {
         if (['queued', 'working'].includes(statuses.get(id) ?? '')) statuses.set(id, 'closed')
       } else statuses.set(id, 'working')

@@ -8,26 +8,29 @@ import { timesOf } from './timeline.ts'
 const longest = 60
 
 /**
- * A text as Mermaid shows it, and takes it for nothing else: what has a meaning there is written by its number. Diagrams know no quotes
- * around texts.
+ * Escapes a text for Mermaid: every character that could have a meaning there is written as its code, because these
+ * diagrams have no quoted texts.
  */
 function shown(text: string, width = longest): string {
   const line = harmless(oneLine(text, width)).trim()
-  // a name has to be there
+  // Mermaid needs a name
   return line === '' ? '-' : line.replaceAll(/[^\p{L}\p{N} ._,()!?/'=*@+-]/gu, (one) => `#${one.codePointAt(0)};`)
 }
 
-/** Who of the teams of a run worked when, as `gantt` of Mermaid: a section for each member. Times are without breaks between sessions. */
+/**
+ * When the members of the teams of a run worked, as a Mermaid `gantt` with a section for each. Times exclude the breaks
+ * between sessions.
+ */
 export function ganttText({ teams, pauses }: Teams, title: string): string {
   const { active, begin, end } = timesOf(teams, pauses)
   const sections = teams.flatMap((team) => {
     const names = namesIn(team)
     return team.members.flatMap(({ id, spans }) => {
       const bars = spans.map(({ kind, from, to, on, ended }) => {
-        const text = kind === 'working' ? 'works' : kind === 'queued' ? 'waits for its turn' : waitText(on.map(names))
+        const text = kind === 'working' ? 'working' : kind === 'queued' ? 'queued' : waitText(on.map(names))
         const tags = kind !== 'working' ? ['done'] : ended === 'failed' ? ['crit'] : to === null ? ['active'] : []
         const start = Math.round(begin + active(from))
-        // a bar has to be longer than nothing
+        // a bar needs a length
         const stop = Math.max(start + 1, Math.round(begin + active(to ?? end)))
         return `    ${text} :${[...tags, start, stop].join(', ')}`
       })
@@ -39,17 +42,17 @@ export function ganttText({ teams, pauses }: Teams, title: string): string {
   )
 }
 
-/** Of several teams the place of the leader tells which it is. */
+/** With several teams, the place of the leader distinguishes them. */
 function nameIn({ members: [leader] }: Team, teams: readonly Team[], name: string): string {
   return shown(teams.length === 1 ? name : `${leader?.place ?? ''} ${name}`)
 }
 
 function waitText(on: readonly string[]): string {
-  if (on.length === 0) return 'waits for messages'
-  return `waits for ${on.length > 3 ? `${on.length} agents` : on.map((name) => shown(name)).join(', ')}`
+  if (on.length === 0) return 'waiting for messages'
+  return `waiting for ${on.length > 3 ? `${on.length} agents` : on.map((name) => shown(name)).join(', ')}`
 }
 
-/** What was said between the members of the teams of a run, as `sequenceDiagram` of Mermaid. */
+/** The exchanges between the members of the teams of a run, as a Mermaid `sequenceDiagram`. */
 export function sequenceText({ teams, pauses }: Teams): string {
   const { active } = timesOf(teams, pauses)
   const drawn = teams.map((team, number) => {

@@ -5,11 +5,11 @@ import { isOfTeam } from './team-members.ts'
 
 interface TeamContext {
   readonly paint: Paint
-  /** The agent that works at the place of the event. */
+  /** Name and description of the agent at the place of the event. */
   readonly about: string | undefined
 }
 
-/** What somebody wants to know of a team: how the work of an agent has ended, and which item is done. */
+/** The events of a team worth a line: an agent has ended its work, an item is done. */
 export function teamLine(event: RunEvent, { paint, about }: TeamContext): string | undefined {
   switch (event.type) {
     case 'agent.completed': {

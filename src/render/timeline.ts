@@ -9,14 +9,14 @@ export interface TimelineOptions {
   readonly paint: Paint
   /** Columns of the terminal, infinite for a pipe. */
   readonly width: number
-  /** Members of one team that are shown. */
+  /** Maximum members per team. */
   readonly lines: number
 }
 
-/** A time of the run without the breaks between its sessions, in milliseconds since its team began. */
+/** Converts a time to milliseconds since the team started, excluding the breaks between sessions. */
 export type ActiveTime = (t: number) => number
 
-/** When teams began and ended, and its times without breaks. An end that is not known is that of the last thing that is. */
+/** When teams started and ended, and their times without breaks. An unknown end is that of the last known span. */
 export function timesOf(
   teams: readonly Team[],
   pauses: Teams['pauses'],
@@ -38,17 +38,17 @@ const leastBar = 16
 const mostName = 28
 const marks = { working: '█', waiting: '░', queued: '·', stopped: '|', failed: '×' } as const
 const meanings = {
-  working: 'works',
-  waiting: 'waits',
-  queued: 'waits for its turn',
-  stopped: 'was stopped',
+  working: 'working',
+  waiting: 'waiting',
+  queued: 'queued',
+  stopped: 'stopped',
   failed: 'failed',
 }
 const formats = { working: 'cyan', waiting: 'yellow', queued: 'dim', stopped: 'yellow', failed: 'red' } as const
 
 type Mark = keyof typeof marks
 
-/** Who of a team worked when: a bar for each member, with its waits, and below it what failed. */
+/** When the members of a team worked: a bar for each, with its waits, and below them what failed. */
 export function timelineLines(team: Team, pauses: Teams['pauses'], options: TimelineOptions): readonly string[] {
   const { paint, lines } = options
   const columns = Math.min(options.width, widest) - 1
@@ -60,9 +60,9 @@ export function timelineLines(team: Team, pauses: Teams['pauses'], options: Time
   const facts = shown.map((member) => factsOf(member, active))
   const factWidth = Math.max(...facts.map((parts) => widthOf(parts.join('  '))))
   const room = columns - nameWidth - 2
-  // what does not fit beside a bar is left out, the last first
+  // facts that do not fit beside a bar are dropped, the last first
   const barWidth = Math.max(leastBar, room - factWidth - 2)
-  // to be started takes a moment, which is no wait
+  // the moment it takes to start an agent is not a wait
   const drawnOf = ({ spans }: Member): readonly Span[] =>
     spans.filter(({ kind, from, to }) => kind !== 'queued' || active(to ?? end) - active(from) >= total / barWidth)
   const rows = shown.map((member, index) => {
@@ -112,7 +112,7 @@ const statusFormats: { readonly [status in MemberStatus]: Parameters<Paint>[0] }
   shutdown: 'dim',
 }
 
-/** How it stands, for how long it worked, what it cost. */
+/** Its status, how long it worked, and what it cost. */
 function factsOf({ status, closed, spans, paid }: Member, active: ActiveTime): readonly string[] {
   const worked = spans
     .filter(({ kind, to }) => kind === 'working' && to !== null)
@@ -124,13 +124,13 @@ function factsOf({ status, closed, spans, paid }: Member, active: ActiveTime): r
 interface Bar {
   readonly active: ActiveTime
   readonly end: number
-  /** Milliseconds that all columns stand for. */
+  /** Milliseconds that all columns together represent. */
   readonly total: number
   readonly columns: number
   readonly paint: Paint
 }
 
-/** Each column shows what took most of its time; what is shorter than a column has one where nothing else is. */
+/** Each column shows what took most of its time. Anything shorter than a column is shown if the column is free. */
 function barOf(spans: readonly Span[], { active, end, total, columns, paint }: Bar): string {
   const size = total / columns
   const cells = Array.from({ length: columns }, () => ({ working: 0, waiting: 0, queued: 0 }))
@@ -140,7 +140,7 @@ function barOf(spans: readonly Span[], { active, end, total, columns, paint }: B
     for (let cell = Math.min(last, Math.floor(left / size)); cell <= last; cell += 1) {
       const covered = Math.min(right, (cell + 1) * size) - Math.max(left, cell * size)
       const known = cells[cell]
-      // a moment is seen, too
+      // spans of no length are visible too
       if (known !== undefined && (covered > 0 || left === right)) known[kind] += Math.max(covered, size / 1e6)
     }
   }

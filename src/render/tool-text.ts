@@ -2,21 +2,24 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
 
-/** Columns of a call. */
+/** Maximum columns per call. */
 const mostColumns = 100
-/** What says most of the input of a tool, best first. */
+/** The most telling input fields of a tool, best first. */
 const telling = ['path', 'file_path', 'url', 'command', 'pattern', 'query', 'name']
 
 /**
- * A call of a tool in one line: `read src/a.ts`, `grep "TODO" src`, `webfetch https://docs.example/`. Tools that are not known
- * here are shown with what says most of their input.
+ * A tool call in one line: `read src/a.ts`, `grep "TODO" src`, `webfetch https://docs.example/`. Unknown tools are
+ * shown with their most telling input field.
  */
 export function callText(name: string, input: Json): string {
   const about = isJsonObject(input) ? aboutOf(name, input) : typeof input === 'string' ? input : ''
   return oneLine(`${name} ${about}`.trimEnd(), mostColumns)
 }
 
-/** A call that names agents of a team, with the names that people know: `wait worker 1, worker 2`. Undefined for others. */
+/**
+ * A call that refers to agents of a team, with their display names: `wait worker 1, worker 2`. Undefined for other
+ * calls.
+ */
 export function teamCallText(name: string, input: Json, nameOf: (id: string) => string): string | undefined {
   if (!isJsonObject(input)) return undefined
   const { id, ids, message } = input
@@ -65,7 +68,7 @@ function stepsText(todos: readonly Json[]): string {
   return `${formatCount(done)} of ${formatCount(steps.length)} done${now}`
 }
 
-/** How far a call is: `3/10 message`, `25% message`, `3 message` where it is not known how much there is. */
+/** Progress of a call: `3/10 message`, `25% message`, or `3 message` if the total is unknown. */
 export function progressText({ done, total, message = '' }: McpProgress): string {
   return oneLine(`${amountText(done, total)} ${message}`.trimEnd(), mostColumns)
 }
@@ -77,17 +80,17 @@ function amountText(done: number, total: number | undefined): string {
   return `${formatCount(Math.round((100 * done) / total))}%`
 }
 
-/** Lines of a result that are shown. */
+/** Maximum lines per result. */
 const shownLines = 3
 
-/** The beginning of what a call gave, in a few lines. */
+/** The first lines of a call's output. */
 export function resultLines(output: string): readonly string[] {
   const lines = output.trimEnd().split('\n', shownLines + 1)
   const shown = lines.slice(0, shownLines).map((line) => oneLine(line, mostColumns))
   return lines.length > shownLines ? [...shown, '…'] : shown.filter((line) => line !== '')
 }
 
-/** Why a call failed, in one line; without the words that lead to further lines. */
+/** Why a call failed, in one line, without a trailing introduction to further lines. */
 export function failureText(output: string): string {
   const [first = ''] = output.replace(/^Error in tool "[^"]*": /, '').split('\n', 1)
   return oneLine(first.replace(/(?<=[.;]) [^.;]*:$/, ''), 2 * mostColumns)

@@ -4,10 +4,10 @@ import type { Progress } from './progress.ts'
 import type { Paint } from './style.ts'
 import { cutEnd, cutMiddle, cutStart, widthOf } from '../base/width.ts'
 
-/** What the live view is drawn for. */
+/** The screen and the moment the live view is drawn for. */
 export interface Frame extends Room {
   readonly rows: number
-  /** Milliseconds since the run began, by the same clock as the times of lanes. */
+  /** Milliseconds since the run started, on the same clock as the times of lanes. */
   readonly now: number
   /** Whether the run is being stopped. */
   readonly isStopping: boolean
@@ -18,7 +18,7 @@ interface Room {
   readonly paint: Paint
 }
 
-/** A line as it is written, and how many columns it takes without its colours. */
+/** A line as written, and its width in columns without color codes. */
 export interface Line {
   readonly text: string
   readonly width: number
@@ -34,16 +34,16 @@ const mostLines = 8
 const leastColumns = 10
 
 /**
- * The live view: a head with the totals, then what is in progress, oldest first. A third of the screen at most, each line
- * narrower than the screen; nothing on a screen without room.
+ * The live view: a header with the totals, then what is in progress, oldest first. It takes at most a third of the
+ * screen, and each line is narrower than the screen; nothing is drawn on a screen that is too small.
  */
 export function composeView(progress: Progress, frame: Frame): readonly Line[] {
   const most = Math.min(mostLines, Math.floor(frame.rows / 3))
   if (most < 1 || frame.columns < leastColumns) return []
   const all = [...progress.lanes.values()]
-  // the agent that is the target has no line of its own while its inputs have one
+  // the agent that is the target has no line while its inputs have one
   const begun = all.length > 1 ? all.filter(({ key }) => !/(?:^|\/)main$/.test(key)) : all
-  // who waits for its turn is counted, where there is no room
+  // queued agents come last: if there is no room, they are only counted
   const lanes = [
     ...begun.filter(({ isQueued }) => isQueued !== true),
     ...begun.filter(({ isQueued }) => isQueued === true),
@@ -67,7 +67,7 @@ function manyLanes(lanes: readonly Lane[], most: number, frame: Frame): readonly
 
 const indent: Segment = { text: '  ' }
 
-/** The only task of a run has a second line: the end of what streams in. */
+/** The only task of a run has a second line: the end of the streamed text. */
 function onlyLane([lane]: readonly Lane[], most: number, frame: Frame): readonly Line[] {
   if (lane === undefined) return []
   const line = fitLine([indent, { text: cutMiddle(lane.label, frame.columns - 2) }, ...stepsOf(lane, frame)], frame)
@@ -77,7 +77,7 @@ function onlyLane([lane]: readonly Lane[], most: number, frame: Frame): readonly
 }
 
 const leastTail = 12
-/** Columns of a call that says how far it is. */
+/** Maximum columns of a call that shows its progress. */
 const mostOfCall = 40
 
 function laneLine(lane: Lane, labelWidth: number, frame: Frame): Line {
@@ -93,7 +93,7 @@ function moreLine(lanes: readonly Lane[], frame: Frame): Line {
   const waiting = lanes.filter(({ activity }) => activity.kind === 'retry').length
   const retries = waiting === 0 ? '' : `, ${formatCount(waiting)} waiting to retry`
   const queued = lanes.filter(({ isQueued }) => isQueued === true).length
-  const turns = queued === 0 ? '' : `, ${formatCount(queued)} waiting for their turn`
+  const turns = queued === 0 ? '' : `, ${formatCount(queued)} queued`
   return fitLine([{ text: `  + ${formatCount(lanes.length)} more${turns}${retries}`, format: 'dim' }], frame)
 }
 
@@ -111,7 +111,7 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
   ]
 }
 
-/** The agent that began last, and how many run around it. */
+/** The agent that started last, and how many enclose it. */
 function agentPart({ key, agents }: Lane): string {
   const names = [...agents].filter(([place, name]) => place !== key && name !== '').map(([, name]) => name)
   const last = names.at(-1)
@@ -121,7 +121,7 @@ function agentPart({ key, agents }: Lane): string {
 }
 
 function activityOf({ activity, calls, isQueued }: Lane, now: number): Segment {
-  if (isQueued === true) return { text: 'waits for its turn', format: 'dim' }
+  if (isQueued === true) return { text: 'queued', format: 'dim' }
   switch (activity.kind) {
     case 'none': {
       const [call] = calls.values()
@@ -178,8 +178,8 @@ function donePart({ target, planned, finished, steps }: Progress): string {
 }
 
 /**
- * The line that stays when the run is over: how it ended, with its totals. Undefined for a run without models and tasks,
- * and for a skipped one, whose reason is reported elsewhere.
+ * The line that remains after the run: its outcome and totals. Undefined for a run without models and tasks, and for a
+ * skipped one, whose reason is reported elsewhere.
  */
 export function composeEnd(progress: Progress, frame: Frame): Line | undefined {
   const [clock, ...totals] = totalsOf(progress, { ...frame, isStopping: false }).filter(({ text }) => text !== '')
@@ -209,7 +209,7 @@ function outcomeOf({ ending }: Progress): Segment | undefined {
   }
 }
 
-/** Segments one after the other; what does not fit is cut off. */
+/** Joins segments and truncates the line to the width. */
 function fitLine(segments: readonly Segment[], { columns, paint }: Room): Line {
   let text = ''
   let width = 0
@@ -224,7 +224,7 @@ function fitLine(segments: readonly Segment[], { columns, paint }: Room): Line {
 
 const separator = ' · '
 
-/** Segments with ` · ` between them, in order of importance: one that does not fit as a whole is left out. */
+/** Joins segments with ` · `, in order of importance, and omits those that do not fit as a whole. */
 function joinWhole(segments: readonly Segment[], { columns, paint }: Room): Line {
   const shown: Segment[] = []
   let left = columns + separator.length

@@ -5,68 +5,69 @@ import { getRequestListener } from '@hono/node-server'
 import { BatonError, messageOf } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 
-/** What one server takes, whoever sends it. */
+/** Limits of a server across all clients. */
 export interface Limits {
-  /** At once: an agent or a page needs a few. Others are cut off. */
+  /** Maximum number of open connections; an agent or page needs a few. Others are dropped. */
   readonly connections: number
-  /** Until the head of a request is there. */
+  /** Timeout for the headers of a request. */
   readonly headMs: number
-  /** Until the whole request is there: an answer takes as long as a run does, a body does not. */
+  /** Timeout for receiving a whole request. Responses have none, because they can take as long as a run. */
   readonly requestMs: number
-  /** Of all bodies that are being read, by what their heads say. */
+  /** Maximum total size of all bodies being received, by their declared lengths. */
   readonly bodyBytes: number
 }
 
 const usual: Limits = { connections: 512, headMs: 10_000, requestMs: 60_000, bodyBytes: 128 * 1024 * 1024 }
 
 export interface LocalServerOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
-  /** Left out: the usual ones. */
+  /** Overrides of the default limits. */
   readonly limits?: Partial<Limits> | undefined
-  /** Of one body. */
+  /** Maximum size of a body. */
   readonly mostBytes: number
 }
 
 export interface LocalServer {
   readonly port: number
-  /** Takes no new connections. */
+  /** Stops accepting connections. */
   readonly stopListening: () => void
-  /** Cuts those off that are left. */
+  /** Closes the remaining connections. */
   readonly close: () => Promise<void>
 }
 
-/** A secret for a server that nobody has named one for. */
+/** A random secret, if none was given. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Takes as long for a secret that is nearly right. */
+/** Compares in constant time. */
 export function isSame(given: string, secret: string): boolean {
   return timingSafeEqual(Buffer.from(sha256(given)), Buffer.from(sha256(secret)))
 }
 
-/** What a request has sent as a bearer token; empty: nothing. */
+/** The bearer token of a request; empty if there is none. */
 export function bearerToken(request: Request): string {
   return /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
 }
 
 const localNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
-/** Whether an address names this machine as only programs of it can. */
+/** Whether an address is a loopback address of this machine. */
 export function isLocal(address: string): boolean {
   return localNames.has(URL.canParse(address) ? new URL(address).hostname : '')
 }
 
-/** Who answers requests: what it refuses by their heads it has no body of to read. */
+/** Handles requests. `refuse` decides by the headers, before any body is read. */
 export interface Answering {
   readonly refuse: (request: Request) => Response | undefined
   readonly answer: (request: Request) => Promise<Response>
 }
 
 /**
- * Listens on this machine alone, with limits for connections, heads and bodies. `answering` is made when the port is known.
- * @throws BatonError USAGE where the port cannot be used
+ * Listens on the loopback interface only, with limits for connections, headers and bodies. `answering` is called once
+ * the port is known.
+ * @throws BatonError USAGE if the port cannot be used
  */
 export async function listenLocally(
   { port, limits, mostBytes }: LocalServerOptions,
@@ -81,7 +82,7 @@ export async function listenLocally(
     if (refused !== undefined) return refused
     const leave = room.enter(bodySize(request, mostBytes))
     if (leave === undefined)
-      return new Response('Too much is being sent at once\n', { status: 503, headers: { 'retry-after': '5' } })
+      return new Response('Too many requests in progress\n', { status: 503, headers: { 'retry-after': '5' } })
     return answers.answer(request).finally(leave)
   }
   const listener = getRequestListener(answer, { overrideGlobalObjects: false })
@@ -109,18 +110,21 @@ export async function listenLocally(
 function bind(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const hint = 'Name another with --port, or leave it out: a free one is taken.'
+      const hint = 'Choose another port with --port, or omit it to use a free one.'
       reject(new BatonError('USAGE', `cannot listen on port ${port}: ${messageOf(error)}`, { hint }))
     })
     server.listen(port, '127.0.0.1', resolve)
   })
 }
 
-/** Bytes that are shared by all who come in, as long as there are some. */
+/** A byte budget shared by all requests in progress. */
 function createRoom(most: number) {
   let taken = 0
   return {
-    /** Gives what leaves again; undefined: there is no room. What is alone may be larger. */
+    /**
+     * Reserves bytes and returns a function that releases them; undefined: no room. A single request may exceed the
+     * budget.
+     */
     enter(size: number): (() => void) | undefined {
       if (taken > 0 && taken + size > most) return undefined
       taken += size
@@ -129,7 +133,7 @@ function createRoom(most: number) {
   }
 }
 
-/** What the head of a request says, and as much as may come where it says nothing. */
+/** The declared size of a body, or the maximum if it declares none. */
 function bodySize({ method, headers }: Request, most: number): number {
   if (method !== 'POST') return 0
   const length = headers.get('content-length')

@@ -175,7 +175,7 @@ describe('the pipelines', () => {
     commitAs(git, 'a failing test')
     const { code, stdout, stderr } = await run('iterate-refine.md')
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
-    expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), the condition is met')
+    expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), condition met')
     expect(read('src/twice.js')).toBe('export const twice = (a) => a + a + 1\n')
     expect(git('log', '--format=%s', '-3')).toBe(
       '[iter-1] Iteration 1 changes\n[iter-0] Iteration 0 changes\na failing test\n',
@@ -200,7 +200,7 @@ describe('the pipelines', () => {
       `[iter-best] Restore the state of iteration 0 (score ${(before ?? 0) + (size ?? 0) + 1})\n`,
     )
     expect(git('status', '--porcelain')).toBe('')
-    expect(stderr).toContain('the files of iteration 0 are back')
+    expect(stderr).toContain('restored the files from iteration 0')
     expect(asked()[2]?.text).toMatch(
       /### Iteration 1 → commit \w{9}\n[^]*Check: npm test [^\n]*: exit code 1\n[^]*<\/task_context>/,
     )

@@ -82,7 +82,7 @@ it('is shown as a timeline and by its messages, each worker under its own name',
   expect(timeline).toMatch(/^ {2}Code-2 .*█.*completed/m)
   const messages = (await run(['runs', 'show', 'last', '--messages'])).stdout
   for (const line of [
-    'leader → Code-1  starts it: Work on the list.',
+    'leader → Code-1  starts: Work on the list.',
     'Code-2 → leader  writes: I begin.',
     'waits for Code-1',
     'Code-1 → leader  completed: Nothing is left for me.',

@@ -103,5 +103,5 @@ it('gives a resumed run the time that was left: while nobody worked on it none w
   // more than the whole time has gone by, and one iteration has ended: the others are still done
   expect(resumed.code).toBe(7)
   expect(resumed.stderr).toMatch(/^iteration 1 done/m)
-  expect(resumed.stderr).toContain('the time is over')
+  expect(resumed.stderr).toContain('time limit reached')
 })

@@ -47,7 +47,7 @@ it('iterates an agent: its outputs are those of the last iteration', async () =>
     'iterate.commits=false',
   )
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'run 1\n' })
-  expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), the condition is met')
+  expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), condition met')
 })
 
 it('goes on with an agent that failed, and exits as its last iteration', async () => {

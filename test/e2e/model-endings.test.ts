@@ -59,7 +59,7 @@ describe('what fails for the moment is tried again', () => {
     const { code, stdout, stderr, requests } = await ask([reply])
     expect([code, stdout, requests]).toEqual([0, 'fine\n', 2])
     expect(stderr).toMatch(/^retry in /)
-    expect(stderr).toContain('(call 1 failed)')
+    expect(stderr).toContain('(attempt 1 failed)')
   })
 
   it('three calls and no more', async () => {

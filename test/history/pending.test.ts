@@ -43,7 +43,7 @@ it('lists what was under way, and what failed where only a person knows what it 
     '1.10  command make  task/0/other',
     '  outcome unknown; resume needs your decision: --uncertain 1.10=redo, =done or =fail',
     '',
-    'failed with an unknown effect',
+    'failed with an unknown outcome',
     '1.5  command make  task/0/exec',
     '  failed with: status 400; resume needs your decision: --uncertain 1.5=redo, =done or =fail',
   ])

@@ -99,7 +99,7 @@ describe('the live view', () => {
       '    worker 3: part 2    1s  asking the model',
       '    worker 19: part 18  1s  asking the model',
       '    worker 20: part 19  1s  asking the model',
-      '  + 15 more, 15 waiting for their turn',
+      '  + 15 more, 15 queued',
     ])
   })
 

@@ -94,7 +94,7 @@ describe('agents of a team', () => {
       ),
     ]
     const waiting = after([...working, ...waits])
-    expect([...(waiting.lanes.get('task/0')?.calls.values() ?? [])]).toEqual([{ text: 'waits for worker 1 (+1)' }])
+    expect([...(waiting.lanes.get('task/0')?.calls.values() ?? [])]).toEqual([{ text: 'waiting for worker 1 (+1)' }])
     const ended = event({ type: 'collab.waiting_end', ...call, statuses: {}, timed_out: true }, 'task/0/ask')
     expect(after([...working, ...waits, ended]).lanes.get('task/0')?.calls.size).toBe(0)
   })

@@ -22,7 +22,7 @@ it('draws who worked when as bars, as wide as the terminal, with waits, turns an
     '  worker 2   ██████████|████  completed  17.0s  $0.010',
     '  worker 3   ····█×           errored  2.0s  $0.010  closed',
     '            0s         20.0s',
-    '█ works  ░ waits  · waits for its turn  | was stopped  × failed',
+    '█ working  ░ waiting  · queued  | stopped  × failed',
     'failed worker 3: no such model',
   ])
   const narrow = timelineLines(team, pauses, { ...plain, width: 40 })
@@ -49,20 +49,20 @@ it('shows a few members of a large team, and counts the others', async () => {
 it('tells who said what to whom in lines', async () => {
   const { team, pauses } = await recorded()
   expect(sequenceLines(team, pauses, { ...plain, width: 80 })).toEqual([
-    '   2.0s  leader → worker 1  starts it: Count the files.',
-    '   2.0s  leader → worker 2  starts it: Read all of it.',
-    '   2.0s  leader → worker 3  starts it: Ask a model that is not there.',
+    '   2.0s  leader → worker 1  starts: Count the files.',
+    '   2.0s  leader → worker 2  starts: Read all of it.',
+    '   2.0s  leader → worker 3  starts: Ask a model that is not there.',
     '   4.0s  leader             waits for all of worker 1, worker 2, worker 3',
     '   6.0s  worker 1 → leader  completed: There are 12.',
     '   8.0s  worker 3 → leader  errored: no such model',
-    '  14.0s  leader             waited until the time was over',
-    '  15.0s  leader → worker 2  interrupts it: Only the tests; be quick.',
+    '  14.0s  leader             wait timed out',
+    '  15.0s  leader → worker 2  interrupts: Only the tests; be quick.',
     '  15.0s  worker 2 → leader  stopped',
-    '  16.0s  leader → worker 3  closes it',
+    '  16.0s  leader → worker 3  closes',
     '  19.0s  worker 2 → leader  completed: They are short.',
   ])
   expect(sequenceLines(team, pauses, { ...plain, width: 50 })[7]).toBe(
-    '  15.0s  leader → worker 2  interrupts it: Only …',
+    '  15.0s  leader → worker 2  interrupts: Only the…',
   )
 })
 
@@ -75,10 +75,10 @@ it('writes a gantt of Mermaid with a section for each member', async () => {
     '    dateFormat x',
     '    axisFormat %H:%M:%S',
     '    section leader',
-    '    works :1800000000000, 1800000004000',
-    '    waits for worker 1, worker 2, worker 3 :done, 1800000004000, 1800000014000',
+    '    working :1800000000000, 1800000004000',
+    '    waiting for worker 1, worker 2, worker 3 :done, 1800000004000, 1800000014000',
   ])
-  expect(lines).toContain('    works :crit, 1800000006000, 1800000008000')
+  expect(lines).toContain('    working :crit, 1800000006000, 1800000008000')
 })
 
 it('writes a sequenceDiagram of Mermaid, in which no text means anything', async () => {
@@ -97,8 +97,8 @@ it('writes a sequenceDiagram of Mermaid, in which no text means anything', async
     '    participant t0m1 as -',
     '    participant t0m2 as worker 2',
     '    participant t0m3 as worker 3',
-    '    t0m0->>t0m1: starts it#58; x m0-#62;#62;m1#58; y#59; #37;#37;#123;init#125;#37;#37; #35;35#59; #60;b#62;',
+    '    t0m0->>t0m1: starts#58; x m0-#62;#62;m1#58; y#59; #37;#37;#123;init#125;#37;#37; #35;35#59; #60;b#62;',
   ])
   expect(lines).toContain('    Note over t0m0: waits for all of , worker 2, worker 3')
-  expect(lines).toContain('    t0m0-xt0m3: closes it')
+  expect(lines).toContain('    t0m0-xt0m3: closes')
 })

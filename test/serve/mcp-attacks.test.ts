@@ -90,7 +90,7 @@ describe('a client', () => {
     await expect(read(own)).resolves.toMatchObject({ contents: [expect.anything()] })
     for (const id of [foreign, foreign.slice(0, -1), own.slice(0, -1), '2', 'last', '../../x', '..%2f..%2fx', '%00']) {
       const said = await read(id).then(() => 'a run', String)
-      expect([id, said], id).toEqual([id, expect.stringContaining('there is no run')])
+      expect([id, said], id).toEqual([id, expect.stringContaining('this server has no run')])
       expect(said.replace(id, '')).not.toContain(foreign)
     }
   })

@@ -37,7 +37,7 @@ describe('when all sessions are taken', () => {
   it('and all are in the middle of calls, another one is refused until a call has ended', async () => {
     const served = await serve({ mostSessions: 1 })
     const { end } = await busy(served)
-    await expect(connectTo(served, 'older')).rejects.toThrow(/all 1 sessions of this server are in the middle of calls/)
+    await expect(connectTo(served, 'older')).rejects.toThrow(/all 1 sessions of this server are busy/)
     // the newer protocol has none
     expect(await say(await connectTo(served, 'newer'))).toBe('said')
     await end()

@@ -68,7 +68,7 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol that can
   it('that cannot ask: the question is declined, which the result and the log say', async () => {
     const served = await serve()
     const end = await (await connect(served, era)).callTool({ name: 'once', arguments: {} })
-    const why = 'the MCP server test asked a person something: the client cannot ask its person'
+    const why = 'the MCP server test asked the user a question: the client cannot show forms'
     expect(textOf(end)).toContain(`{"action":"decline"}`)
     expect(textOf(end)).toContain(why)
     expect(served.logged).toEqual([expect.stringMatching(`once: ${why} .* it was declined`)])
@@ -116,6 +116,6 @@ describe('answers that come by hand', () => {
     await expect.poll(titles, { timeout: 20_000 }).toEqual([expect.stringMatching('once.lua: cancelled$')])
     const late = await call({ requestState: first.requestState, inputResponses: { test: accepts('Ada') } })
     expect(late).toMatchObject({ isError: true })
-    expect(JSON.stringify(late)).toContain('does not wait for these answers any more')
+    expect(JSON.stringify(late)).toContain('is no longer waiting for these answers')
   })
 })

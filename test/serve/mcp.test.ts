@@ -150,7 +150,7 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
       { name: 'ask', arguments: {} },
       { onprogress: ({ message }) => void messages.push(message), resetTimeoutOnProgress: true },
     )
-    expect(messages).toContain('calls todo')
+    expect(messages).toContain('calling todo')
   })
 
   it('sees the progress that tools of other servers tell of', async () => {

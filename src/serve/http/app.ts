@@ -10,7 +10,7 @@ export interface AppParts {
   readonly page: StaticFiles
 }
 
-/** Finds the route of a request that was let in. Gives an answer to everything. */
+/** Routes authorized requests. Every request gets a response. */
 export function createApp({ routes, page }: AppParts): (request: Request) => Promise<Response> {
   const app = new Hono()
   const openApi = openApiOf(routes)
@@ -19,7 +19,7 @@ export function createApp({ routes, page }: AppParts): (request: Request) => Pro
   app.get('/openapi.json', () => Response.json(openApi))
   app.get('/openapi', ({ html }) => html(openApiPage(openApi)))
   for (const { method, path, respond } of routes) app[method](path, ({ req }) => respond(req.raw, req.param()))
-  app.notFound(() => refusalAnswer(new Refusal(404, 'there is no such route', { hint: '/openapi lists them.' })))
+  app.notFound(() => refusalAnswer(new Refusal(404, 'no such route', { hint: '/openapi lists all routes.' })))
   app.onError(refusalAnswer)
   return async (request) => withSecurity(await app.fetch(request))
 }
@@ -28,6 +28,6 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    throw new Refusal(404, 'there is no such file')
+    throw new Refusal(404, 'no such file')
   }
 }

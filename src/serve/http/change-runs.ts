@@ -19,19 +19,19 @@ import { Refusal } from './refusal.ts'
 import type { startBody } from './schemas.ts'
 import { folderOf, type Served } from './served.ts'
 
-/** What can be done with runs. Each that gives an id gives that of the run that then goes on, or has been recorded. */
+/** Actions on runs. A returned id is that of the run that was started, resumed, stopped or recorded. */
 export interface RunActions {
   readonly start: (asked: z.output<typeof startBody>) => Promise<string>
   /** `uncertain`: as `--uncertain` of `baton resume`. */
   readonly resume: (id: string, uncertain: readonly string[]) => Promise<string>
   readonly cancel: (id: string) => string
-  /** Of `paths`, or of all: gives the run that has recorded it. */
+  /** Undoes the changes to `paths`, or all if empty. Returns the id of the run that records the undo. */
   readonly undo: (id: string, paths: readonly string[]) => Promise<string>
-  /** Answers a call, here or on the disk; a run that waits is not gone on with. */
+  /** Answers a call of a run in this server, or in the journal of a waiting run, which it does not resume. */
   readonly decide: (id: string, call: string, verdict: Verdict) => Promise<Awaited<ReturnType<typeof approvalsIn>>>
 }
 
-/** How long a call may wait for an overloaded host when no file says so: as long as in `baton run`. */
+/** How long a call waits for an overloaded host by default; same as in `baton run`. */
 const patienceMs = 10 * 60_000
 
 export function createRunActions(served: Served, held: HeldRuns): RunActions {
@@ -63,7 +63,7 @@ export function createRunActions(served: Served, held: HeldRuns): RunActions {
       const folder = folderOf(served, id)
       if (held.cancel(id)) return id
       throw new Refusal(409, `run ${basename(folder)} is not running in this server`, {
-        hint: 'One that runs in a terminal is stopped there, by Ctrl-C.',
+        hint: 'Stop a run that was started in a terminal there, with Ctrl-C.',
       })
     },
     async undo(id, paths) {
@@ -82,19 +82,21 @@ export function createRunActions(served: Served, held: HeldRuns): RunActions {
         dry: false,
       })
       if (by !== undefined) return by
-      throw new Refusal(409, `nothing of run ${id} can be put back`, {
-        hint: `Everything is as it was before, or was changed since: baton undo ${id} --dry shows which.`,
+      throw new Refusal(409, `run ${id} has no changes that can be undone`, {
+        hint: `The files were already restored, or have changed since: baton undo ${id} --dry shows which.`,
       })
     },
     async decide(id, call, verdict) {
       const folder = folderOf(served, id)
       if (held.isHeld(id)) {
         if (!held.answer(id, call, answerOf(verdict)))
-          throw new Refusal(409, `run ${id} does not ask about call ${call} now`)
+          throw new Refusal(409, `run ${id} is not waiting for approval of call ${call}`)
         return (await approvalsIn(folder)).filter((one) => one.id !== call)
       }
       if ((await glance(folder))?.isRunning === true) {
-        throw new Refusal(409, `run ${id} runs in another process`, { hint: 'Answer where it runs.' })
+        throw new Refusal(409, `run ${id} belongs to another process`, {
+          hint: 'Answer it in the terminal or program that started it.',
+        })
       }
       const { open } = await answerCalls(id, verdict, { ...place, overrides: shared.overrides, call })
       return open
@@ -102,7 +104,7 @@ export function createRunActions(served: Served, held: HeldRuns): RunActions {
   }
 }
 
-/** As `--max-cost` takes it. */
+/** The format of `--max-cost`. */
 function amount(usd: number): string {
   return usd.toFixed(12).replace(/\.?0+$/, '')
 }

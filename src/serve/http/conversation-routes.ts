@@ -8,7 +8,7 @@ export interface ConversationRoutesOptions {
   readonly actions: RunActions
 }
 
-/** The routes about conversations, each prompt of which is a run (R193, R194). */
+/** The routes for conversations. Each prompt of a conversation is a run (R193, R194). */
 export function conversationRoutes({ conversations, actions }: ConversationRoutesOptions): readonly Route[] {
   const callOf = async (promptId: string, call: string | undefined): Promise<string> =>
     call ?? (await conversations.onlyCall(promptId))
@@ -17,7 +17,7 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
     post(
       {
         path: '/prompt',
-        summary: 'Sends a prompt to a conversation, or begins one',
+        summary: 'Sends a prompt to a conversation, or starts a new one',
         body: schemas.promptBody,
         gives: schemas.promptBegun,
       },
@@ -26,7 +26,7 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
     post(
       {
         path: '/prompts/:id/approve',
-        summary: 'Approves what a prompt waits for',
+        summary: 'Approves the call that a prompt waits for',
         body: schemas.approvePromptBody,
         gives: schemas.decided,
         status: 200,
@@ -38,7 +38,7 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
     post(
       {
         path: '/prompts/:id/reject',
-        summary: 'Rejects what a prompt waits for',
+        summary: 'Rejects the call that a prompt waits for',
         body: schemas.rejectPromptBody,
         gives: schemas.decided,
         status: 200,
@@ -50,7 +50,7 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
     get(
       {
         path: '/api/conversations',
-        summary: 'The conversations of the workspace, the newest first',
+        summary: 'The conversations of the workspace, newest first',
         query: schemas.noQuery,
         gives: schemas.conversationList,
       },

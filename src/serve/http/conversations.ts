@@ -14,21 +14,21 @@ import type { HeldRuns } from './held-runs.ts'
 import { Refusal } from './refusal.ts'
 import { folderOf, type Served } from './served.ts'
 
-/** What `POST /prompt` takes (R193). */
+/** The body of `POST /prompt` (R193). */
 interface PromptAsked {
   readonly input: string
   readonly model?: string | undefined
-  /** How it is executed. */
+  /** The execution mode. */
   readonly mode?: string | undefined
-  /** Left out: it begins a conversation. */
+  /** If omitted, a new conversation is started. */
   readonly conversationId?: string | undefined
-  /** A prompt file whose settings hold for a new conversation. */
+  /** A prompt file whose settings apply to a new conversation. */
   readonly file?: string | undefined
 }
 
 interface PromptBegun {
   readonly conversationId: string
-  /** That of its run. */
+  /** The id of its run. */
   readonly promptId: string
 }
 
@@ -37,7 +37,7 @@ interface ConversationMessage {
   readonly promptId: string
   /** ISO 8601, UTC. */
   readonly at: string
-  /** What was asked, as a whole. */
+  /** The full prompt. */
   readonly text: string
   readonly answer: string | null
   readonly run: RunSummary
@@ -46,24 +46,24 @@ interface ConversationMessage {
 export interface Conversations {
   /**
    * Resolves once the run of the prompt is recorded; the conversation is the history of its model (R192).
-   * @throws Refusal 404 for a conversation that does not exist, 409 for one whose last prompt is in progress
+   * @throws Refusal 404 if the conversation does not exist, 409 if its last prompt is in progress
    */
   readonly ask: (asked: PromptAsked) => Promise<PromptBegun>
   readonly list: () => Promise<
     readonly { readonly id: string; readonly at: string; readonly messages: number; readonly text: string }[]
   >
   readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
-  /** The number of the only call that a prompt waits for. @throws Refusal 409 when there is none, or several */
+  /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
   readonly onlyCall: (promptId: string) => Promise<string>
 }
 
-/** How long a call may wait for an overloaded host when no file says so: as long as in `baton chat`. */
+/** How long a call waits for an overloaded host by default; same as in `baton chat`. */
 const patienceMs = 10 * 60_000
 
 export function createConversations(served: Served, held: HeldRuns): Conversations {
   const { cwd, home, env, runs, shared } = served
   const place = { cwd, home, env }
-  /** Those whose last prompt is in progress, and of new ones nothing is known yet. */
+  /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
   const busy = new Set<string>()
 
   async function chatOf({ conversationId, file, model, mode }: PromptAsked): Promise<Chat> {
@@ -84,13 +84,13 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
     const summary = last && (await readRunSummary(join(runs, last.run)))
     if (!busy.has(id) && summary?.status !== 'running') return
     throw new Refusal(409, `conversation ${id} is answering a prompt`, {
-      hint: 'Wait until it has ended, or cancel its run.',
+      hint: 'Wait for the answer, or cancel the run.',
     })
   }
 
   function messagesOf(id: string): ReturnType<typeof findChat>['messages'] {
     if (!listChats(runs).some((chat) => chat.id === id)) {
-      throw new Refusal(404, 'this workspace has no conversation with this id')
+      throw new Refusal(404, 'this workspace has no such conversation')
     }
     return findChat(runs, id).messages
   }
@@ -139,9 +139,9 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
     async onlyCall(promptId) {
       const [call, ...more] = await approvalsIn(folderOf(served, promptId))
       if (call !== undefined && more.length === 0) return call.id
-      const problem = call === undefined ? 'waits for no approval' : `waits for ${more.length + 1} approvals`
+      const problem = call === undefined ? 'is not waiting for approval' : `waits for ${more.length + 1} approvals`
       throw new Refusal(409, `prompt ${promptId} ${problem}`, {
-        hint: 'Say which with "call"; GET /api/runs/:id lists them.',
+        hint: 'Name the call in "call"; GET /api/runs/:id lists the pending ones.',
       })
     },
   }

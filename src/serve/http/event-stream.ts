@@ -1,32 +1,32 @@
-/** What one client of an event stream is to get. */
+/** The events for one client of an event stream. */
 interface EventSource {
-  /** The events that wait, as text; undefined: none now. Asked only when the client has taken what came before. */
+  /** The pending events as text; undefined: none. Called only after the client has taken the previous ones. */
   readonly take: () => string | undefined
-  /** Nothing comes any more. */
+  /** No more events will follow. */
   readonly isOver: () => boolean
   readonly close: () => void
 }
 
-/** Opens a source; `wake` is to be called when there may be something to take. */
+/** Opens a source, which calls `wake` when there may be something to take. */
 export type OpenSource = (wake: () => void) => EventSource
 
 export interface EventStreams {
-  /** The answer with a stream; it ends with its source, or when the client goes or no longer reads. */
+  /** A streaming response. It ends with its source, or when the client disconnects or stops reading. */
   readonly open: (source: OpenSource) => Response
-  /** Ends all of them. */
+  /** Ends all streams. */
   readonly close: () => void
 }
 
-/** A comment is sent this often, so that both ends notice when the other one is gone. */
+/** A comment is sent at this interval, so that both ends notice when the other one is gone. */
 const beatMs = 15_000
-/** A client that has taken nothing for so many beats is let go: it comes again with its last event id. */
+/** A client that has taken nothing for this many beats is disconnected. It can reconnect with its last event id. */
 const mostBeats = 4
 
 const encoder = new TextEncoder()
 
 /**
- * Streams of server-sent events. A client is given what has come together since it took the last piece, so that one that
- * reads slowly takes no memory.
+ * Streams of server-sent events. Each read returns what has accumulated since the last one, so a slow client does not
+ * use more memory.
  */
 export function createEventStreams(): EventStreams {
   const ends = new Set<() => void>()
@@ -97,7 +97,7 @@ export function createEventStreams(): EventStreams {
   }
 }
 
-/** One event as it is sent. `id`: what a client comes again with. */
+/** An event in wire format. `id`: what a client sends when it reconnects. */
 export function eventText(event: string, data: unknown, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }

@@ -8,7 +8,7 @@ import { get, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
 import type { Served } from './served.ts'
 
-/** The routes about the prompt files and agents of the workspace. */
+/** The routes for the prompt files and agents of the workspace. */
 export function filesRoutes(served: Served): readonly Route[] {
   const { workspace, runs } = served
 
@@ -35,12 +35,12 @@ export function filesRoutes(served: Served): readonly Route[] {
     get(
       {
         path: '/api/file',
-        summary: 'One of these files, and its last run',
+        summary: 'A prompt file or agent, and its last run',
         query: schemas.fileQuery,
         gives: schemas.fileText,
       },
       async ({ query: { path } }) => {
-        if (!(await paths()).includes(path)) throw new Refusal(404, 'there is no such prompt file in this workspace')
+        if (!(await paths()).includes(path)) throw new Refusal(404, 'this workspace has no such prompt file')
         const file = resolve(workspace, path)
         const isOfFile = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
         for await (const last of listRuns(runs, { limit: 1, fits: isOfFile }))

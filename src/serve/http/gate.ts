@@ -1,7 +1,7 @@
 import { bearerToken, isLocal, isSame } from '../listen.ts'
 import { Refusal, refusalAnswer } from './refusal.ts'
 
-/** Of one body: a prompt and what is given to it. */
+/** Maximum size of a request body: a prompt and its inputs. */
 export const mostBodyBytes = 4 * 1024 * 1024
 
 export interface GateOptions {
@@ -9,7 +9,7 @@ export interface GateOptions {
   readonly secret: string
 }
 
-/** What every answer says to a browser: nothing from elsewhere, and nobody around it. */
+/** Sent with every response: the browser loads nothing from other origins, and no other page may embed this one. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -20,8 +20,9 @@ const securityHeaders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Lets nobody in but who knows the secret, by cookie or as a bearer token; and no page of another origin, whatever name it
- * has given this address. Gives the answer to who is not let in, and the cookie to who brings the secret to `/?secret=`.
+ * Rejects requests without the secret (as a cookie or bearer token) and requests from pages of other origins, including
+ * those that resolve another name to this address. Returns the response for a rejected request, and the redirect that
+ * sets the cookie for `/?secret=`; undefined if the request may proceed.
  */
 export function refuseAtGate(request: Request, options: GateOptions): Response | undefined {
   try {
@@ -42,26 +43,26 @@ export function withSecurity(response: Response): Response {
   return response
 }
 
-const noSecret = new Refusal(401, 'the secret of this server is missing or wrong', {
-  hint: 'Open the address that baton serve has printed, or send the secret as "Authorization: Bearer SECRET".',
+const noSecret = new Refusal(401, 'missing or invalid secret', {
+  hint: 'Open the address that baton serve printed, or send the header "Authorization: Bearer SECRET".',
 })
 
 function checkOrigin({ headers }: Request, { port }: GateOptions): void {
   const host = headers.get('host') ?? ''
   const own = `http://${host}`
   if (!isLocal(own) || !host.endsWith(`:${port}`)) {
-    throw new Refusal(403, 'this server answers to its own address only')
+    throw new Refusal(403, 'this server only accepts requests to its own address')
   }
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site')
   const isForeign = origin === null ? site !== null && site !== 'same-origin' && site !== 'none' : origin !== own
   const isNavigation = headers.get('sec-fetch-mode') === 'navigate'
   if (isForeign && !(origin === null && isNavigation)) {
-    throw new Refusal(403, 'pages of other origins may not call this server')
+    throw new Refusal(403, 'requests from other origins are not allowed')
   }
 }
 
-/** `/?secret=S` is what a person opens: it is in the cookie from then on, and in no address. */
+/** Handles `/?secret=S`, the address the user opens: moves the secret to a cookie, out of the address. */
 function enter(request: Request, { port, secret }: GateOptions): Response | undefined {
   const { pathname, searchParams } = new URL(request.url)
   const given = searchParams.get('secret')
@@ -88,18 +89,18 @@ function cookieIn({ headers }: Request, port: number): string {
 function checkBody({ headers }: Request): void {
   const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') {
-    throw new Refusal(415, 'the body has to be JSON', { hint: 'Send it with content-type: application/json.' })
+    throw new Refusal(415, 'the body must be JSON', { hint: 'Send it with content-type: application/json.' })
   }
   if (Number(headers.get('content-length') ?? 0) > mostBodyBytes) throw tooLarge()
 }
 
 function tooLarge(): Refusal {
-  return new Refusal(413, `the body has more than ${mostBodyBytes} bytes`)
+  return new Refusal(413, `the body is larger than ${mostBodyBytes} bytes`)
 }
 
 /**
- * The body of a request as JSON; nothing is `{}`. No more of it is read than may come.
- * @throws Refusal 413, and 400 for what is no JSON
+ * Parses the body of a request as JSON; an empty one is `{}`. Reading stops at the size limit.
+ * @throws Refusal 413 above the limit, 400 if it is not JSON
  */
 export async function readJson({ body }: Request): Promise<unknown> {
   const chunks: Uint8Array[] = []

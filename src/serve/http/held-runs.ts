@@ -10,32 +10,32 @@ import type { Run } from '../../library/runs.ts'
 import { Refusal } from './refusal.ts'
 import type { Delta, ListenToDeltas } from './run-events.ts'
 
-/** Starts or resumes a run, whose questions are answered by `approve`. */
+/** Starts or resumes a run. `approve` answers its approval requests. */
 type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
 
 export interface HeldRunsOptions {
-  /** At once. */
+  /** Maximum number of concurrent runs. */
   readonly most: number
   /** The folder with the runs of the workspace. */
   readonly runs: string
 }
 
-/** The runs that this process works on. A question of theirs is open until somebody answers it here. */
+/** The runs of this process. Their approval requests stay open until they are answered here. */
 export interface HeldRuns {
   /**
-   * Resolves with its id once it is recorded that it goes on.
-   * @param resumed a run that goes on, with the processes that have worked on it before
-   * @throws Refusal 429 when there are as many as may be, 409 for a run that is held already
-   * @throws BatonError for a run that did not begin
+   * Resolves with the run id once the start or resumption is recorded.
+   * @param resumed the run to resume, with the number of processes that have worked on it before
+   * @throws Refusal 429 at the limit, 409 if the run is held already, 503 if the server is stopping
+   * @throws BatonError if the run did not start
    */
   readonly begin: (begin: Begin, resumed?: Resumed) => Promise<string>
   readonly isHeld: (id: string) => boolean
-  /** False: it is not held here. */
+  /** Returns false if the run is not held here. */
   readonly cancel: (id: string) => boolean
-  /** Answers an open question by its number; false: it is not asked here. */
+  /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: ApprovalAnswer) => boolean
   readonly listenToDeltas: (id: string) => ListenToDeltas
-  /** Stops all of them as Ctrl-C does. Never rejects. */
+  /** Stops all runs, like Ctrl-C. Never rejects. */
   readonly close: () => Promise<void>
 }
 
@@ -50,7 +50,7 @@ interface HeldRun {
   readonly listeners: Set<(delta: Delta) => void>
 }
 
-/** Milliseconds between two looks whether a run is recorded. */
+/** Milliseconds between checks whether a run is recorded. */
 const lookMs = 10
 
 export function createHeldRuns({ most, runs: folder }: HeldRunsOptions): HeldRuns {
@@ -68,16 +68,16 @@ export function createHeldRuns({ most, runs: folder }: HeldRunsOptions): HeldRun
         if (delta !== undefined) for (const listener of held.listeners) listener(delta)
       }
     }
-    // that it cannot begin is told by its result
+    // if it cannot start, its result has the error
     return reading().catch(() => undefined)
   }
 
   return {
     async begin(begin, resumed) {
-      if (stopping.signal.aborted) throw new Refusal(503, 'the server is being stopped')
+      if (stopping.signal.aborted) throw new Refusal(503, 'the server is stopping')
       if (all.size >= most) {
-        throw new Refusal(429, `${most} runs are running, which is as many as this server may have`, {
-          hint: 'Wait until one has ended, or start the server with a larger --max-runs.',
+        throw new Refusal(429, `this server already has ${most} active runs, its limit`, {
+          hint: 'Wait until one has ended, or start the server with a higher --max-runs.',
         })
       }
       if (resumed !== undefined && runs.has(resumed.id)) throw new Refusal(409, `run ${resumed.id} is running`)

@@ -8,18 +8,18 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
 
-/** Milliseconds between two looks at the runs, while somebody follows them. */
+/** Milliseconds between polls of the runs while there are listeners. */
 const pollMs = 1_000
-/** The newest ones are looked at: who resumes an older one sees it where it was resumed. */
+/** Only this many of the newest runs are polled. An older run that is resumed is shown where it was resumed. */
 const watched = 200
 
 interface Known {
-  /** Of the folder: a process that begins or ends makes a file in it. */
+  /** Modification time of the folder: a process that starts or ends a run creates a file in it. */
   readonly modified: number
   readonly status: RunSummary['status'] | undefined
 }
 
-/** Tells each listener of runs that begin, and that end or go on again. */
+/** Notifies listeners of runs that start, end or are resumed. */
 export interface ListFeed {
   readonly listen: (listener: (run: RunSummary) => void) => () => void
 }
@@ -30,7 +30,7 @@ export function createListFeed(runs: string): ListFeed {
   let known = new Map<string, Known>()
   let isFollowed = false
 
-  /** What has changed since the last look; runs that were there at the first one are no news. */
+  /** Reports changes since the last poll. The first poll reports nothing. */
   async function look(isFirst: boolean): Promise<void> {
     const now = new Map<string, Known>()
     for (const id of runIds(runs).slice(0, watched)) {
@@ -43,7 +43,7 @@ export function createListFeed(runs: string): ListFeed {
         continue
       }
       const run = await readRunSummary(folder, { known: summaryIn(folder) })
-      // one that has not said yet what it runs is looked at again
+      // a run that has not recorded its file yet is read again
       const status = run === undefined || run.file === '' ? undefined : run.status
       now.set(id, { modified, status })
       if (run === undefined || status === undefined || isFirst || status === before?.status) continue
@@ -56,7 +56,7 @@ export function createListFeed(runs: string): ListFeed {
     if (isFollowed) return
     isFollowed = true
     for (let isFirst = true; listeners.size > 0; isFirst = false) {
-      // a folder that is removed meanwhile is no error
+      // a folder may be removed at any time
       await look(isFirst).catch(() => undefined)
       await sleep(pollMs, undefined, { ref: false })
     }
@@ -73,7 +73,7 @@ export function createListFeed(runs: string): ListFeed {
   }
 }
 
-/** The events of the list for one client: `hello`, then each run that has changed. */
+/** The events of the run list for one client: `hello`, then each changed run. */
 export function listEvents(feed: ListFeed): OpenSource {
   return (wake) => {
     const waiting = new Map<string, RunSummary>()

@@ -26,7 +26,7 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>>; readonly securitySchemes: object }
 }
 
-/** All routes in the form of OpenAPI 3.1, made of the schemas that requests are checked with. */
+/** All routes as OpenAPI 3.1, generated from the schemas that validate requests. */
 export function openApiOf(routes: readonly Route[]): OpenApi {
   const named: Record<string, Schema> = {}
   const paths: Record<string, Record<string, Operation>> = {}
@@ -39,7 +39,7 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
     info: {
       title: 'baton serve',
       version,
-      description: 'See docs/serve.md. GET /api/events and GET /api/runs/{id}/events give server-sent events.',
+      description: 'See docs/serve.md. GET /api/events and GET /api/runs/{id}/events return server-sent events.',
     },
     security: [{ bearer: [] }, { cookie: [] }],
     paths,
@@ -73,7 +73,7 @@ function operationOf({ path, summary, status, query, body, gives }: Route, named
   }
 }
 
-/** Schemas with a name stand in one place for all routes. */
+/** The schema of a type. Named schemas are collected in `named` and referenced. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: Record<string, Schema>): Schema {
   const { $schema: _, $defs = {}, ...made } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
   const { id, ...rest } = made
@@ -82,7 +82,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: Record<strin
   return typeof id === 'string' ? { $ref: `#/components/schemas/${id}` } : relocated(made)
 }
 
-/** With references to where schemas with a name stand. */
+/** Points references to the named schemas under `components`. */
 function relocated(schema: object): Schema {
   const text = JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')
   return JSON.parse(text) as Schema
@@ -98,19 +98,19 @@ function queryParameters({ properties, required }: Schema): readonly object[] {
   }))
 }
 
-/** The same for people: one part for each operation, then the schemas that have names. */
+/** The same as an HTML page: a section for each operation, then the named schemas. */
 export function openApiPage({ paths, components }: ReturnType<typeof openApiOf>): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary, parameters, requestBody, responses }]) => {
       const takes = { parameters, body: requestBody?.content['application/json'].schema }
       const heading = `<h2><code>${method.toUpperCase()} ${escaped(path)}</code></h2><p>${escaped(summary)}.</p>`
-      return `<section>${heading}${details('Takes', takes)}${details('Gives', responses)}</section>`
+      return `<section>${heading}${details('Request', takes)}${details('Responses', responses)}</section>`
     }),
   )
   const schemas = Object.entries(components.schemas).map(([name, schema]) => details(name, schema))
-  const title = 'Routes of baton serve'
+  const title = 'baton serve API'
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>`
-  const intro = `<h1>${title}</h1><p>For programs: <a href="/openapi.json">/openapi.json</a></p>`
+  const intro = `<h1>${title}</h1><p>As OpenAPI JSON: <a href="/openapi.json">/openapi.json</a></p>`
   const main = `${intro}${operations.join('')}<section><h2>Schemas</h2>${schemas.join('')}</section>`
   return `<!doctype html><html lang="en"><head>${head}</head><body><main>${main}</main></body></html>`
 }

@@ -21,28 +21,28 @@ import { folderOf, type Served } from './served.ts'
 
 export interface RunFilter {
   readonly limit?: number | undefined
-  /** The id of a run: only older ones. */
+  /** The id of a run; only older runs match. */
   readonly before?: string | undefined
-  /** A part of the file or of the id, in any case. */
+  /** Part of the file or id, case-insensitive. */
   readonly q?: string | undefined
   readonly state?: RunStatus | undefined
 }
 
 const usualLimit = 50
 
-/** A run; `foreign`: this installation has not recorded it, so that it is only shown. */
+/** A run. `foreign`: not recorded by this installation, and therefore read-only. */
 type ShownRun = RunSummary & { readonly foreign?: true }
 
 export interface RunList {
   readonly runs: readonly ShownRun[]
-  /** There are older ones that fit. */
+  /** Whether older runs match. */
   readonly more: boolean
 }
 
 export interface RunDetail {
   readonly run: ShownRun
   readonly canResume: boolean
-  /** This server works on it. */
+  /** Whether it runs in this server. */
   readonly owned: boolean
   readonly approvals: readonly ApprovalView[]
   readonly answers: readonly Answer[]
@@ -60,7 +60,7 @@ export interface Comparison {
   readonly differences: readonly Difference[]
 }
 
-/** A page of the runs, the newest first. */
+/** A page of the runs, newest first. */
 export async function readRunList(served: Served, filter: RunFilter): Promise<RunList> {
   const { runs, workspace } = served
   const { limit = usualLimit, before, q = '', state } = filter
@@ -86,11 +86,11 @@ async function shownRun(run: RunSummary, isForeign: Promise<boolean>): Promise<S
 /** @throws Refusal 404 */
 export async function readRun(folder: string): Promise<RunSummary> {
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
-  if (run === undefined) throw new Refusal(404, 'this workspace has no run with this id')
+  if (run === undefined) throw new Refusal(404, 'this workspace has no such run')
   return run
 }
 
-/** A run with what can be done with it, what it was asked and what it has answered. */
+/** A run with its prompt, its answers, and whether it can be resumed. */
 export async function readRunDetail(served: Served, folder: string, owned: boolean): Promise<RunDetail> {
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
@@ -107,7 +107,7 @@ export async function readRunDetail(served: Served, folder: string, owned: boole
   }
 }
 
-/** Why a run cannot be gone on with; undefined: it can. */
+/** Why a run cannot be resumed; undefined: it can. */
 export function whyNotResumed({ id, status, target, resumable }: RunSummary): string | undefined {
   if (status === 'running') return `run ${id} is running`
   if (status === 'done' || status === 'skipped' || resumable === false) return `run ${id} has ended`
@@ -121,13 +121,13 @@ export async function readRunPlace(folder: string, place: string): Promise<Place
   return { run: basename(folder), ...view }
 }
 
-/** What a run has changed in files. Secrets are shown by their names. */
+/** The file changes of a run. Secrets are replaced with their names. */
 export async function readRunChanges(folder: string): Promise<{ readonly changes: readonly FileDiff[] }> {
   const { changes, contents } = await openChanges(folder, noMask)
   return { changes: [...fileDiffs(changes, contents)] }
 }
 
-/** The teams of a run with what was said in them; null: no model in it has started an agent. */
+/** The teams of a run with their exchanges. `teams` is null if no model of the run has started an agent. */
 export async function readRunTeams(folder: string): Promise<RunTeams> {
   return withRecords(folder, async (source) => {
     const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
@@ -139,7 +139,7 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
   })
 }
 
-/** What differs between two runs. */
+/** The differences between two runs. */
 export async function readComparison(
   served: Served,
   ids: { readonly a: string; readonly b: string },

@@ -2,11 +2,11 @@ import { type BatonError, type ErrorCode, exitCodes, isBatonError } from '../../
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 503
 
-/** Why a request gets nothing else than a status, a code and a message. */
+/** The error of a refused request: status, code, message and hint. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: RefusalStatus
-  /** Of `exitCodes`, or a word that belongs to the status. */
+  /** An error code from `exitCodes`, or the default code of the status. */
   readonly code: string
   readonly hint: string | undefined
 
@@ -34,14 +34,13 @@ const codes: Readonly<Record<RefusalStatus, string>> = {
   503: 'BUSY',
 }
 
-/** What a client is told of anything that was thrown; of what nobody foresaw only that it happened. */
+/** The response for a thrown error. Unexpected errors reveal no details. */
 export function refusalAnswer(error: unknown): Response {
   if (error instanceof Refusal) {
     const { status, code, message, hint } = error
     return problem(status, { code, message, hint })
   }
-  if (!isBatonError(error))
-    return problem(500, { code: 'INTERNAL', message: 'this is an error of the server', hint: undefined })
+  if (!isBatonError(error)) return problem(500, { code: 'INTERNAL', message: 'internal server error', hint: undefined })
   const { code, message, hint } = error
   return problem(statusFor(code), { code, message: placed(error, message), hint })
 }
@@ -61,7 +60,7 @@ function placed({ place }: BatonError, message: string): string {
   return `${place.file}${place.line === undefined ? '' : `:${place.line}`}: ${message}`
 }
 
-/** As the exit code of the command says it: wrong input, no trust, or a run that cannot be gone on with now. */
+/** Maps the exit code of an error: 400 for invalid input, 403 for untrusted files, otherwise 409. */
 function statusFor(code: ErrorCode): RefusalStatus {
   if (exitCodes[code] === exitCodes.USAGE) return 400
   return exitCodes[code] === exitCodes.UNTRUSTED ? 403 : 409

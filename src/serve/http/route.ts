@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { checked } from './checked.ts'
 import { readJson } from './gate.ts'
 
-/** One route: what it takes and gives, as schemas that requests are checked with and that are shown, and what it does. */
+/** A route with its handler and its schemas, which validate requests and are published in the OpenAPI description. */
 export interface Route {
   readonly method: 'get' | 'post'
   /** With `:name` for parameters. */
@@ -11,7 +11,7 @@ export interface Route {
   readonly status: number
   readonly query: z.ZodType | undefined
   readonly body: z.ZodType | undefined
-  /** Undefined: events, as docs/serve.md describes them. */
+  /** Undefined: server-sent events, described in docs/serve.md. */
   readonly gives: z.ZodType | undefined
   readonly respond: (request: Request, params: Params) => Promise<Response>
 }
@@ -50,7 +50,7 @@ export function get<Query extends z.ZodType>(
   }
 }
 
-/** A route that gives a stream of events. */
+/** A route that returns a stream of events. */
 export function events<Query extends z.ZodType>(
   { path, summary, query }: GetSpec<Query>,
   open: (asked: Asked<z.output<Query>, undefined>) => Promise<Response>,
@@ -73,7 +73,7 @@ interface PostSpec<Body extends z.ZodType> {
   readonly summary: string
   readonly body: Body
   readonly gives: z.ZodType
-  /** 202: what was asked for goes on. */
+  /** 202: the request was accepted and is being processed. */
   readonly status?: 200 | 202
 }
 

@@ -4,30 +4,30 @@ import type { RunSummary } from '../../journal/summary.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
 import type { RunFeed } from './run-feed.ts'
 
-/** A piece of what a model is just saying. */
+/** A streamed piece of a model's answer. */
 export interface Delta {
-  /** Of the agent; for a client that of the row of the model call. */
+  /** The place of the agent; when sent to a client, that of the model call's row. */
   readonly place: string
   readonly kind: 'text' | 'reasoning'
   readonly text: string
 }
 
-/** Of a run that this process works on: calls the listener with each piece, until the returned function is called. */
+/** Calls the listener with each piece from a run of this process, until the returned function is called. */
 export type ListenToDeltas = (listener: (delta: Delta) => void) => () => void
 
-/** Rows that have changed, and where to go on. */
+/** Changed rows, and the cursor for the next page. */
 export interface RowPage {
   readonly rows: readonly Row[]
   readonly cursor: string
 }
 
-/** Rows of one event: a client draws while the next ones are made. */
+/** Rows per event, so that a client can draw while the next ones are prepared. */
 const rowsAtOnce = 500
 
-/** The events of one run for one client, from a position on. The feed was read before. */
+/** The events of one run for one client, starting after a position. The feed must have been read once. */
 export function runEvents(feed: RunFeed, after: Position, listenToDeltas: ListenToDeltas): OpenSource {
   return (wake) => {
-    // records that were lost with the machine's power: what the client has is sent again
+    // the client is ahead because records were lost in a power failure: everything is sent again
     let position = after > feed.position() ? beginning : after
     let sent: RunSummary | undefined
     let isOver = false
@@ -74,16 +74,18 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
   }
 }
 
-/** Characters of pieces that wait for a client; what is more is dropped, for the whole text stands in the records. */
+/** Maximum characters of pieces pending for a client. More are dropped: the whole text is in the records. */
 const mostWaiting = 256 * 1024
 
 interface WaitingDelta {
   readonly delta: Delta
-  /** How often the run had been read when it came. */
+  /** How many times the run had been read when the piece arrived. */
   readonly since: number
 }
 
-/** Pieces for one client, which knows model calls by their rows: a piece waits until its row was read, if that comes. */
+/**
+ * Pieces pending for one client, which identifies model calls by their rows: a piece is held until its row was read.
+ */
 function createWaitingDeltas(feed: RunFeed) {
   let waiting: WaitingDelta[] = []
   let size = 0
@@ -106,7 +108,7 @@ function createWaitingDeltas(feed: RunFeed) {
         const { delta, since } = one
         const place = feed.callIn(delta.place)
         if (place !== undefined) text += eventText('delta', { ...delta, place })
-        // those of a call that has ended meanwhile are not missed
+        // if no row appears within two reads, the call has ended, and its pieces are no longer needed
         else if (feed.reads() - since < 2) {
           waiting.push(one)
           size += delta.text.length
@@ -117,7 +119,7 @@ function createWaitingDeltas(feed: RunFeed) {
   }
 }
 
-/** All rows that have changed behind a position, with how those are left that nobody will end. */
+/** All rows changed after a position; in a run that is over, with the final state of rows that have not ended. */
 export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly over: boolean } {
   const position = after > feed.position() ? beginning : after
   const changed = feed.changedAfter(position)
@@ -130,7 +132,9 @@ export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly 
   return { rows: all.toSorted(byNumber), cursor, over: true }
 }
 
-/** As many as are sent at once; those that one record has changed stay together, for a position is behind all of them. */
+/**
+ * The rows of one event. Rows changed by the same record stay together, because a cursor is a position after a record.
+ */
 function firstOf(changed: readonly PlacedRow[]): readonly PlacedRow[] {
   const last = changed[rowsAtOnce - 1]?.changed
   return last === undefined ? changed : changed.filter((one, index) => index < rowsAtOnce || one.changed === last)

@@ -10,36 +10,36 @@ import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 
-/** One run as it goes on, whichever process works on it. */
+/** Follows a run, whichever process it runs in. */
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
-  /** Reads what was recorded since the last time. @throws BatonError JOURNAL_FAILED for a run of a newer version */
+  /** Reads new records. @throws BatonError JOURNAL_FAILED for a run of a newer version */
   readonly refresh: () => Promise<void>
-  /** How often it was read. */
+  /** How many times it was read. */
   readonly reads: () => number
-  /** How far the records were read. */
+  /** The position up to which the records were read. */
   readonly position: () => Position
-  /** Undefined until it was read first. Another one when the run begins or ends. */
+  /** Undefined before the first read. A new object when the run starts or ends. */
   readonly run: () => RunSummary | undefined
-  /** Nobody works on it any more, and all that it has recorded was read. */
+  /** No process works on the run any more, and all records were read. */
   readonly isOver: () => boolean
-  /** Keeps reading, and tells when something has changed, until the returned function is called. */
+  /** Keeps reading and calls the listener on changes, until the returned function is called. */
   readonly listen: (listener: () => void) => () => void
 }
 
-/** The runs that somebody follows: each is read once, however many do. */
+/** The runs that clients follow. Each is read once, however many clients follow it. */
 export interface RunFeeds {
-  /** Of the run in a folder. */
+  /** The feed of the run in a folder. */
   readonly of: (folder: string) => RunFeed
 }
 
-/** Milliseconds between two looks at the files of a run that somebody follows. */
+/** Milliseconds between reads of a run that clients follow. */
 const pollMs = 200
-/** What was read is kept for so long when nobody follows the run: whoever reads its rows mostly follows it then. */
+/** How long a feed is kept without listeners: a client that reads the rows usually follows the run next. */
 const idleMs = 5_000
-/** Whether its process is alive is asked at every so many of them. */
+/** Every how many reads to check whether its process is alive. */
 const readsPerAsking = 5
 
-/** @param isHeld whether this process works on a run now */
+/** @param isHeld whether a run is active in this process */
 export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
   const feeds = new Map<string, RunFeed>()
   return {
@@ -55,7 +55,7 @@ export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
 
 interface FeedOptions {
   readonly isHeld: (id: string) => boolean
-  /** Called when nobody has asked for anything for a while. */
+  /** Called when the feed has not been used for a while. */
   readonly onIdle: () => void
 }
 
@@ -65,7 +65,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
   let run: RunSummary | undefined
-  /** Its process has said so, and may not be done yet with all that it does then. */
+  /** The end was recorded; its process may still be finishing. */
   let hasEnded = false
   let isOver = false
   let reads = 0
@@ -86,7 +86,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
     await reader.read(add)
     if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
       const isRunning = isHeld(id) || (await glance(folder))?.isRunning === true
-      // what it has recorded before it ended
+      // records written just before the process ended
       if (!isRunning) await reader.read(add)
       if (run === undefined || isTurn || isRunning === isOver)
         run = await readRunSummary(folder, { known: summaryIn(folder) })
@@ -103,7 +103,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
       try {
         await refresh()
       } catch {
-        // who asks for it is told
+        // the error is reported to the next caller of `refresh`
         isOver = true
         for (const listener of listeners) listener()
       }

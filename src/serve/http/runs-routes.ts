@@ -20,7 +20,7 @@ export interface RunsRoutesOptions {
   readonly streams: EventStreams
 }
 
-/** The routes about runs: those that are recorded, those that go on, and those that are begun here. */
+/** The routes for runs: recorded ones, active ones, and ones started by this server. */
 export function runsRoutes({ served, held, actions, feeds, list, streams }: RunsRoutesOptions): readonly Route[] {
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
@@ -28,17 +28,16 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
 
   return [
     get(
-      { path: '/api/runs', summary: 'The runs, the newest first', query: schemas.runListQuery, gives: schemas.runList },
+      { path: '/api/runs', summary: 'Runs, newest first', query: schemas.runListQuery, gives: schemas.runList },
       ({ query }) => readRunList(served, query),
     ),
-    events(
-      { path: '/api/events', summary: 'Runs that begin, and that end or go on', query: schemas.noQuery },
-      async () => streams.open(listEvents(list)),
+    events({ path: '/api/events', summary: 'Runs that start, end or are resumed', query: schemas.noQuery }, async () =>
+      streams.open(listEvents(list)),
     ),
     get(
       {
         path: '/api/compare',
-        summary: 'What differs between two runs',
+        summary: 'The differences between two runs',
         query: schemas.compareQuery,
         gives: schemas.comparison,
       },
@@ -47,7 +46,7 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
     get(
       {
         path: '/api/runs/:id',
-        summary: 'One run, and what can be done with it',
+        summary: 'A run, and whether it can be resumed',
         query: schemas.noQuery,
         gives: schemas.runDetail,
       },
@@ -56,7 +55,7 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
     get(
       {
         path: '/api/runs/:id/rows',
-        summary: 'What a run has begun',
+        summary: 'What a run has done so far',
         query: schemas.cursorQuery,
         gives: schemas.rowPage,
       },
@@ -68,7 +67,7 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
       },
     ),
     events(
-      { path: '/api/runs/:id/events', summary: 'A run as it goes on', query: schemas.cursorQuery },
+      { path: '/api/runs/:id/events', summary: 'The progress of a run', query: schemas.cursorQuery },
       async ({ params, query, request }) => {
         const after = positionOf(request.headers.get('last-event-id') ?? query.after)
         const feed = feeds.of(folderAt(params))
@@ -88,7 +87,7 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
     get(
       {
         path: '/api/runs/:id/changes',
-        summary: 'What a run has changed in files',
+        summary: 'The file changes of a run',
         query: schemas.noQuery,
         gives: schemas.changeList,
       },
@@ -97,13 +96,13 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
     get(
       {
         path: '/api/runs/:id/team',
-        summary: 'Who worked together in a run',
+        summary: 'The agent teams of a run',
         query: schemas.noQuery,
         gives: schemas.teamList,
       },
       ({ params }) => readRunTeams(folderAt(params)),
     ),
-    post({ path: '/api/runs', summary: 'Begins a run', body: schemas.startBody, gives: begun }, async ({ body }) => ({
+    post({ path: '/api/runs', summary: 'Starts a run', body: schemas.startBody, gives: begun }, async ({ body }) => ({
       id: await actions.start(body),
     })),
     post(
@@ -113,13 +112,13 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
       }),
     ),
     post(
-      { path: '/api/runs/:id/resume', summary: 'Goes on with a run', body: schemas.resumeBody, gives: begun },
+      { path: '/api/runs/:id/resume', summary: 'Resumes a run', body: schemas.resumeBody, gives: begun },
       async ({ params, body }) => ({ id: await actions.resume(idOf(params), body.uncertain ?? []) }),
     ),
     post(
       {
         path: '/api/runs/:id/undo',
-        summary: 'Puts back what a run has changed in files',
+        summary: 'Undoes the file changes of a run',
         body: schemas.undoBody,
         gives: begun,
       },
@@ -152,10 +151,10 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
   ]
 }
 
-/** @throws Refusal 400 for what no server has sent as a cursor */
+/** @throws Refusal 400 for an invalid cursor */
 function positionOf(cursor: string | undefined): Position {
   if (cursor === undefined || cursor === '') return beginning
   const position = parsePosition(cursor)
-  if (position === undefined) throw new Refusal(400, 'this is no cursor of a run')
+  if (position === undefined) throw new Refusal(400, 'invalid cursor')
   return position
 }

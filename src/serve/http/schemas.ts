@@ -3,7 +3,7 @@ import { rowStates } from '../../history/rows.ts'
 import { runStatuses } from '../../journal/summary.ts'
 
 /*
- * What the routes take and give. Requests are checked with these schemas, and /openapi.json is made of them.
+ * The request and response types of the routes. They validate requests, and /openapi.json is generated from them.
  */
 
 const text = z.string()
@@ -37,26 +37,29 @@ const run = z
     error: text.nullable(),
     error_place: errorPlace.nullable(),
     resumable: z.optional(z.literal(false)),
-    foreign: z.optional(z.literal(true)).describe('This installation has not recorded it, so that it is only shown.'),
+    foreign: z.optional(z.literal(true)).describe('Not recorded by this installation, therefore read-only.'),
   })
-  .meta({ id: 'Run', description: 'As baton runs --json prints it.' })
+  .meta({ id: 'Run', description: 'A run in the format of baton runs --json.' })
 
 const row = z
   .object({
-    n: count.describe('In the order in which they began.'),
+    n: count.describe('Sequence number in starting order.'),
     place: text,
     kind: text,
-    text: text.describe('What it is about, at most 200 characters.'),
+    text: text.describe('A short description, at most 200 characters.'),
     state: z.enum(rowStates),
     start: z.number().describe('Milliseconds since 1970.'),
     end: z.optional(z.number()),
-    usd: z.optional(z.number().nullable()).describe('Null: a price is not known.'),
+    usd: z.optional(z.number().nullable()).describe('US dollars; null if the price is unknown.'),
     input: z.optional(count),
     output: z.optional(count),
     model: z.optional(text),
     score: z.optional(z.number()),
   })
-  .meta({ id: 'Row', description: 'One begun thing of a run. It is sent again, with the same n, whenever it changes.' })
+  .meta({
+    id: 'Row',
+    description: 'Something that a run has started. It is sent again, with the same n, whenever it changes.',
+  })
 
 const approval = z
   .object({
@@ -80,11 +83,11 @@ export const runList = z.object({ runs: z.array(run), more: z.boolean() })
 export const runDetail = z.object({
   run,
   canResume: z.boolean(),
-  owned: z.boolean().describe('This server works on it.'),
-  approvals: z.array(approval).describe('What it waits for.'),
+  owned: z.boolean().describe('The run is active in this server.'),
+  approvals: z.array(approval).describe('The calls it waits for.'),
   answers: z.array(z.object({ label: text, text })),
-  prompt_file: text.nullable().describe('From the workspace; null for a text.'),
-  text: text.nullable().describe('What was run, as it was then.'),
+  prompt_file: text.nullable().describe('Relative to the workspace; null for a text.'),
+  text: text.nullable().describe('The text of the prompt at the time of the run.'),
 })
 export const rowPage = z.object({ rows: z.array(row), cursor: text, over: z.boolean() })
 export const placeDetail = z.object({
@@ -113,7 +116,7 @@ export const comparison = z.object({
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
-export const decided = z.object({ open: z.array(approval).describe('What the run still waits for.') })
+export const decided = z.object({ open: z.array(approval).describe('The calls that the run still waits for.') })
 
 const wholeNumber = (least: number, most: number) =>
   z
@@ -124,11 +127,13 @@ const wholeNumber = (least: number, most: number) =>
 
 export const runListQuery = z.object({
   limit: wholeNumber(1, 500).optional(),
-  before: z.string().max(100).optional().describe('Only runs that are older than this one.'),
-  q: z.string().max(500).optional().describe('A part of the file or of the id.'),
+  before: z.string().max(100).optional().describe('Only runs older than this one.'),
+  q: z.string().max(500).optional().describe('Part of the file or id.'),
   state: z.enum(runStatuses).optional(),
 })
-export const cursorQuery = z.object({ after: z.string().max(30).optional().describe('The cursor of what is known.') })
+export const cursorQuery = z.object({
+  after: z.string().max(30).optional().describe('The cursor of the last known state.'),
+})
 export const placeQuery = z.object({ place: z.string().min(1).max(4096) })
 export const compareQuery = z.object({ a: z.string().max(100), b: z.string().max(100) })
 export const fileQuery = z.object({ path })
@@ -138,8 +143,8 @@ const json = z.json()
 
 export const startBody = z
   .strictObject({
-    file: path.optional().describe('A prompt file or an agent, from the folder in which the server was started.'),
-    text: z.string().min(1).optional().describe('The prompt itself, in place of a file.'),
+    file: path.optional().describe('A prompt file or agent, relative to the folder in which the server was started.'),
+    text: z.string().min(1).optional().describe('The prompt itself, instead of a file.'),
     inputs: z.array(json).max(10_000).optional(),
     vars: z.record(z.string(), json).optional(),
     model: z.string().min(1).max(500).optional(),
@@ -149,36 +154,45 @@ export const startBody = z
     max_cost: z.number().positive().optional().describe('US dollars.'),
     dry: z.enum(['req', 'res', 'changes']).optional(),
   })
-  .refine(({ file, text: prompt }) => (file === undefined) !== (prompt === undefined), 'needs either file or text')
+  .refine(({ file, text: prompt }) => (file === undefined) !== (prompt === undefined), 'requires either file or text')
 export const resumeBody = z.strictObject({
   uncertain: z
     .array(z.string().max(100))
     .max(10_000)
     .optional()
-    .describe('As --uncertain of baton resume: 1.17=redo, done or fail.'),
+    .describe('As in baton resume --uncertain: 1.17=redo, =done or =fail.'),
 })
 export const undoBody = z.strictObject({
-  paths: z.array(path).max(10_000).optional().describe('From the workspace; left out: all that the run has changed.'),
+  paths: z
+    .array(path)
+    .max(10_000)
+    .optional()
+    .describe('Relative to the workspace. Default: all files that the run has changed.'),
 })
 export const approveBody = z.strictObject({
-  always: z.boolean().optional().describe('Also later calls of the same tool about the same, in this run.'),
+  always: z
+    .boolean()
+    .optional()
+    .describe('Also approves later calls of the same tool with the same subject in this run.'),
   reason: z.string().max(10_000).optional(),
 })
-export const rejectBody = z.strictObject({ reason: z.string().max(10_000).optional().describe('Told to the model.') })
+export const rejectBody = z.strictObject({
+  reason: z.string().max(10_000).optional().describe('Passed on to the model.'),
+})
 export const noBody = z.looseObject({})
 
 /** R193. */
 export const promptBody = z.strictObject({
-  input: z.string().min(1).describe('What is asked.'),
+  input: z.string().min(1).describe('The prompt.'),
   model: z.string().min(1).max(500).optional(),
-  mode: z.string().min(1).max(100).optional().describe('How it is executed: classic, code, or that of a plug-in.'),
-  conversationId: z.string().min(1).max(100).optional().describe('Left out: a new conversation begins.'),
-  file: path.optional().describe('A prompt file whose front matter holds for a new conversation.'),
+  mode: z.string().min(1).max(100).optional().describe('The execution mode: classic, code, or one of a plug-in.'),
+  conversationId: z.string().min(1).max(100).optional().describe('If omitted, a new conversation is started.'),
+  file: path.optional().describe('A prompt file whose front matter applies to a new conversation.'),
 })
 export const promptBegun = z
   .object({ conversationId: text, promptId: text })
-  .meta({ id: 'PromptBegun', description: 'A prompt is a run, whose id is that of the prompt.' })
-const call = z.string().max(30).optional().describe('The number of the call; left out: the only one.')
+  .meta({ id: 'PromptBegun', description: 'Each prompt is a run with the same id.' })
+const call = z.string().max(30).optional().describe('The number of the call. Required if more than one is pending.')
 export const approvePromptBody = approveBody.extend({ call })
 export const rejectPromptBody = rejectBody.extend({ call })
 export const conversationList = z.object({

@@ -17,14 +17,14 @@ import { openServed, type ServingPlace } from './served.ts'
 import { serveFolder } from './static.ts'
 
 export interface ServeOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
   readonly secret: string
-  /** Runs of this server at once. */
+  /** Maximum number of concurrent runs of this server. */
   readonly maxRuns: number
-  /** The folder with the page; left out: that of this installation. */
+  /** The folder with the page. Default: the one of this installation. */
   readonly page?: string
-  /** Left out: the usual ones. */
+  /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>
 }
 
@@ -32,14 +32,14 @@ export interface Serving {
   readonly port: number
   /** `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** Takes no more requests, ends streams, and stops the runs of this server so that they can be resumed. */
+  /** Stops accepting requests, ends streams, and stops the runs of this server so that they can be resumed. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Serves the runs of a workspace to this machine: those that are recorded, those that go on in any process, and those that
- * are begun here.
- * @throws BatonError for config files that are wrong, USAGE where the port cannot be used
+ * Serves the runs of a workspace to this machine: recorded runs, active runs of any process, and runs started through
+ * the server.
+ * @throws BatonError for invalid config files; USAGE if the port cannot be used
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, maxRuns, limits, page = join(packageRoot(), 'dist/bin/page') } = options

@@ -6,7 +6,7 @@ import { runsFolder } from '../../journal/run-id.ts'
 import type { RunOptions } from '../../library/options.ts'
 import { Refusal } from './refusal.ts'
 
-/** Where a server works, and what all runs that it starts share. */
+/** The environment of a server, and the options shared by all runs it starts. */
 export interface ServingPlace {
   readonly cwd: string
   readonly home: string
@@ -16,14 +16,14 @@ export interface ServingPlace {
 
 /** The workspace that is served. */
 export interface Served extends ServingPlace {
-  /** Absolute, links resolved. */
+  /** Absolute, with symbolic links resolved. */
   readonly workspace: string
   /** The folder with its runs. */
   readonly runs: string
   readonly settings: Settings
 }
 
-/** @throws BatonError for config files that are wrong */
+/** @throws BatonError for invalid config files */
 export async function openServed(place: ServingPlace): Promise<Served> {
   const { env, home, shared } = place
   const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
@@ -32,10 +32,10 @@ export async function openServed(place: ServingPlace): Promise<Served> {
 }
 
 /**
- * The folder of a run: no path is made of an id that is not in the list.
+ * The folder of a run. Only ids of existing runs become part of a path.
  * @throws Refusal 404
  */
 export function folderOf({ runs }: Pick<Served, 'runs'>, id: string): string {
   if (runIds(runs).includes(id)) return join(runs, id)
-  throw new Refusal(404, 'this workspace has no run with this id')
+  throw new Refusal(404, 'this workspace has no such run')
 }

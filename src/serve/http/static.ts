@@ -13,18 +13,20 @@ const types: Readonly<Record<string, string>> = {
 
 /** The files of the page. */
 export interface StaticFiles {
-  /** @throws Refusal 404 for a name that is not one of them */
+  /** @throws Refusal 404 for any other name */
   readonly answer: (name: string) => Response
 }
 
-/** Serves what a folder holds when this is called, by the names in it and nothing else: no path is made of what is asked for. */
+/**
+ * Serves the files that a folder contains when this is called. Requested names are looked up and never become paths.
+ */
 export function serveFolder(folder: string): StaticFiles {
   const files = new Map(filesIn(folder).map((name) => [name, join(folder, name)]))
   return {
     answer(name) {
       const file = files.get(name)
       if (file === undefined) {
-        throw new Refusal(404, files.size === 0 ? 'this build of baton has no page' : 'there is no such file')
+        throw new Refusal(404, files.size === 0 ? 'this build of baton has no page' : 'no such file')
       }
       const type = types[extname(file)] ?? 'application/octet-stream'
       return new Response(new Uint8Array(readFileSync(file)), {

@@ -8,7 +8,10 @@ import type { Calling, HeldQuestion } from './held-runs.ts'
 
 type AskingEnd = Exclude<CallEnd, { readonly kind: 'ended' }>
 
-/** What a client gives back with the answers of a person. It is signed, so that it names no other run, and is of one offer. */
+/**
+ * State that a client returns with the user's answers. It is signed, so it cannot name another run, and bound to one
+ * offer.
+ */
 export type WaitingRun = {
   readonly offer: string
   readonly kind: AskingEnd['kind']
@@ -20,7 +23,7 @@ export function stateOf({ kind, runId, questions }: AskingEnd, offer: string): W
   return { offer, kind, runId, ids: questions.map(({ id }) => id) }
 }
 
-/** By the capability `elicitation` of a client; one that names no kind can show forms. */
+/** What a client can show, by its capability `elicitation`. Without any kind, it can show forms. */
 export function clientShows(elicitation: unknown): Calling['shows'] {
   if (!isObject(elicitation)) return { form: false, url: false }
   const url = elicitation['url'] !== undefined
@@ -31,12 +34,12 @@ const decisionSchema: JsonObject = {
   type: 'object',
   properties: {
     decision: { type: 'string', title: 'Decision', enum: ['allow', 'deny'] },
-    reason: { type: 'string', title: 'Reason', description: 'Told to the model when the call is denied.' },
+    reason: { type: 'string', title: 'Reason', description: 'Passed on to the model if the call is denied.' },
   },
   required: ['decision'],
 }
 
-/** Characters of an input, of a difference, or of what a server says, that are shown. */
+/** Maximum characters shown of an input, a diff, or a message of a server. */
 const shownText = 4000
 
 /** A question as the client shows it. */
@@ -44,7 +47,7 @@ export type ShownQuestion =
   | { readonly kind: 'form'; readonly message: string; /** Flat, of type object. */ readonly schema: JsonObject }
   | { readonly kind: 'url'; readonly message: string; readonly url: string }
 
-/** What the person of a client is asked, by the id of the question. */
+/** The questions for the user of a client, by id. */
 export function shownQuestions(end: AskingEnd): readonly (readonly [id: string, ShownQuestion])[] {
   return end.kind === 'approvals'
     ? end.questions.map((question) => [question.id, shownApproval(question)])
@@ -56,7 +59,7 @@ function shownApproval({ tool, input, diff }: ApprovalView): ShownQuestion {
   return { kind: 'form', message: `Allow ${tool}?\n\n${shown}`, schema: decisionSchema }
 }
 
-/** The person is told whose words they read: they trust the client, and maybe Baton, but need not know the server. */
+/** Names the server that asks: users trust the client, and maybe Baton, but may not know the server. */
 function shownServerQuestion({ question }: HeldQuestion): ShownQuestion {
   const message = `The MCP server ${question.server} asks:\n\n${cutText(question.message, shownText)}`
   return question.kind === 'url'
@@ -64,18 +67,18 @@ function shownServerQuestion({ question }: HeldQuestion): ShownQuestion {
     : { kind: 'form', message, schema: question.schema }
 }
 
-/** What a client says to a question; undefined: nothing that is an answer to one. */
+/** A client's response to a question; undefined: none, or not a valid one. */
 export type ClientResponse =
   | { readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: { readonly [name: string]: unknown } }
   | undefined
 
-/** What a client has brought for a run that waits. */
+/** The responses of a client for a waiting run. */
 export function givenIn({ kind, runId, ids }: WaitingRun, responseTo: (id: string) => ClientResponse): Given {
   if (kind === 'approvals') return { kind, runId, decisions: ids.map((id) => decisionOf(id, responseTo(id))) }
   return { kind, runId, answers: new Map(ids.map((id) => [id, answerOf(responseTo(id))])) }
 }
 
-/** What is not an answer is a refusal. */
+/** Anything that is not an answer denies the call. */
 function decisionOf(id: string, response: ClientResponse): Decision {
   if (response?.action !== 'accept') return { id, decision: 'deny' }
   const { decision, reason } = response.content ?? {}
@@ -83,7 +86,7 @@ function decisionOf(id: string, response: ClientResponse): Decision {
   return { id, decision: 'deny', ...(typeof reason === 'string' && reason !== '' ? { reason } : {}) }
 }
 
-/** What is missing is asked for again. */
+/** A missing answer is undefined, and the question is asked again. */
 function answerOf(response: ClientResponse): ServerAnswer | undefined {
   if (response?.action !== 'accept') return response?.action
   return { accept: (response.content ?? {}) as JsonObject }

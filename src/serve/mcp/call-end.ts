@@ -5,7 +5,7 @@ import type { RunReport } from '../../wiring/conduct.ts'
 import type { HeldQuestion, RunEnd } from './held-runs.ts'
 import { answerValue, type Offer } from './offer.ts'
 
-/** How a call of an offer has ended, or what it waits for. */
+/** The outcome of a call of an offer, or what it waits for. */
 export type CallEnd =
   | {
       readonly kind: 'ended'
@@ -16,10 +16,10 @@ export type CallEnd =
     }
   /** The run is recorded, and continues with the answers. */
   | { readonly kind: 'approvals'; readonly runId: string; readonly questions: readonly ApprovalView[] }
-  /** MCP servers of the run ask; it is in the middle of their calls, in this process. */
+  /** MCP servers of the run ask questions, during their calls in this process. */
   | { readonly kind: 'questions'; readonly runId: string; readonly questions: readonly HeldQuestion[] }
 
-/** What a client is told of a run that has ended. `canAsk`: it can be asked for approvals. */
+/** The outcome that is reported to a client. `canAsk`: the client can ask its user for approvals. */
 export function callEnd({ report, denied, declined }: RunEnd, offer: Offer, canAsk: boolean): CallEnd {
   const { runId, approvals, stopReason } = report
   if (canAsk && stopReason === 'waiting_for_approval' && approvals.length > 0) {
@@ -30,7 +30,7 @@ export function callEnd({ report, denied, declined }: RunEnd, offer: Offer, canA
   const text = [
     answerText(report),
     ...(isError ? [errorText(report)] : []),
-    // the model was told already; whoever calls would otherwise not know why something was not done
+    // the model of the run knows these, but the caller would not know why something was not done
     ...listText('Calls that were not allowed:', denied),
     ...listText('Questions of MCP servers that were declined:', declined),
   ]
@@ -60,7 +60,7 @@ function errorText({ error, tasks, exitCode, runId, canResume }: RunReport): str
   return `The run ended with exit code ${exitCode}: ${why.replace(/\.$/, '')}.${resume}`
 }
 
-/** What went wrong, where, and what to do, as one text: all that a client is told. */
+/** Message, place and hint of an error as one text, because a client gets nothing else. */
 export function errorWords(error: unknown): string {
   const message = messageOf(error).replace(/\.$/, '')
   if (!isBatonError(error)) return message

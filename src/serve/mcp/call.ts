@@ -8,37 +8,37 @@ import { type CallEnd, callEnd, errorWords } from './call-end.ts'
 import { type Begin, type Calling, createHeldRuns, type Followed, type HeldRunsOptions } from './held-runs.ts'
 import type { Offer } from './offer.ts'
 
-/** What a person says to a call that has to be approved. */
+/** The user's decision about a call that needs approval. */
 export interface Decision {
-  /** The number of the question. */
+  /** The number of the call. */
   readonly id: string
   readonly decision: 'allow' | 'deny'
-  /** Told to the model. */
+  /** Passed on to the model. */
   readonly reason?: string
 }
 
-/** What a client brings for a run that has asked. */
+/** What a client provides for a waiting run. */
 export type Given =
   | { readonly kind: 'approvals'; readonly runId: string; readonly decisions: readonly Decision[] }
-  /** undefined: no answer is there. */
+  /** Answers by question id; undefined: no answer. */
   | {
       readonly kind: 'questions'
       readonly runId: string
       readonly answers: ReadonlyMap<string, ServerAnswer | undefined>
     }
 
-/** What all calls of a server share: where they work, and settings that win over files. */
+/** What all calls of a server share: their place, and settings that override files. */
 export interface Serving extends Required<PlaceOptions>, Partial<HeldRunsOptions> {
   readonly shared: Pick<RunOptions, 'model' | 'overrides' | 'timeout'>
 }
 
-/** Calls of offers, each a run. */
+/** Calls of offers. Each call is a run. */
 export interface Calls {
-  /** Runs an offer with the arguments of a client, which its schema has checked. */
+  /** Runs an offer with a client's arguments, which have been validated against its schema. */
   start(offer: Offer, input: JsonObject, calling: Calling): Promise<CallEnd>
-  /** Gives a run what it has asked for, and follows it on. */
+  /** Passes answers to a waiting run and continues to follow it. */
   answer(offer: Offer, given: Given, calling: Calling): Promise<CallEnd>
-  /** Stops those that wait for answers of servers. Never rejects. */
+  /** Stops the runs that wait for answers to servers. Never rejects. */
   close(): Promise<void>
 }
 
@@ -80,7 +80,7 @@ function endOf(followed: Followed, offer: Offer, { shows }: Calling): CallEnd {
   return callEnd(followed, offer, shows.form)
 }
 
-/** A question is left open: the client is asked once the rest of the run has come as far as it can. */
+/** Approval requests are left pending: the client is asked once the rest of the run cannot proceed without them. */
 function approving({ shows }: Calling): Pick<RunOptions, 'approve'> {
   return shows.form ? { approve: () => 'suspend' } : {}
 }
@@ -91,7 +91,7 @@ function givenTo({ target }: Offer, input: JsonObject): Pick<RunOptions, 'vars' 
   return { vars, ...(typeof context === 'string' && context !== '' ? { stdin: context } : {}) }
 }
 
-/** What was thrown is all that the client is told: where it is and what to do are part of it then. */
+/** A client sees only the message of an error, so place and hint are added to it. */
 async function explained(end: Promise<CallEnd>): Promise<CallEnd> {
   try {
     return await end

@@ -9,24 +9,24 @@ import { formFields } from '../../mcp/form.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 
 export interface Calling {
-  /** Aborted when the client cancels or leaves. */
+  /** Aborted when the client cancels or disconnects. */
   readonly signal: AbortSignal
-  /** A question is the end of the request, and the answer comes with another one; false: the request stays open meanwhile. */
+  /** True: a question ends the request, and the answer arrives with a new one. False: the request stays open. */
   readonly endsWithQuestion: boolean
-  /** What the client can show its person: forms, for which an approval is one, and addresses to be opened. */
+  /** What the client can show its user: forms (approvals are forms), and addresses to open. */
   readonly shows: { readonly form: boolean; readonly url: boolean }
-  /** Told in a few words what happens. */
+  /** Called with short progress messages. */
   readonly onProgress: (message: string) => void
 }
 
-/** What an MCP server asks in the middle of a run. */
+/** A question of an MCP server during a run. */
 export interface HeldQuestion {
-  /** Of no other question of the run. It begins with the name of the server. */
+  /** Unique within the run; starts with the name of the server. */
   readonly id: string
   readonly question: ServerQuestion
 }
 
-/** A run that has ended, with what was refused meanwhile, as lines. */
+/** A run that has ended, with one line for each denied call and each declined question. */
 export interface RunEnd {
   readonly report: RunReport
   readonly denied: readonly string[]
@@ -37,32 +37,34 @@ export type Followed =
   | ({ readonly kind: 'ended' } & RunEnd)
   | { readonly kind: 'asks'; readonly runId: string; readonly questions: readonly HeldQuestion[] }
 
-/** Starts a run that is given these. */
+/** Starts a run with these options. */
 export type Begin = (given: Pick<RunOptions, 'signal' | 'answer'>) => Run
 
 /**
- * Runs that a client follows until they have ended or an MCP server asks something. Such a question cannot wait for another
- * process, because a call is in flight: the run is held here until the same client brings the answer.
+ * Runs that a client follows until they end or an MCP server asks a question. Such a question cannot be answered in
+ * another process, because a call is in flight: the run is held here until the same client sends the answer.
  */
 export interface HeldRuns {
-  /** `caller`: for the log. Rejects with what a run that cannot begin rejects with. */
+  /** `caller`: for the log. Rejects if the run cannot start. */
   follow(begin: Begin, caller: string, calling: Calling): Promise<Followed>
-  /** What is not answered is asked again. @throws BatonError USAGE for a run that does not wait for any of these */
+  /**
+   * Unanswered questions are asked again. @throws BatonError USAGE if the run does not wait for any of these answers
+   */
   answer(runId: string, answers: ReadonlyMap<string, ServerAnswer | undefined>, calling: Calling): Promise<Followed>
-  /** Stops all of them. Never rejects. */
+  /** Stops all runs. Never rejects. */
   close(): Promise<void>
 }
 
 export interface HeldRunsOptions {
-  /** How long a person may think; the run is stopped then. Left out: 10 minutes. */
+  /** How long to wait for the user's answer before the run is stopped. Default: 10 minutes. */
   readonly answerMs?: number
-  /** Told what was declined, and why. */
+  /** Logs declined questions, with the reason. */
   readonly log: (text: string) => void
 }
 
 const defaultAnswerMs = 10 * 60_000
 
-/** Runs that wait for answers at once. */
+/** Maximum number of runs waiting for answers. */
 const mostHeld = 64
 
 export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOptions): HeldRuns {
@@ -74,7 +76,7 @@ export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOpti
     if (followed.kind === 'ended') return followed
     const timer = setTimeout(() => {
       waiting.delete(followed.runId)
-      run.stop(new BatonError('ABORTED', 'nobody has answered what an MCP server asks in time'))
+      run.stop(new BatonError('ABORTED', 'a question of an MCP server was not answered in time'))
     }, answerMs)
     waiting.set(followed.runId, { run, timer })
     return followed
@@ -83,12 +85,12 @@ export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOpti
   return {
     follow(begin, caller, calling) {
       const decline = (server: string, why: string): string => {
-        const line = `the MCP server ${server} asked a person something: ${why}`
+        const line = `the MCP server ${server} asked the user a question: ${why}`
         log(`${caller}: ${line}; it was declined`)
         return line
       }
       const whyFull = (): string | undefined =>
-        waiting.size < mostHeld ? undefined : `${mostHeld} calls wait for answers already`
+        waiting.size < mostHeld ? undefined : `${mostHeld} calls are already waiting for answers`
       const run = holdRun(begin, calling, { decline, whyFull })
       all.add(run)
       void run.ended.catch(() => undefined).then(() => all.delete(run))
@@ -97,8 +99,8 @@ export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOpti
     async answer(runId, answers, calling) {
       const found = waiting.get(runId)
       if (found === undefined || !found.run.isAsking([...answers.keys()])) {
-        throw new BatonError('USAGE', `the run ${runId} does not wait for these answers any more`, {
-          hint: `The resource baton://runs/${runId} says what became of it.`,
+        throw new BatonError('USAGE', `run ${runId} is no longer waiting for these answers`, {
+          hint: `Read the resource baton://runs/${runId} for its outcome.`,
         })
       }
       clearTimeout(found.timer)
@@ -121,14 +123,14 @@ export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOpti
 interface HeldRun {
   readonly ended: Promise<unknown>
   next(): Promise<Followed>
-  /** Whether one of these questions is open. */
+  /** Whether any of these questions is pending. */
   isAsking(ids: readonly string[]): boolean
   answer(answers: ReadonlyMap<string, ServerAnswer | undefined>, calling: Calling): void
   stop(reason: BatonError): void
 }
 
 interface Declining {
-  /** Gives a line about it. */
+  /** Logs the question and returns the line. */
   readonly decline: (server: string, why: string) => string
   readonly whyFull: () => string | undefined
 }
@@ -146,7 +148,7 @@ function holdRun(begin: Begin, first: Calling, { decline, whyFull }: Declining):
   const run = begin({ signal: manyListeners(stopping.signal), answer: ask })
   const ended = followed()
 
-  /** A client that leaves or cancels stops the run, also while its person thinks. */
+  /** A client that disconnects or cancels stops the run, even while its user is answering. */
   function link(signal: AbortSignal): () => void {
     const stop = (): void => stopping.abort(signal.reason)
     if (signal.aborted) stop()
@@ -161,7 +163,7 @@ function holdRun(begin: Begin, first: Calling, { decline, whyFull }: Declining):
       declined.push(decline(server, why))
       return 'decline'
     }
-    // one that cannot be shown is an error for the server
+    // throws for a form that cannot be shown, which is an error for the server
     if (question.kind === 'form') formFields(question.schema)
     return new Promise((resolve) => {
       const count = (asked.get(server) ?? 0) + 1
@@ -220,8 +222,8 @@ function questionsOf(open: ReadonlyMap<string, { readonly question: ServerQuesti
 
 function whyNotShown(kind: ServerQuestion['kind']): string {
   return kind === 'form'
-    ? 'the client cannot ask its person (it does not declare elicitation with forms)'
-    : 'the client cannot have an address opened (it does not declare elicitation with url)'
+    ? 'the client cannot show forms (it does not declare the capability elicitation)'
+    : 'the client cannot open addresses (it does not declare the capability elicitation.url)'
 }
 
 function progressOf(event: RunEvent): string | undefined {
@@ -230,19 +232,19 @@ function progressOf(event: RunEvent): string | undefined {
     case 'step.started':
       return isObject(event) && typeof event.name === 'string' ? event.name : undefined
     case 'tool.started':
-      return `calls ${event.name}`
+      return `calling ${event.name}`
     case 'tool.progress':
       return event.ended === true ? undefined : toolProgress(event)
     case 'task.completed':
-      return 'a task is done'
+      return 'task done'
     case 'iteration.completed':
-      return 'an iteration is done'
+      return 'iteration done'
     default:
       return undefined
   }
 }
 
-/** In the words of the server whose tool it is: `files__index: 3 of 10: reading notes.txt`. */
+/** The progress reported by the tool's server: `files__index: 3 of 10: reading notes.txt`. */
 function toolProgress({ name, done, total, message }: Extract<RunEvent, { readonly type: 'tool.progress' }>): string {
   const amount = total === undefined ? `${done}` : `${done} of ${total}`
   return [name, amount, ...(message === undefined ? [] : [message])].join(': ')

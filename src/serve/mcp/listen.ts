@@ -2,11 +2,11 @@ import { bearerToken, isLocal, isSame, listenLocally, type Limits } from '../lis
 import { mostBytes, type WebServed } from './protocol.ts'
 
 export interface ListenOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
-  /** Whoever wants something has to send it as a bearer token. */
+  /** Every request must send it as a bearer token. */
   readonly secret: string
-  /** Left out: the usual ones. */
+  /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>
 }
 
@@ -16,9 +16,9 @@ export interface Listening {
 }
 
 /**
- * Listens on this machine alone. Pages of other sites do not get through: a request must name this address, and what a
- * browser sends for a page must come from here.
- * @throws BatonError USAGE where the port cannot be used
+ * Listens on the loopback interface only. Requests from pages of other sites are rejected: `Host` must be a loopback
+ * address, and so must `Origin` if it is set.
+ * @throws BatonError USAGE if the port cannot be used
  */
 export async function listen(served: WebServed, { port, secret, limits }: ListenOptions): Promise<Listening> {
   const server = await listenLocally({ port, limits, mostBytes }, () => ({
@@ -36,11 +36,11 @@ export async function listen(served: WebServed, { port, secret, limits }: Listen
 
 function refusal(request: Request, secret: string): Response | undefined {
   if (!isLocal(`http://${request.headers.get('host') ?? ''}`)) {
-    return new Response('This server answers to its own address only\n', { status: 403 })
+    return new Response('This server only accepts requests to its own address\n', { status: 403 })
   }
   const origin = request.headers.get('origin')
   if (origin !== null && !isLocal(origin)) {
-    return new Response('Pages of other origins may not call this server\n', { status: 403 })
+    return new Response('Requests from other origins are not allowed\n', { status: 403 })
   }
   if (!isSame(bearerToken(request), secret)) {
     return new Response('Send the secret of this server as a bearer token\n', {

@@ -8,31 +8,31 @@ import type { PromptTarget } from '../../run/prompt-target.ts'
 
 /** A prompt file, agent or pack that clients may call. */
 export interface Offer {
-  /** For clients: letters, digits, `-` and `_`, at most 64. */
+  /** The tool name for clients: letters, digits, `-` and `_`, at most 64 characters. */
   readonly name: string
   readonly title?: string
   readonly description: string
-  /** As `baton FILE` takes it. */
+  /** In the form that `baton FILE` accepts. */
   readonly file: string
-  /** Absolute path of the file that is run. */
+  /** Absolute path of the file. */
   readonly path: string
   /** JSON Schema of type object. */
   readonly input: JsonObject
-  /** JSON Schema of type object, of what `answerValue` makes of the answers. */
+  /** JSON Schema of type object, for the result of `answerValue`. */
   readonly output?: JsonObject
   readonly target: OfferTarget
 }
 
 type OfferTarget =
-  /** `context`: the argument that is context of the prompt, and not a variable. */
+  /** `context`: the name of the argument that is passed as context, not as a variable. */
   { readonly kind: 'prompt'; readonly context: string; readonly shape: AnswerShape } | { readonly kind: 'agent' }
 
-/** How the answers of tasks are one structured value: as they are, below `answer`, or as the list `answers`. */
+/** How the answers of tasks become one structured value: unchanged, in the field `answer`, or as the list `answers`. */
 type AnswerShape = 'text' | 'object' | 'answer' | 'answers'
 
 /**
- * What a file offers, read and checked as a run would. The schema of its input is that of its variables.
- * @throws BatonError for everything that is wrong before it could be run
+ * Reads and checks a file as a run would, and describes it as a tool. The input schema is derived from its variables.
+ * @throws BatonError for every error that would prevent a run from starting
  */
 export async function readOffer(options: TargetOptions): Promise<Offer> {
   const { file } = options
@@ -67,20 +67,20 @@ function offerOfPrompt(target: PromptTarget, name: string): Omit<Offer, 'name' |
   }
 }
 
-/** `pipelines/review-diff.md` is `review-diff`, `pro@coder/plan` is `pro_coder_plan`. */
+/** `pipelines/review-diff.md` becomes `review-diff`, `pro@coder/plan` becomes `pro_coder_plan`. */
 function offerName(file: string): string {
   const plain = file.includes('@') ? file : basename(file)
   const name = plain.slice(0, plain.length - extname(plain).length).replaceAll(/[^A-Za-z0-9_-]+/g, '_')
   return name.slice(0, 64) || 'run'
 }
 
-/** @throws BatonError USAGE for two files whose names for clients are the same */
+/** @throws BatonError USAGE if two files would have the same tool name */
 export function refuseSameNames(offers: readonly Offer[]): void {
   for (const [index, { name, file }] of offers.entries()) {
     const other = offers.slice(0, index).find((one) => one.name === name)
     if (other === undefined) continue
     throw new BatonError('USAGE', `${other.file} and ${file} would both be offered as the tool "${name}"`, {
-      hint: 'Rename one of them, or serve them apart.',
+      hint: 'Rename one of them, or serve them separately.',
     })
   }
 }
@@ -117,7 +117,7 @@ function variableSchema({ type, description, choices, default: initial }: InputV
   }
 }
 
-/** A file that works on groups of files may have any number of answers. */
+/** A file that works on groups of files can have any number of answers. */
 function shapeOf({ output, settings }: PromptTarget): AnswerShape {
   if (output === undefined) return 'text'
   if (settings.globs.working.length > 0) return 'answers'
@@ -136,7 +136,7 @@ function outputSchema(schema: JsonObject, shape: AnswerShape): JsonObject {
   }
 }
 
-/** Definitions stay at the top, where references look for them. */
+/** Definitions stay at the top level, because references point there. */
 function wrapped(name: string, { $schema, $defs, definitions, ...schema }: JsonObject): JsonObject {
   return {
     ...($schema === undefined ? {} : { $schema }),
@@ -148,7 +148,7 @@ function wrapped(name: string, { $schema, $defs, definitions, ...schema }: JsonO
   }
 }
 
-/** What tasks have answered, as the one value that the schema describes; undefined where there is no schema. */
+/** The answers of tasks as one value that matches the output schema; undefined without a schema. */
 export function answerValue(values: readonly unknown[], { target }: Offer): JsonObject | undefined {
   const shape = target.kind === 'prompt' ? target.shape : 'text'
   const [first] = values as readonly JsonObject[]

@@ -16,15 +16,15 @@ import { createCalls, type Serving } from './call.ts'
 import { readOffer, refuseSameNames } from './offer.ts'
 import type { Offered } from './protocol.ts'
 
-/** Runs at once; further calls wait. One that waits for the answer of a person does not count. */
+/** Maximum number of concurrent runs; further calls wait. A run that waits for the user's answer does not count. */
 const runsAtOnce = 8
 
-/** The newest runs that are listed, and the parts of one that are shown. */
+/** Maximum number of listed runs (the newest), and of parts shown per run. */
 const listed = { runs: 100, parts: 200 } as const
 
 /**
- * What files offer, each read and checked.
- * @throws BatonError for everything that is wrong before a file could be run, USAGE for two files of one name
+ * Reads and checks files, and makes them callable.
+ * @throws BatonError for every error that would prevent a run from starting; USAGE if two files have the same name
  */
 export async function readOffered(files: readonly string[], serving: Serving): Promise<Offered> {
   const { cwd, env, home, shared } = serving
@@ -51,11 +51,11 @@ export async function readOffered(files: readonly string[], serving: Serving): P
       return found
     },
     async readRun(id) {
-      // the beginning of an id, and `last`, are for people: they would tell of runs of other files
+      // only whole ids: prefixes and `last` would reveal runs of other files
       const run = runIds(folder).includes(id) ? join(folder, id) : undefined
       const summary = run === undefined ? undefined : await readRunSummary(run)
       if (run === undefined || summary === undefined || !isOffered(summary)) {
-        throw new BatonError('USAGE', `there is no run ${id} of what is served here`)
+        throw new BatonError('USAGE', `this server has no run ${id}`)
       }
       const source = openFileRecords(run, { mask: noMask })
       try {
@@ -67,7 +67,7 @@ export async function readOffered(files: readonly string[], serving: Serving): P
     },
   }
 
-  /** Runs of other files are nobody's business. */
+  /** Only runs of the offered files are visible to clients. */
   function isOffered({ file }: Pick<RunSummary, 'file'>): boolean {
     return paths.has(realPath(resolve(cwd, file)))
   }

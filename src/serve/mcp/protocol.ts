@@ -33,25 +33,25 @@ import type { Calling } from './held-runs.ts'
 import type { Offer } from './offer.ts'
 import { createOpenRequests, createSessions, type OpenRequests } from './sessions.ts'
 
-/** What a server offers, and what is done when it is asked for it. */
+/** What a server offers, with its handlers. */
 export interface Offered extends Calls {
   readonly offers: readonly Offer[]
   readonly runs: () => Promise<readonly { readonly id: string; readonly title: string }[]>
-  /** JSON; rejects for a run that is none. */
+  /** Returns JSON; rejects for an unknown run. */
   readonly readRun: (id: string) => Promise<string>
 }
 
-/** For how long a person may think about an approval. */
+/** How long the user may take to decide about an approval. */
 const answerSeconds = 24 * 60 * 60
 
-/** Arguments of one call: as many as a prompt could use. */
+/** Maximum size of a request: about what a prompt could use. */
 export const mostBytes = 16 * 1024 * 1024
 
 export interface Served {
   readonly close: () => Promise<void>
 }
 
-/** Serves one client over a pair of streams, until it closes its end; `onClose` is called then. */
+/** Serves one client over a pair of streams. `onClose` is called when the client closes its end. */
 export function serveStreams(
   offered: Offered,
   { input, output, onClose }: { readonly input: Readable; readonly output: Writable; readonly onClose: () => void },
@@ -66,12 +66,12 @@ export interface WebServed extends Served {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
-/** Sessions of clients of the older protocol. */
+/** Default maximum of sessions for clients of the older protocol. */
 const usualSessions = 256
 
 /**
- * Serves clients over streamable HTTP. Those of the newer protocol need no session; those of the older one get one, because
- * they can be asked for approvals only within it.
+ * Serves clients over streamable HTTP. Clients of the newer protocol need no session. Those of the older one get a
+ * session, because they can be asked for approvals only within one.
  */
 export function serveWeb(
   offered: Offered,
@@ -142,7 +142,7 @@ function refusal(status: number, message: string, headers: Record<string, string
 }
 
 function allBusy(most: number): string {
-  return `all ${most} sessions of this server are in the middle of calls: try again when one has ended`
+  return `all ${most} sessions of this server are busy: try again later`
 }
 
 function serverFactory(offered: Offered): () => McpServer {
@@ -151,7 +151,7 @@ function serverFactory(offered: Offered): () => McpServer {
     const server = new McpServer(
       { name: 'baton', version },
       {
-        // what is offered is fixed at the start, and of new runs nobody is told
+        // the tools are fixed at the start, and clients are not notified of new runs
         capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
         requestState: { verify: (state, context) => codec.verify(state, context) },
         inputRequired: { maxRounds: 64 },
@@ -180,7 +180,7 @@ function registerOffer(server: McpServer, offer: Offer, { offered, codec }: Regi
     const calling = callingOf(server, context)
     const waiting = context.mcpReq.requestState<WaitingRun>()
     if (waiting !== undefined && waiting.offer !== name)
-      throw new Error(`these are answers to a call of ${waiting.offer}`)
+      throw new Error(`these answers belong to a call of ${waiting.offer}`)
     const end =
       waiting === undefined
         ? await offered.start(offer, given, calling)
@@ -204,24 +204,24 @@ function resultOf({ text, value, isError, runId }: Extract<CallEnd, { readonly k
   }
 }
 
-/** Of the client, as far as it has said what it can do. */
+/** The client's signal, capabilities and progress listener for one call. */
 function callingOf(server: McpServer, { mcpReq, http }: ServerContext): Calling {
-  // the package has no type for what it puts there
+  // the package does not declare the type of the envelope
   const told = (mcpReq.envelope as JsonObject | undefined)?.[CLIENT_CAPABILITIES_META_KEY]
   const capabilities = told ?? server.server.getClientCapabilities()
   const progressToken = mcpReq._meta?.progressToken
-  // the older protocol keeps a request whose connection broke, and nobody could be given its answer any more
+  // the older protocol keeps a request open after its connection broke, but its answer could not be delivered any more
   const gone = http?.req?.signal
   let progress = 0
   return {
     signal: gone === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, gone]),
-    // what is told with each request is of the newer protocol
+    // only the newer protocol sends capabilities with each request
     endsWithQuestion: told !== undefined,
     shows: clientShows(isObject(capabilities) ? capabilities['elicitation'] : undefined),
     onProgress(message) {
       if (progressToken === undefined) return
       progress += 1
-      // a client that has gone hears no more
+      // the client may have disconnected
       mcpReq
         .notify({ method: 'notifications/progress', params: { progressToken, progress, message } })
         .catch(() => undefined)

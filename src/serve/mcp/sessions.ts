@@ -3,25 +3,25 @@ import { isObject } from '../../base/json.ts'
 /** A session of a client of the older protocol. */
 interface Session {
   handleRequest(request: Request): Promise<Response>
-  /** Whether it works on a request. */
+  /** Whether a request is in progress. */
   isBusy(): boolean
   close(): Promise<void>
 }
 
-/** Sessions of clients. One in the middle of a request is never closed to make room for another. */
+/** Sessions of clients. A busy session is never closed to make room for another. */
 export interface Sessions {
-  /** It counts as used now. */
+  /** Returns a session and marks it as most recently used. */
   use(id: string): Session | undefined
-  /** Whether another one may be opened: there is room, or one is idle. */
+  /** Whether a session can be opened: there is room, or one is idle. */
   hasRoom(): boolean
-  /** Closes the one that was idle for the longest time if there is no room. */
+  /** Adds a session. If there is no room, closes the one that has been idle longest. */
   add(id: string, session: Session): void
   delete(id: string): void
   close(): Promise<void>
 }
 
 export function createSessions(most: number): Sessions {
-  /** The one that was used last comes last. */
+  /** In order of last use, the most recent last. */
   const all = new Map<string, Session>()
 
   const oldestIdle = (): Session | undefined => [...all.values()].find((session) => !session.isBusy())
@@ -53,8 +53,8 @@ export interface OpenRequests {
 }
 
 /**
- * The requests of a client that are not answered yet, by what comes in and goes out. One that was cancelled gets no answer, and
- * the stream for it may stay open.
+ * Tracks the unanswered requests of a client by the messages received and sent. A cancelled request gets no answer, and
+ * its stream may stay open.
  */
 export function createOpenRequests(): OpenRequests {
   const open = new Set<unknown>()
