@@ -11,8 +11,8 @@ export const flowModule: HostModule = {
     name: 'aip.flow',
     /**
      * `aip.flow.before_all_response({inputs?, before_all?, options?}) → table`
-     * Returned from Before All to continue with different inputs or options. It is checked when it is returned, not
-     * here.
+     * Returned from Before All to continue with different inputs or options. The table is validated when it is
+     * returned, not here.
      */
     /**
      * `aip.flow.data_response({input?, data?, attachments?, options?}) → table`

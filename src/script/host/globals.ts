@@ -22,7 +22,8 @@ export const globalsModule: HostModule = {
   lua: {
     name: 'globals',
     /**
-     * `is_null(value) → boolean` `is_not_null(value) → boolean` Whether a value is nil or null; whether it is neither.
+     * `is_null(value) → boolean`
+     * `is_not_null(value) → boolean` Whether a value is nil or null; whether it is neither.
      */
     /** `nil_if_null(value) → any` nil for null, otherwise the value. */
     /** `value_or(...) → any` The first argument that is neither nil nor null; if there is none, the last one. */

@@ -10,7 +10,8 @@ export const luaModule: HostModule = {
   lua: {
     name: 'aip.lua',
     /**
-     * `aip.lua.dump(value) → string` The value in Lua-like notation, indented; functions and cycles are shown by name.
+     * `aip.lua.dump(value) → string` The value in Lua-like notation, indented; functions and cycles are shown as
+     * `<function>` and `<cycle>`.
      */
     /**
      * `aip.lua.merge(target, ...tables) → target` Copies the keys of the other tables into the first, which is changed

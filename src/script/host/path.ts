@@ -48,7 +48,7 @@ export const pathModule: HostModule = {
       return pathDifference(path ?? '', base ?? '') ?? ''
     }),
     /**
-     * `aip.path.resolve(path) → string` The absolute path for a path: `~/`, `$tmp` and `namespace@pack` are resolved;
+     * `aip.path.resolve(path) → string` The absolute form of a path: `~/`, `$tmp` and `namespace@pack` are resolved;
      * other paths are relative to the workspace. A trailing slash is kept. A pack that is not found is an error.
      */
     resolve: pure((call) => resolvedText(call.path(0), call.context)),

@@ -95,7 +95,7 @@ export const textModule: HostModule = {
     extract_line_blocks: onText(lineBlocks),
     /**
      * `aip.text.format_size(bytes?, options?) → string?`
-     * A human-readable size, right-aligned in 9 characters, in powers of 1000: ` 1.50 KB`. `options` is the lowest
+     * A human-readable size, right-aligned in 9 characters, in powers of 1000: `  1.50 KB`. `options` is the lowest
      * unit, `B` (also for any other string), `KB`, `MB`, `GB` or `TB`, or `{lowest_unit?, trim?}`. nil for nil.
      */
     format_size: pure((call) => {
