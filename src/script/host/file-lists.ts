@@ -14,9 +14,9 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
    * `aip.file.list(globs, {base_dir?, absolute?}?) → FileInfo[]`
    * The files that match one of the globs (a string or a list; a leading `!` excludes), ordered by the last glob that
-   * matches, like `aip.path.sort_by_globs`, then by path. Globs may be absolute or start with `~/`; files outside the
-   * base folder get absolute paths. Build folders such as `node_modules`, `target` and `.git` are skipped unless a glob
-   * names them.
+   * matches (here `*` crosses `/`, as in `aip.path.sort_by_globs`), then by path. Globs may be absolute or start with
+   * `~/`; files outside the base folder get absolute paths. Build folders such as `node_modules`, `target` and `.git`
+   * are skipped unless a glob names them.
    */
   list: listing(function* (call) {
     return yield* each(yield* find(call), ({ path, absolute }) => fileInfo(path, statusAt(absolute)))
