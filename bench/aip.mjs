@@ -4,7 +4,10 @@ import { parse as readCsv } from 'csv-parse/sync'
 import { cleanEnv } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
-/** Each with what Lua does `times` over and the same in plain Node; both give the number `count`, scaled by the size. */
+/**
+ * Each case has the Lua expression that is repeated and the same in plain Node; both return the number `count`, scaled
+ * by the size.
+ */
 const works = [
   {
     name: 'aip.json.parse, 1 MB of records',
@@ -45,9 +48,9 @@ const works = [
 ]
 
 /**
- * What it costs that a section asks `aip.*` for work, against plain Node doing the same: the processor time of one more
- * call, which is that of a run with many calls less that of a run with one. That values cross the border of Lua and are
- * recorded in the journal is part of it, starting is not.
+ * The cost of calling `aip.*` from a section, against plain Node doing the same: the CPU time of one more call,
+ * computed from a run with many calls minus a run with one. Passing values in and out of Lua and recording them in the
+ * journal is included, startup is not.
  */
 export async function aip({ library, folder, small }) {
   const { run } = await import(`${library}/index.js`)
@@ -96,14 +99,14 @@ async function runAgent(run, { folder, text }) {
     env: cleanEnv(folder),
     home: folder,
   }).result
-  if (exitCode !== 0) throw new Error(`work.aip ended with ${exitCode}: ${error?.message}`)
+  if (exitCode !== 0) throw new Error(`work.aip exited with ${exitCode}: ${error?.message}`)
 }
 
 function expectCount(found, count) {
   if (found !== count) throw new Error(`counted ${found}, not ${count}`)
 }
 
-/** User and system time of all threads in milliseconds, which a busy machine moves less than the wall clock. */
+/** User and system time of all threads in milliseconds, which a busy machine affects less than wall-clock time. */
 async function processorTime(work) {
   const before = process.cpuUsage()
   await work()

@@ -1,4 +1,4 @@
-// A server of Hono alone: takes a prompt, and streams one event of it. Prints its address.
+// A bare Hono server: accepts a prompt and streams one event for it. Prints its address.
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 

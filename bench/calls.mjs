@@ -5,8 +5,8 @@ import { figure, interleave, quotients } from './rounds.mjs'
 import { readCall, startModel } from './scripted-model.mjs'
 
 /**
- * Calls of a tool that reads a file, made by a program in code mode, against the same calls in one answer in classic mode.
- * The time counts from the first request until the client has ended, so the start of the box is in it.
+ * Calls of a tool that reads a file, made by a program in code mode, against the same calls in one answer in classic
+ * mode. The time runs from the first request to the end of the client, so it includes starting the JavaScript box.
  */
 export async function calls({ command, folder, small }) {
   const count = small ? 10 : 500
@@ -60,7 +60,7 @@ export async function calls({ command, folder, small }) {
   }
 }
 
-/** Each of another piece, so that no call is repeated. */
+/** Each reads a different part, so that no call is repeated. */
 function readCalls(count) {
   return Array.from({ length: count }, (_, index) => readCall({ index, limit: index + 1 }))
 }

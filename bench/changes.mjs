@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 /**
- * What it costs to take the changes of an answer out of it and to apply them to one file of 50,000 lines, with the
- * check in full, the copy for the way back and the records of it all; against reading the file with plain Node,
- * splitting it into lines, joining and writing it.
+ * The cost of extracting the changes from an answer and applying them to a file of 50,000 lines, including the full
+ * check, the copy for undo and all records; against reading the file with plain Node, splitting it into lines, joining
+ * and writing it.
  */
 export async function changes({ library, folder, small }) {
   const { readFileChanges } = await import(`${library}/tool/changes/answer-changes.js`)

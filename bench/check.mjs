@@ -32,7 +32,7 @@ return { coder_prompt_append = "Number " .. data.number }
 \`\`\`
 `
 
-/** In a process of its own, like the command. */
+/** Runs in a separate process, like the command. */
 const plain = (toml) => `import { readFileSync } from 'node:fs'
 import { parse } from ${JSON.stringify(toml)}
 let keys = 0
@@ -45,7 +45,7 @@ console.log(keys)
 
 /**
  * `baton check` of many prompt files that share 50 agents, against reading the same files with plain Node and parsing
- * their TOML; and its peak memory with many files against few.
+ * their TOML; and its peak memory with many files against that with few.
  */
 export async function check({ command, folder, small }) {
   const many = small ? 20 : 1_000
@@ -69,7 +69,7 @@ export async function check({ command, folder, small }) {
 
   async function read() {
     const { ms, stdout } = await runNode(['plain.mjs', ...files], { folder })
-    if (stdout !== `${many * 5}\n`) throw new Error(`the reference has read ${stdout.trim()} keys`)
+    if (stdout !== `${many * 5}\n`) throw new Error(`the reference read ${stdout.trim()} keys`)
     return { ms }
   }
 

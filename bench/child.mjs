@@ -3,17 +3,17 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** A process that runs longer hangs. */
+/** A process that runs longer counts as hung. */
 export const limitMs = 300_000
 
-/** What a measured process sees of this machine: nothing that could make it another program. */
+/** The environment of a measured process: nothing that could change its behavior. */
 export function cleanEnv(folder, more = {}) {
   return { PATH: process.env.PATH, HOME: folder, BATON_HOME: join(folder, 'state'), NO_COLOR: '1', ...more }
 }
 
 /**
- * Runs node with these arguments to its end. Gives the wall time in milliseconds, the wall clock at the end and what
- * was written to stdout, which is a file so that reading it costs the measured process nothing.
+ * Runs node with these arguments to its end. Returns the wall time in milliseconds, the wall clock at the end and the
+ * contents of stdout, which is a file so that reading it costs the measured process nothing.
  * @throws Error when the process fails
  */
 export async function runNode(args, { folder, env = {} }) {
@@ -34,7 +34,7 @@ export async function runNode(args, { folder, env = {} }) {
     )
     const ended = performance.now()
     if (code !== 0)
-      throw new Error(`node ${args.join(' ')} ended with ${code ?? signal}: ${readFileSync(errFile, 'utf8')}`)
+      throw new Error(`node ${args.join(' ')} exited with ${code ?? signal}: ${readFileSync(errFile, 'utf8')}`)
     return { ms: ended - started, endedAt: performance.timeOrigin + ended, stdout: readFileSync(outFile, 'utf8') }
   } finally {
     closeSync(out)
@@ -49,7 +49,7 @@ function ending(child) {
   })
 }
 
-/** Like `runNode`, with what the process has used: peak memory in kilobytes, processor time in milliseconds. */
+/** Like `runNode`, plus the resources that the process used: peak memory in kilobytes, CPU time in milliseconds. */
 export async function runCounted(args, { folder, env = {} }) {
   const file = join(folder, 'usage.json')
   const preload = pathToFileURL(join(import.meta.dirname, 'usage.mjs')).href
@@ -58,8 +58,8 @@ export async function runCounted(args, { folder, env = {} }) {
 }
 
 /**
- * Runs node with these arguments to its end, with nothing loaded into it. Gives its processor time in milliseconds, from
- * start to end and of all its threads, as the shell counts it, and what was written to stdout.
+ * Runs node with these arguments to its end, with nothing loaded into it. Returns its CPU time in milliseconds, from
+ * start to end and of all its threads, as the shell measures it, and the contents of stdout.
  * @throws Error when the process fails
  */
 export async function runBare(args, { folder, env = {} }) {
@@ -80,7 +80,7 @@ export async function runBare(args, { folder, env = {} }) {
     const [, user, system] = /^(\d+\.\d+) (\d+\.\d+)$/m.exec(written) ?? []
     if (code !== 0 || system === undefined) {
       const why = readFileSync(join(folder, 'stderr.txt'), 'utf8')
-      throw new Error(`node ${args.join(' ')} ended with ${code ?? signal}: ${why}${written}`)
+      throw new Error(`node ${args.join(' ')} exited with ${code ?? signal}: ${why}${written}`)
     }
     return { cpu: (Number(user) + Number(system)) * 1000, stdout: readFileSync(join(folder, 'stdout.txt'), 'utf8') }
   } finally {

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 /**
- * What it costs that programs of models are apart from us: the first program of a box, which starts its thread; a further
- * one, with an engine of its own; and a call of a function. Against `node:vm`, which holds nothing back: a fresh context, and
- * a call of a function of ours. How fast the programs themselves run is not measured here.
+ * The cost of isolating programs of models: the first program of a box, which starts its thread; another program, with
+ * its own engine; and a call of a function. Compared with `node:vm`, which does not isolate: a fresh context, and a
+ * call of a host function. How fast the programs themselves run is not measured here.
  */
 export async function code({ library, small }) {
   const { createJavaScriptBox } = await import(`${library}/script/javascript/box.js`)
@@ -17,11 +17,11 @@ export async function code({ library, small }) {
   const options = { limits: usualLimits, seed: 1, now: 0, signal: new AbortController().signal }
   const inBox = async (box, text, value) => {
     const end = await box.run({ code: text, input: record }, host, options)
-    if (end.kind !== 'value' || end.value !== value) throw new Error(`a program came to ${JSON.stringify(end)}`)
+    if (end.kind !== 'value' || end.value !== value) throw new Error(`a program ended with ${JSON.stringify(end)}`)
   }
   const inContext = (text, value) => {
     const result = new Script(text).runInContext(createContext({ input: record, read: (given) => given }))
-    if (result !== value) throw new Error(`a script came to ${result}`)
+    if (result !== value) throw new Error(`a script returned ${result}`)
   }
   const line = ['input.lines.last + 1', 41]
   const loop = [`let sum = 0; for (let i = 0; i < ${calls}; i++) sum += read(input).lines.first; sum`, calls]
@@ -44,7 +44,7 @@ export async function code({ library, small }) {
       context: perOne(programs, () => inContext(...line)),
       call: perOne(1, async () => {
         const end = await box.run({ code: loop[0], input: record }, host, limitsOfCalls)
-        if (end.value !== loop[1]) throw new Error(`a program came to ${JSON.stringify(end)}`)
+        if (end.value !== loop[1]) throw new Error(`a program ended with ${JSON.stringify(end)}`)
       }),
       plainCall: perOne(1, () => inContext(...loop)),
       threadCall: perOne(1, async () => {

@@ -2,13 +2,15 @@ import { runNode } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 import { openQueues, openTeam } from './team.mjs'
 
-/** Messages and waits that are measured, whatever the number of agents; at a time go so many. */
+/**
+ * The number of messages and waits that are measured, for any number of agents, and how many are in flight at a time.
+ */
 const total = 4000
 const atATime = 20
 
 /**
- * What a team of agents costs beside what its models do: the memory of an agent, a message that is told, and a wait that ends,
- * each against a bare queue in memory, with 20 and with 200 agents at once in one process.
+ * The cost of a team of agents apart from its models: the memory of an agent, the delivery of a message, and a wait
+ * that ends, each against a bare queue in memory, with 20 and with 200 concurrent agents in one process.
  */
 export async function collab({ library, folder, small }) {
   const sizes = small ? [4, 8] : [20, 200]
@@ -27,7 +29,7 @@ export async function collab({ library, folder, small }) {
   const results = await interleave(cases, small ? 1 : 9)
   const all = (name, key) => results[name].map((result) => result[key])
   const [few, many] = sizes
-  const names = { message: 'a message that is told', wait: 'a wait for an agent', bytes: 'memory of an agent' }
+  const names = { message: 'a delivered message', wait: 'a wait for an agent', bytes: 'memory of an agent' }
   return Object.entries(names).flatMap(([key, name]) => [
     ...sizes.map((count) =>
       figure(`${name}, ${count} at once`, {
@@ -43,7 +45,7 @@ export async function collab({ library, folder, small }) {
   ])
 }
 
-/** Of the leader alone, or of the queues: processor time in microseconds. */
+/** CPU time in microseconds, of the leader alone or of the queues. */
 async function measure({ ids, send, wait, told, end }, count) {
   const begun = told()
   const idOf = (number) => ids[number % ids.length]
@@ -51,7 +53,7 @@ async function measure({ ids, send, wait, told, end }, count) {
     for (let next = number; next < number + atATime; next += 1) send(idOf(next), next)
     await new Promise((resolve) => setImmediate(resolve))
   })
-  if (told() - begun !== count) throw new Error(`${told() - begun} of ${count} messages were told`)
+  if (told() - begun !== count) throw new Error(`${told() - begun} of ${count} messages were delivered`)
   const waiting = await timed(count, (number) =>
     Promise.all(
       Array.from({ length: atATime }, (_, index) => {
@@ -73,7 +75,7 @@ async function timed(count, work) {
   return (user + system) / count
 }
 
-/** Of each agent or queue more than two: what a process has besides does not count. */
+/** Memory of each agent or queue beyond two, so that other memory of the process does not count. */
 async function bytesOf(kind, count, { library, folder }) {
   const program = new URL('./team.mjs', import.meta.url).pathname
   const used = async (size) => {

@@ -12,7 +12,7 @@ context_globs = ["${globs}"]
 Say a word.
 `
 
-/** Peak memory of a run that is given many files as context, above that of a run with one, by their size. */
+/** Peak memory of a run with many context files, above that of a run with one, relative to their size. */
 export async function context({ command, folder, small }) {
   const count = small ? 300 : 30_000
   const line = 'const value = compute(previous, next) // a line of some text\n'

@@ -3,18 +3,18 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { figure, interleave, quotients } from './rounds.mjs'
 
-/** How fast the journal has to be, by the number of callers that wait for their records at once. */
+/** How fast the journal must be, by the number of callers that wait for their records at the same time. */
 const floors = { 1: 0.6, 8: 2.5, 64: 8 }
 
 /**
- * Durable records a second, of callers who each wait until their record is on the disk before they hand in the next one;
- * against a bare loop that writes the same bytes and calls fdatasync after each.
+ * Durable records per second, with callers that each wait until their record is on disk before they submit the next
+ * one; against a bare loop that writes the same bytes and calls fdatasync after each.
  */
 export async function durable({ library, folder, small }) {
   const { openRun } = await import(`${library}/journal/store.js`)
   const each = small ? 5 : 400
   const value = 'x'.repeat(900)
-  // signed, as those of every run are
+  // signed, like the journals of all runs
   const key = randomBytes(32)
   let runs = 0
 
@@ -54,7 +54,7 @@ export async function durable({ library, folder, small }) {
   const cases = Object.fromEntries(Object.keys(floors).map((callers) => [callers, appended(Number(callers))]))
   const results = await interleave({ bare, ...cases }, small ? 1 : 9)
   return Object.entries(floors).map(([callers, atLeast]) =>
-    figure(`durable records a second, ${callers} ${callers === '1' ? 'caller' : 'callers'}`, {
+    figure(`durable records per second, ${callers} ${callers === '1' ? 'caller' : 'callers'}`, {
       of: 'a bare write and fdatasync loop',
       ratios: quotients(results[callers], results.bare),
       aim: { atLeast },

@@ -6,7 +6,9 @@ import { createTools, stallFigure, watchTurns } from './tool-turns.mjs'
 const line = 'const value = 1234 // a line of some length, as in code\n'
 const megabyte = 1024 * 1024
 
-/** The tools `read`, `write` and `edit` on large files: the longest time in which the process does nothing else meanwhile. */
+/**
+ * The tools `read`, `write` and `edit` on large files: the longest time during which the process can do nothing else.
+ */
 export async function edit({ library, folder: given, small }) {
   const folder = join(realpathSync(given), 'files')
   mkdirSync(folder)
@@ -19,12 +21,12 @@ export async function edit({ library, folder: given, small }) {
   let count = 0
 
   async function stallOf(name, input) {
-    // a model sends its arguments as text
+    // models send their arguments as text
     const given = JSON.stringify(input)
     await new Promise((passed) => setImmediate(passed))
     const longest = watchTurns()
     const { isError, text } = await call(name, given)
-    if (isError === true) throw new Error(`${name} gave: ${text}`)
+    if (isError === true) throw new Error(`${name} returned: ${text}`)
     return longest()
   }
 
@@ -48,7 +50,7 @@ export async function edit({ library, folder: given, small }) {
       ]
     }),
   )
-  // what is loaded at first is none of theirs
+  // code that is loaded on first use does not count
   await call('edit', { path: 'first.txt', old_text: '', new_text: 'a\nb\n' })
   for (const warm of Object.values(cases)) await warm()
   const results = await interleave(cases, small ? 1 : 9)

@@ -4,7 +4,10 @@ import { runNode } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 import { startModel } from './scripted-model.mjs'
 
-/** Three members in the time of the slowest: from the first request until the process has ended, against the slowest alone. */
+/**
+ * Three members in the time of the slowest: from the first request to the end of the process, against the slowest
+ * alone.
+ */
 export async function ensemble({ command, folder, small }) {
   const slowestMs = small ? 300 : 3_000
   const thinks = { fast: slowestMs / 3, middling: (slowestMs / 3) * 2, slowest: slowestMs }
@@ -15,7 +18,7 @@ export async function ensemble({ command, folder, small }) {
   const merge = 'merge.lua'
   writeFileSync(join(folder, merge), 'return #input.members .. " members"\n')
 
-  /** With the aggregator as its only further part, so that both do the same besides. */
+  /** The aggregator is the only other part, so that both do the same otherwise. */
   const measure = (names) => async () => {
     const file = `ensemble-${names.length}.md`
     const members = names.map((name) => `[[ensemble.agents]]\nmodel = "${name}"\n`).join('')

@@ -1,4 +1,4 @@
-// The reference of streams.mjs: asks for a number of answers at once with nothing but fetch, reads their lines, parses
+// The reference of streams.mjs: requests a number of answers concurrently with bare fetch, reads their lines, parses
 // each event and prints the texts. Arguments: base URL, number of answers.
 const [baseUrl, count] = process.argv.slice(2)
 const texts = await Promise.all(Array.from({ length: Number(count) }, ask))

@@ -10,7 +10,7 @@ const pattern = 'needle \\d+ in'
 
 /**
  * The tool `grep` over many small files, from the call to its recorded answer, through ripgrep and without it, against
- * ripgrep alone; and the longest time in which the process does nothing else meanwhile.
+ * ripgrep alone; and the longest time during which the process can do nothing else.
  */
 export async function grep({ library, folder: given, small }) {
   const folder = join(realpathSync(given), 'tree')
@@ -26,14 +26,14 @@ export async function grep({ library, folder: given, small }) {
     const begun = performance.now()
     const { text } = await call('grep', { pattern }, { PATH: path })
     const ms = performance.now() - begun
-    if (!text.endsWith(expected)) throw new Error(`grep gave: ${text.slice(-200)}`)
+    if (!text.endsWith(expected)) throw new Error(`grep returned: ${text.slice(-200)}`)
     return { ms, stall: await longest() }
   }
 
   async function alone() {
     const begun = performance.now()
     const { stdout } = await promisify(execFile)(program, ['--no-config', '--hidden', '-n', pattern, folder])
-    if (stdout.split('\n').length !== many / 100 + 1) throw new Error('ripgrep found something else')
+    if (stdout.split('\n').length !== many / 100 + 1) throw new Error('ripgrep found something different')
     return { ms: performance.now() - begun }
   }
 

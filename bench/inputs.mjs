@@ -25,8 +25,8 @@ return data.upper .. " " .. data.size
 `
 
 /**
- * Whether many inputs cost more per input, or more memory, than few. The cost per input is the processor time of a run
- * less that of a run with one input, by the number of inputs.
+ * Whether many inputs cost more CPU time per input, or more memory, than few. The cost per input is the CPU time of a
+ * run minus that of a run with one input, divided by the number of inputs.
  */
 export async function inputs({ command, folder, small }) {
   const few = small ? 20 : 2_000
@@ -51,7 +51,7 @@ export async function inputs({ command, folder, small }) {
   const label = many.toLocaleString('en-US')
   const of = `${few.toLocaleString('en-US')} inputs`
   return [
-    figure(`processor time per input, ${label} inputs`, {
+    figure(`CPU time per input, ${label} inputs`, {
       of,
       ratios: quotients(timePerInput('many', many), timePerInput('few', few)),
       aim: { atMost: 1.2 },

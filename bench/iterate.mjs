@@ -7,14 +7,14 @@ import { figure, interleave, quotients } from './rounds.mjs'
 const home = { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' }
 
 /**
- * What an iteration costs besides its model and git, against a task of the same prompt; and its git in a repository of 5,000
- * files, against the same commands of git as a person types them.
+ * The cost of an iteration apart from its model and git, against a task of the same prompt; and its git commands in a
+ * repository of 5,000 files, against the same commands as a user would type them.
  */
 export async function iterate({ command, library, folder, small }) {
   return [await besides({ command, folder, small }), await inGit({ library, folder, small })]
 }
 
-/** The processor time of a run less that of a run with one, by the number of the others. */
+/** The CPU time of a run minus that of a run with one iteration or task, divided by the number of the others. */
 async function besides({ command, folder, small }) {
   const count = small ? 3 : 100
   const front = 'model = "offline::extractive"\ninput_concurrency = 1'
@@ -36,7 +36,7 @@ async function besides({ command, folder, small }) {
     small ? 1 : 5,
   )
   const each = (all, one) => all.map((time, round) => (time - one[round]) / count)
-  return figure('processor time of an iteration', {
+  return figure('CPU time of an iteration', {
     of: 'a task of the main agent',
     ratios: quotients(each(cpu.all, cpu.one), each(cpu.allTasks, cpu.oneTask)),
   })

@@ -3,7 +3,7 @@ import { figure, interleave, quotients } from './rounds.mjs'
 
 const limits = { timeMs: 600_000, instructions: 1e9, memoryBytes: 1024 * 1024 * 1024 }
 
-/** Five scripts that compute. `n` is how much; each returns a number that must be the same everywhere. */
+/** Five computing scripts. `n` is the amount of work; each returns a number that must be the same on all engines. */
 const scripts = {
   'fib, function calls': {
     n: 24,
@@ -113,13 +113,14 @@ const scripts = {
 }
 
 /**
- * How fast Lua itself runs: five scripts on both engines, and against the `lua5.4` of the system where there is one. States
- * are made beforehand. The scripts are what decides between engines: calls, strings, patterns, tables, and all of it at once.
+ * How fast Lua itself runs: five scripts on both engines, and against the system's `lua5.4` if it exists. States are
+ * created beforehand. The scripts cover what differs between engines: calls, strings, patterns, tables, and all of
+ * these together.
  */
 export async function cpu({ library, small }) {
   const native = nativeLua()
   if (native === undefined)
-    console.error('cpu: there is no lua5.4 here, so the engines are compared with each other only')
+    console.error('cpu: lua5.4 is not installed, so the engines are only compared with each other')
   const { loadLua54 } = await import(`${library}/script/lua54/engine.js`)
   const { loadFengari } = await import(`${library}/script/fengari/engine.js`)
   const engines = { lua54: await loadLua54(), fengari: await loadFengari() }
@@ -134,7 +135,7 @@ export async function cpu({ library, small }) {
       ...(native === undefined ? {} : { native: async () => timeNative(native, text, results) }),
     }
     const times = await interleave(cases, small ? 1 : 7)
-    if (results.size !== 1) throw new Error(`${name} gives ${[...results].join(' and ')}`)
+    if (results.size !== 1) throw new Error(`${name} returns ${[...results].join(' and ')}`)
     figures.push(figure(`${name}: fengari`, { of: 'lua54', ratios: quotients(times.fengari, times.lua54) }))
     if (native === undefined) continue
     figures.push(figure(`${name}: lua54`, { of: 'lua5.4 of the system', ratios: quotients(times.lua54, times.native) }))
@@ -157,7 +158,7 @@ async function timeEngine(engine, text, results) {
   }
 }
 
-/** The time the script itself takes, without the start of the program. */
+/** The time of the script itself, without starting the program. */
 function timeNative(command, text, results) {
   const script = `local run = function() ${text}\nend local at = os.clock() local value = run() print(os.clock() - at, value)`
   const [seconds, value] = execFileSync(command, ['-'], { input: script, encoding: 'utf8' }).trim().split('\t')

@@ -11,9 +11,9 @@ const records = Array.from({ length: 6_000 }, (_, id) => ({
 const record = { name: 'src/main.ts', size: 1_234, tags: ['entry', 'process'], lines: { first: 1, last: 40 } }
 
 /**
- * What it costs that Lua sections are apart from us, on both engines: a call out of Lua, whose values are copied in and
- * out, and 1 MB of records or text that go in and come back, against `structuredClone` there and back; and a fresh state
- * with all host functions, against a fresh context of `node:vm`. How fast Lua itself runs is not measured here.
+ * The cost of isolating Lua sections, on both engines: a call out of Lua, whose values are copied in and out, and 1 MB
+ * of records or text passed in and back, against two `structuredClone` calls; and a fresh state with all host
+ * functions, against a fresh `node:vm` context. How fast Lua itself runs is not measured here.
  */
 export async function lua({ library, small }) {
   const { loadLua54 } = await import(`${library}/script/lua54/engine.js`)
@@ -75,7 +75,7 @@ async function crossing(engine, hostModules, small) {
       of: 'UTF-8 encoded and decoded twice',
       ratios: quotients(times.text, times.cloneText),
     }),
-    figure(`${engine.name}: host call with a record, there and back`, {
+    figure(`${engine.name}: host call with a record, round trip`, {
       of: 'structuredClone, there and back',
       ratios: quotients(times.call, times.clone),
     }),

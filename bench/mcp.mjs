@@ -6,10 +6,12 @@ import { figure, interleave, quotients } from './rounds.mjs'
 
 const server = join(dirname(import.meta.dirname), 'test/fixtures/mcp/stdio.mjs')
 const input = { text: 'one' }
-/** As long as what is recorded before a call. */
+/** As long as the record that is written before a call. */
 const line = Buffer.alloc(500, 'x')
 
-/** A call of a tool of a server that is a process, one after the other and all at once, against the bare package of the protocol. */
+/**
+ * Calls of a tool of a stdio MCP server, one after another and all at the same time, against the bare protocol package.
+ */
 export async function mcp({ library, folder, small }) {
   const calls = small ? 20 : 100
   const stop = new AbortController()
@@ -47,12 +49,12 @@ export async function mcp({ library, folder, small }) {
     const ofSynced = 'the bare package, a line written and synced before each call'
     return [
       figure('one call', { of, aim, ...against('service', 'bare') }),
-      figure('one call that reads, recorded', { of, aim, ...against('reads', 'bare') }),
-      figure('one call that acts, on the disk before it is made', { of, ...against('acts', 'bare') }),
+      figure('one read-only call, recorded', { of, aim, ...against('reads', 'bare') }),
+      figure('one call that acts, on disk before it is made', { of, ...against('acts', 'bare') }),
       figure('the same', { of: ofSynced, aim, ...against('acts', 'synced') }),
-      figure(`${calls} calls at once`, { of, aim, ...against('serviceAtOnce', 'bareAtOnce') }),
-      figure(`${calls} calls that read at once, recorded`, { of, aim, ...against('readsAtOnce', 'bareAtOnce') }),
-      figure(`${calls} calls that act at once, on the disk before`, { of, ...against('actsAtOnce', 'bareAtOnce') }),
+      figure(`${calls} concurrent calls`, { of, aim, ...against('serviceAtOnce', 'bareAtOnce') }),
+      figure(`${calls} concurrent read-only calls, recorded`, { of, aim, ...against('readsAtOnce', 'bareAtOnce') }),
+      figure(`${calls} concurrent calls that act, on disk before`, { of, ...against('actsAtOnce', 'bareAtOnce') }),
     ]
   } finally {
     closeSync(file)
@@ -61,7 +63,7 @@ export async function mcp({ library, folder, small }) {
   }
 }
 
-/** The service of a run, and a call through the gate of effects, permitted and on the disk before it is made. */
+/** The MCP service of a run, and a call through the effects gate: permitted, and on disk before it is made. */
 async function openServers(library, folder, signal) {
   const { createMcpServers } = await import(`${library}/mcp/servers.js`)
   const { callTool } = await import(`${library}/mcp/recorded.js`)

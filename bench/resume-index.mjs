@@ -1,4 +1,5 @@
-// node resume-index.mjs <library> <folder>: what a resume does with the record of a run. Prints how many records count.
+// node resume-index.mjs <library> <folder>: what a resume does with the journal of a run. Prints the number of records
+// that count.
 const [library, folder] = process.argv.slice(2)
 const { openFileRecords } = await import(`${library}/journal/source.js`)
 const { indexRun } = await import(`${library}/journal/run-index.js`)
@@ -11,7 +12,7 @@ for (let number = 0; ; number += 1) {
   const node = index.tree.find(`pre/0:walk/data#${number}`)
   const location = node?.answer ?? node?.returned
   if (location === undefined) break
-  // a script that goes on asks for each; here for some, so that the index is what is measured
+  // a resumed script looks up every answer; here only some are looked up, so that mainly the index is measured
   if (number % 100 === 0 && source.at(location).status !== 'ok') throw new Error('not the record')
   answers += 1
 }

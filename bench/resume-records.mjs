@@ -51,7 +51,7 @@ function writeTask(task) {
   write({ k: 'done', p: task, value: { content: text } })
 }
 
-/** One script that has made all calls of the run and has not come to its end. */
+/** One script that has made all calls of the run but has not finished. */
 function writeSection() {
   write({ k: 'begin', p: 'pre/0:walk/data', key: { code: '0123456789abcdef' } })
   for (let number = 0; next < count; number += 1) {

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { runCounted, runNode } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
-/** Kilobytes that a resume may take at most, whatever its record holds. */
+/** The most memory in kilobytes that a resume may take, for any journal. */
 const mostMemory = 256 * 1024
 
 /**
- * What comes before a run goes on: its record is read, checked and made an index of, and answers are looked up, in a
- * process of its own; against reading the same bytes and parsing each line. Once with a record of tasks that are
- * finished, once with one script that has made all calls and has not come to its end.
+ * The work before a run resumes: its journal is read, checked and indexed, and answers are looked up, in a separate
+ * process; against reading the same bytes and parsing each line. Once with a journal of finished tasks, once with a
+ * single script that has made all calls but has not finished.
  */
 export async function resume({ library, folder, small }) {
   const figures = []
@@ -50,7 +50,7 @@ export async function resume({ library, folder, small }) {
   }
 }
 
-/** Runs that are indexed, calls that are answered, and whether the first tasks are finished. */
+/** The number of indexed runs, the number of answered calls, and whether the first tasks are finished. */
 function expectedOf(shape, count) {
   return shape === 'finished' ? '1 0 true' : `1 ${count - 3} false`
 }

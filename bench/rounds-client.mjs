@@ -1,5 +1,5 @@
-// The reference of tools.mjs: the requests of a tool loop with nothing but fetch. It reads the lines of each answer, keeps
-// the call, and sends the whole conversation with a result of the same size in the next request. Arguments: base URL, and
+// The reference of tools.mjs: the requests of a tool loop with bare fetch. It reads the lines of each answer, keeps the
+// call, and sends the whole conversation with a result of the same size in the next request. Arguments: base URL, and
 // the file whose text is the result of each call.
 import { readFileSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 /**
- * Measures cases side by side: every round runs each case once, every other round in reverse order, so that whatever
- * else happens on the machine meets all of them. The first round only warms up, unless one is all there is.
- * `cases` maps names to async functions; gives what each case gave, one result per round.
+ * Measures cases side by side: every round runs each case once, every other round in reverse order, so that other load
+ * on the machine affects all of them. The first round is only a warm-up, unless there is only one. `cases` maps names
+ * to async functions; returns the results of each case, one per round.
  */
 export async function interleave(cases, rounds) {
   const names = Object.keys(cases)

@@ -80,7 +80,7 @@ function readArguments(args) {
   const known = Object.keys(benchmarks)
   const named = args.filter((arg) => arg !== '--small')
   const unknown = named.find((name) => !known.includes(name))
-  if (unknown !== undefined) stop(`no benchmark ${unknown}; there are ${known.join(', ')}`)
+  if (unknown !== undefined) stop(`no benchmark ${unknown}; the benchmarks are ${known.join(', ')}`)
   return { small: args.includes('--small'), names: named.length === 0 ? known : named }
 }
 

@@ -8,7 +8,7 @@ const lines = readFileSync(process.argv[2], 'utf8').trimEnd().split('\\n')
 console.log(lines.map((line) => JSON.parse(line)).filter(({ status }) => status === 'done').length)
 `
 
-/** `baton runs` of a workspace with many runs, against plain Node that reads and parses their index. */
+/** `baton runs` in a workspace with many runs, against plain Node that reads and parses their index. */
 export async function runs({ command, library, folder, small }) {
   const count = small ? 50 : 10_000
   mkdirSync(join(folder, '.git'))
@@ -23,14 +23,14 @@ export async function runs({ command, library, folder, small }) {
   async function listed(args, expected) {
     const { ms, stdout } = await runNode([command, 'runs', ...args], { folder })
     const printed = stdout.trimEnd().split('\n').length
-    if (printed !== expected) throw new Error(`baton runs printed ${printed} lines in place of ${expected}`)
-    if (stdout.includes('"foreign"')) throw new Error('baton runs took its own runs for foreign ones')
+    if (printed !== expected) throw new Error(`baton runs printed ${printed} lines instead of ${expected}`)
+    if (stdout.includes('"foreign"')) throw new Error('baton runs treated its own runs as foreign')
     return ms
   }
 
   async function read() {
     const { ms, stdout } = await runNode(['plain.mjs', index], { folder })
-    if (stdout !== `${count}\n`) throw new Error(`the reference has read ${stdout.trim()} runs`)
+    if (stdout !== `${count}\n`) throw new Error(`the reference read ${stdout.trim()} runs`)
     return ms
   }
 
@@ -58,7 +58,7 @@ function historyOf(folder) {
   return join(all, workspace)
 }
 
-/** Signs the journal of a run for another folder, as the installation does whose key is in the file. */
+/** Signs the journal of a run for a different folder, as the installation would whose key is in the file. */
 async function signerOf(library, keyFile) {
   const { decodeLine, encodeLine } = await import(`${library}/journal/record.js`)
   const { createSeal, sealKind } = await import(`${library}/journal/signing.js`)
@@ -78,7 +78,7 @@ async function signerOf(library, keyFile) {
   }
 }
 
-/** As many runs as the one that is there; gives the lines of their index. */
+/** Copies the existing run to make that many; returns the lines of their index. */
 function copyRun(history, count, signed) {
   const [first] = readdirSync(history).filter((name) => /^\d{8}-/.test(name))
   const summary = JSON.parse(readFileSync(join(history, first, 'summary.json'), 'utf8'))

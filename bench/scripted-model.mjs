@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventOf, finishEvents } from './stream-events.mjs'
 
 /**
- * A model whose answers are scripted: `answerOf` is given the number of the request, from 1, and its text, and says the words that are
- * streamed, the calls of tools behind them, and how long it thinks before.
+ * A model with scripted answers: `answerOf` gets the number of the request, from 1, and its text, and returns the words
+ * to stream, the tool calls after them, and how long the model thinks first.
  */
 export async function startModel(answerOf) {
   let asked = 0
@@ -25,18 +25,18 @@ export async function startModel(answerOf) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${server.address().port}/v1`,
-    /** Requests count from 1 again. */
+    /** Restarts the numbering of requests at 1. */
     begin() {
       asked = 0
       first = undefined
     },
-    /** When the first request since then came. */
+    /** When the first request after that was received. */
     firstAt: () => first,
     stop: () => server.close(),
   }
 }
 
-/** A call of `read`, as an event has it; `index` counts those of one answer. */
+/** A call of `read`, in the form of an event; `index` counts the calls of one answer. */
 export function readCall({ index = 0, number = index, ...input }) {
   const asked = JSON.stringify({ path: 'note.txt', ...input })
   return { index, id: `call_${number}`, type: 'function', function: { name: 'read', arguments: asked } }

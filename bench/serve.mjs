@@ -9,8 +9,8 @@ import { figure, interleave, quotients } from './rounds.mjs'
 import { startModel } from './scripted-model.mjs'
 
 /**
- * What `baton serve` takes beside a bare server of Hono: the time from a prompt that is sent to its first event, and the memory of
- * event streams on which nothing happens.
+ * The cost of `baton serve` against a bare Hono server: the time from sending a prompt to its first event, and the
+ * memory of idle event streams.
  */
 export async function serve({ command, folder, small }) {
   const streams = small ? 20 : 500
@@ -39,11 +39,11 @@ export async function serve({ command, folder, small }) {
     )
     return [
       figure('from POST /prompt to its first event', {
-        of: 'a bare route of Hono',
+        of: 'a bare Hono route',
         ratios: quotients(times.baton, times.bare),
       }),
       figure(`memory of an idle event stream, ${streams} at once`, {
-        of: 'the same of a bare route of Hono',
+        of: 'the same for a bare Hono route',
         ratios: quotients(bytes.baton, bytes.bare),
         aim: { atMost: 2 },
       }),
@@ -74,25 +74,25 @@ async function openServer(args, options) {
 async function firstEvent({ origin, headers }) {
   const begin = performance.now()
   const asked = await fetch(`${origin}/prompt`, { method: 'POST', headers, body: JSON.stringify({ input: 'Hi' }) })
-  if (asked.status !== 202) throw new Error(`POST /prompt gave ${asked.status}: ${await asked.text()}`)
+  if (asked.status !== 202) throw new Error(`POST /prompt returned ${asked.status}: ${await asked.text()}`)
   const { promptId } = await asked.json()
   const stop = new AbortController()
   const { body } = await fetch(`${origin}/api/runs/${promptId}/events`, { headers, signal: stop.signal })
   const { value } = await body.getReader().read()
   const time = performance.now() - begin
-  if (!Buffer.from(value).toString().includes('event: rows')) throw new Error('the first event is none of rows')
+  if (!Buffer.from(value).toString().includes('event: rows')) throw new Error('the first event is not a rows event')
   stop.abort()
-  // the next one begins when this run has ended
+  // the next one starts when this run has ended
   await sleep(100)
   return time
 }
 
-/** What the memory of a server grows by for each open stream. */
+/** The growth of a server's memory per open stream. */
 async function bytesOfStream({ open, path }, count) {
   const server = await open()
   const { origin, headers, pid } = server
   const url = `${origin}${path}`
-  // what every server loads and makes once is not counted
+  // what every server loads and creates once does not count
   for (const stream of await Promise.all(Array.from({ length: 20 }, () => openStream(url, headers)))) stream.destroy()
   await sleep(300)
   const before = residentBytes(pid)
@@ -108,7 +108,7 @@ async function bytesOfStream({ open, path }, count) {
   return Math.max(bytes, 1)
 }
 
-/** Resolves with the response when its first bytes are there. */
+/** Resolves with the response when its first bytes arrive. */
 function openStream(url, headers) {
   return new Promise((resolve, reject) => {
     const asking = request(url, { headers }, (response) => {

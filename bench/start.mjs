@@ -11,9 +11,9 @@ return "ready"
 `
 
 /**
- * What the command needs to be done with nearly nothing, against a node process that does nothing: processor time, without
- * the environment of the caller, in which a bundle of certificates alone can double the reference. The cache of compiled
- * code is filled by the round of warming up, for each command its own: what one shares with others is completed later.
+ * What the command needs to do almost nothing, against a node process that does nothing: CPU time, without the caller's
+ * environment, in which a certificate bundle alone can double the reference. The warm-up round fills the cache of
+ * compiled code, a separate one for each command, because a cache shared with other commands is only completed later.
  */
 export async function start({ command, folder, small }) {
   writeFileSync(join(folder, 'ready.aip'), agent)

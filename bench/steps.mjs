@@ -24,8 +24,8 @@ agent = "./count.lua"
 `
 
 /**
- * Whether many items of a workflow step cost more per item, or more memory, than few. The cost per item is the processor
- * time of a run less that of a run with one item, by the number of items.
+ * Whether many items of a workflow step cost more CPU time per item, or more memory, than few. The cost per item is the
+ * CPU time of a run minus that of a run with one item, divided by the number of items.
  */
 export async function steps({ command, folder, small }) {
   const few = small ? 20 : 500
@@ -53,7 +53,7 @@ export async function steps({ command, folder, small }) {
   const peaks = (name) => results[name].map(({ peak }) => peak)
   const label = many.toLocaleString('en-US')
   return [
-    figure(`processor time per item, ${label} items of a step`, {
+    figure(`CPU time per item, ${label} items of a step`, {
       of: `${few} items`,
       ratios: quotients(timePerItem('many', many), timePerItem('few', few)),
       aim: { atMost: 1.2 },

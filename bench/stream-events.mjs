@@ -4,5 +4,5 @@ export function eventOf(delta, finish = null) {
   return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 0, model: 'bench', choices })}\n\n`
 }
 
-/** What an answer ends with. */
+/** The end of an answer. */
 export const finishEvents = `${eventOf({}, 'stop')}data: [DONE]\n\n`

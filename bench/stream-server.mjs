@@ -1,5 +1,6 @@
-// Started by streams.mjs: an OpenAI-compatible server that answers a fixed number of requests together, each with the
-// same small pieces, as fast as they are taken. Messages to it: { streams, pieces } before each round, 'report' after it.
+// Started by streams.mjs: an OpenAI-compatible server that answers a fixed number of requests at the same time, each
+// with the same small pieces, as fast as they are consumed. Messages to it: { streams, pieces } before each round,
+// 'report' after it.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -17,7 +18,7 @@ const server = createServer((request, response) => {
   round.firstAt ??= performance.timeOrigin + performance.now()
   request.resume().once('end', () => {
     round.waiting.push(response)
-    // all answers begin together, so that all of them are under way at once; a request that is made again is late
+    // all answers start together, so that all of them are in flight at the same time; a retried request starts late
     const due = round.waiting.length > round.streams ? [response] : round.waiting
     if (round.waiting.length >= round.streams) for (const ready of due) void answer(ready, round.pieces)
   })

@@ -13,8 +13,8 @@ Say many words.
 `
 
 /**
- * Throughput of many answers that stream in at once, against fetch alone. The time counts from the first request until
- * the client has ended, so that starting the process does not count, but ending it does.
+ * Throughput of many concurrently streamed answers, against bare fetch. The time runs from the first request to the end
+ * of the client, so that starting the process does not count, but ending it does.
  */
 export async function streams({ command, folder, small }) {
   const load = small ? { streams: 40, pieces: 20 } : { streams: 500, pieces: 400 }
@@ -51,8 +51,8 @@ export async function streams({ command, folder, small }) {
         ratios: ratios('rate'),
         aim: { atLeast: 0.95 },
       }),
-      figure('processor time of that, start included', {
-        of: 'bare fetch, start included',
+      figure('CPU time of that, including startup', {
+        of: 'bare fetch, including startup',
         ratios: ratios('cpu'),
       }),
     ]
@@ -64,7 +64,7 @@ export async function streams({ command, folder, small }) {
 export function startServer() {
   const child = fork(join(import.meta.dirname, 'stream-server.mjs'), { stdio: 'inherit' })
   const gone = new AbortController()
-  child.once('exit', () => gone.abort(new Error('the server of the streams has ended')))
+  child.once('exit', () => gone.abort(new Error('the stream server has exited')))
   const answer = async () => (await once(child, 'message', { signal: gone.signal }))[0]
   return {
     answer,

@@ -7,8 +7,8 @@ import { readCall, startModel } from './scripted-model.mjs'
 const eachStarts = 8
 
 /**
- * 200 agents that models start by the tool `task`, all at work at once: 25 callers, each of which gives work to eight in one answer.
- * The processor time of a turn of an agent against one agent at a time, and what memory each takes.
+ * 200 agents that models start with the tool `task`, all running at the same time: 25 callers, each of which starts
+ * eight in one answer. The CPU time of a turn of an agent against one agent at a time, and the memory that each takes.
  */
 export async function subagents({ command, folder, small }) {
   const callers = small ? 2 : 25
@@ -34,7 +34,7 @@ export async function subagents({ command, folder, small }) {
     writeFileSync(join(folder, `lead-${atOnce}.md`), `+++\n${front}\n+++\nLEAD\n`)
   }
 
-  /** `agents` for each caller, of so many turns. */
+  /** `agents` for each caller, with that many turns. */
   const measure = (agents, number, atOnce) => async () => {
     model.begin()
     most = number

@@ -1,6 +1,9 @@
 const root = 'root'
 
-/** A team of the coordinator whose agents do nothing but to be told: all have ended their first piece and wait for more. */
+/**
+ * A team of the coordinator whose agents only receive messages: all have finished their first piece of work and wait
+ * for more.
+ */
 export async function openTeam(library, count) {
   const { createCoordinator } = await import(`${library}/agent/collab/coordinator.js`)
   const { systemClock } = await import(`${library}/base/clock.js`)
@@ -30,7 +33,7 @@ export async function openTeam(library, count) {
   }
 }
 
-/** The same with an array for each receiver, and a promise that is awaited for each. */
+/** The same with an array and an awaited promise for each receiver. */
 export async function openQueues(count) {
   const ids = idsOf(count)
   const queues = new Map(ids.map((id) => [id, createQueue()]))
@@ -75,7 +78,7 @@ function mailOf(id) {
   return { id, from: root, text: 'some text of a message', interrupts: false }
 }
 
-// in a process of its own: the memory of so many of them, in bytes
+// in a separate process: the memory of that many of them, in bytes
 const [, script, library, kind, count] = process.argv
 if (script === import.meta.filename) {
   const open = (size) => (kind === 'team' ? openTeam(library, size) : openQueues(size))

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { figure } from './rounds.mjs'
 
-/** A person notices what takes longer. */
+/** A longer pause is noticeable. */
 const pauseMs = 20
 
-/** Gives a function that calls a tool as a model does, under the rules that hold by default, recorded on the disk. */
+/** Returns a function that calls a tool as a model does, under the default rules, recorded on disk. */
 export async function createTools(library, { folder, run, sandbox }) {
   const { rootScope } = await import(`${library}/event/context.js`)
   const { allRights } = await import(`${library}/event/permission.js`)
@@ -41,8 +41,8 @@ export async function createTools(library, { folder, run, sandbox }) {
 }
 
 /**
- * Watches the turns of the event loop. The function that it gives ends that, and gives the longest one in milliseconds: of
- * processor time of this thread where the system tells it, so that other processes do not count.
+ * Watches the turns of the event loop. The returned function stops this, and returns the longest turn in milliseconds:
+ * in CPU time of this thread where the system reports it, so that other processes do not count.
  */
 export function watchTurns() {
   const now = process.platform === 'linux' ? threadTime : () => performance.now()
@@ -56,7 +56,7 @@ export function watchTurns() {
     next = setImmediate(turn)
   }
   return async () => {
-    // what is under way now is a part of a turn as well
+    // the turn in progress counts too
     await new Promise((ended) => setImmediate(() => setImmediate(ended)))
     clearImmediate(next)
     return longest
@@ -69,7 +69,7 @@ function threadTime() {
   return Number(readFileSync(statistics, 'utf8').split(' ')[0]) / 1e6
 }
 
-/** Stalls in milliseconds against a pause that nobody notices. */
+/** Stalls in milliseconds against an unnoticeable pause. */
 export function stallFigure(label, stalls) {
   return figure(label, {
     of: `a pause of ${pauseMs} ms`,

@@ -4,19 +4,19 @@ import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 import { readCall, startModel } from './scripted-model.mjs'
 
-/** How long the model takes until it answers: as long as a fast one does. */
+/** How long the model takes to answer: as long as a fast one. */
 const thinksMs = 50
 
 /**
- * A model that calls a tool in each of 100 rounds, against the same requests with nothing but fetch. The time counts from
- * the first request until the client has ended.
+ * A model that calls a tool in each of 100 rounds, against the same requests with bare fetch. The time runs from the
+ * first request to the end of the client.
  */
 export async function tools({ command, folder, small }) {
   const rounds = small ? 5 : 100
   writeFileSync(join(folder, 'note.txt'), 'A line of a file that is read.\n'.repeat(20))
   const keys = `model = "bench"\ntools = ["read"]\nmax_rounds = ${rounds + 1}`
   writeFileSync(join(folder, 'ask.md'), `+++\n${keys}\n+++\nRead all files.\n`)
-  // the same file in another piece each time, so that no call is repeated
+  // a different part of the same file each time, so that no call is repeated
   const server = await startModel((round) => ({
     thinksMs,
     ...(round === rounds
@@ -50,7 +50,7 @@ export async function tools({ command, folder, small }) {
         ratios: ratios('ms'),
         aim: { atMost: 1.1 },
       }),
-      figure('processor time of that, start included', { of: 'bare fetch, start included', ratios: ratios('cpu') }),
+      figure('CPU time of that, including startup', { of: 'bare fetch, including startup', ratios: ratios('cpu') }),
     ]
   } finally {
     server.stop()

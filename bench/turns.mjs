@@ -5,9 +5,9 @@ import { figure } from './rounds.mjs'
 const count = 100
 
 /**
- * How a journal grows with a conversation of 100 turns that call a tool each: what the second half of the turns adds to
- * it against the first half, and all of it against recording the whole conversation with every request. Bytes, so that
- * one round is enough.
+ * How a journal grows during a conversation of 100 turns that each call a tool: the bytes that the second half of the
+ * turns adds against those of the first half, and the total against recording the whole conversation with every
+ * request. These are bytes, so one round is enough.
  */
 export async function turns({ library, folder }) {
   const { createAgentExecutor } = await import(`${library}/agent/executor.js`)
@@ -20,7 +20,7 @@ export async function turns({ library, folder }) {
   const { createCoolDown } = await import(`${library}/model/cool-down.js`)
 
   const run = join(folder, 'run')
-  /** Bytes of the journal when a turn is asked for, by its number; the bytes of its messages. */
+  /** The bytes of the journal when a turn is requested, by its number, and the bytes of its messages. */
   const sizes = []
   let whole = 0
   let index = 0

@@ -1,5 +1,5 @@
-// Loaded with --import into a measured process: leaves in BENCH_USAGE_FILE what it has used, as JSON: peak resident
-// memory in kilobytes, processor time of all its threads in milliseconds.
+// Loaded with --import into a measured process: writes its resource usage to BENCH_USAGE_FILE as JSON: peak resident
+// memory in kilobytes, CPU time of all its threads in milliseconds.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 process.on('exit', () => {
@@ -7,7 +7,7 @@ process.on('exit', () => {
   writeFileSync(process.env.BENCH_USAGE_FILE, JSON.stringify({ peak: peak(), cpu: (user + system) / 1000 }))
 })
 
-/** Linux counts memory of the parent into maxRSS when that was larger, but not into VmHWM. */
+/** On Linux, maxRSS includes the memory of the parent if that was larger; VmHWM does not. */
 function peak() {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS
   return Number(/VmHWM:\s*(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1])

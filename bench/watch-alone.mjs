@@ -1,4 +1,4 @@
-// Started by watch.mjs: chokidar on the folder that is named, saying `changed` for every change of a file.
+// Started by watch.mjs: chokidar on the given folder, printing `changed` for every change of a file.
 import { watch } from 'chokidar'
 
 const [folder] = process.argv.slice(2)

@@ -10,7 +10,10 @@ context_globs = ["src/*.ts"]
 Read it.
 `
 
-/** From a save to the moment the next run starts, which settles first, against chokidar alone: from a save to its event. */
+/**
+ * The time from a save to the start of the next run, which first waits for files to settle, against chokidar alone:
+ * from a save to its event.
+ */
 export async function watch({ command, folder, small }) {
   const counts = small ? { few: 5, many: 50 } : { few: 20, many: 2_000 }
   const worlds = Object.entries(counts).map(([name, count]) => [name, worldOf(join(folder, name), count)])
@@ -27,7 +30,7 @@ export async function watch({ command, folder, small }) {
       const started = performance.now()
       writeFileSync(join(folder, world, 'src/f0.ts'), `export const save = ${saves}\n`)
       const ms = (await noticed) - started
-      // both that watch this folder are at rest again before the next save
+      // both watchers of this folder are idle again before the next save
       await Promise.all(Object.values(watchers).map((watcher) => watcher.rests()))
       return ms
     }
@@ -60,7 +63,7 @@ function worldOf(folder, count) {
   return folder
 }
 
-/** A process that says `watching` when it is at rest and `changed` when it has noticed something. */
+/** A process that prints `watching` when it is idle and `changed` when it has noticed a change. */
 function startWatcher(args, cwd) {
   const child = spawn(process.execPath, args, { cwd, env: cleanEnv(cwd), stdio: ['ignore', 'ignore', 'pipe'] })
   let said = []
@@ -69,12 +72,12 @@ function startWatcher(args, cwd) {
   let told = () => {}
   child.stderr.setEncoding('utf8').on('data', (piece) => {
     text += piece
-    // lines that begin with it: others may name what has changed
+    // lines that start with it: others may name the changed files
     said = text.match(/^(?:watching|changed)/gm) ?? []
     told()
   })
   child.once('exit', () => {
-    failure = new Error(`${args.join(' ')} has ended: ${text}`)
+    failure = new Error(`${args.join(' ')} has exited: ${text}`)
     told()
   })
 
@@ -83,7 +86,7 @@ function startWatcher(args, cwd) {
     while (!condition()) {
       if (failure !== undefined) throw failure
       const left = limitMs - (performance.now() - started)
-      if (left <= 0) throw new Error(`${args.join(' ')} says nothing more: ${text}`)
+      if (left <= 0) throw new Error(`${args.join(' ')} prints nothing more: ${text}`)
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, left)
         told = () => {
@@ -103,7 +106,7 @@ function startWatcher(args, cwd) {
       const before = changes()
       return until(() => changes() > before)
     },
-    // changes that follow each other may have one end; chokidar alone says only once that it is at rest
+    // consecutive changes may settle together; chokidar alone reports only once that it is idle
     rests: async () => {
       await new Promise((resolve) => setTimeout(resolve, 150))
       if (args.includes('--watch')) await until(() => said.at(-1) === 'watching')

@@ -8,7 +8,7 @@ const hostFolder = join(root, 'src/script/host')
 const page = join(root, 'docs/aip-api.md')
 const width = 120
 
-/** Every name of AIPack's API, as `aip.<module>.<name>`, from the list that the tests compare with. */
+/** All names of AIPack's API, as `aip.<module>.<name>`, from the list that the tests compare against. */
 function aipackNames() {
   const list = readFileSync(join(root, 'test/compat/aipack-functions.ts'), 'utf8')
   const modules = list.matchAll(/^ {2}(\w+):\s*['`]([^'`]*)['`]/gm)
@@ -16,8 +16,8 @@ function aipackNames() {
 }
 
 /**
- * The entries of one file: doc comments that begin with Lua signatures in backticks, each on a line of its own, but the last
- * may have the description behind it.
+ * The entries of one file: doc comments that start with Lua signatures in backticks, each on its own line; the
+ * description may follow the last one on the same line.
  */
 function entriesOf(source) {
   return [...source.matchAll(/^ *\/\*\*((?: [^\n]*?)?(?:\n *\*(?: .*)?)*?)(?:\n *)? ?\*\/$/gm)].flatMap(
@@ -49,7 +49,7 @@ function moduleOf({ signatures: [first] }) {
   return name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : 'globals'
 }
 
-/** The signatures of an entry that stand for AIPack's functions, or the others. */
+/** An entry with only the signatures whose names are wanted; nothing if there are none. */
 function restricted(entry, isWanted) {
   const signatures = entry.signatures.filter((signature) => isWanted(nameOf(signature)))
   return signatures.length === 0 ? [] : [{ ...entry, signatures }]
@@ -57,7 +57,7 @@ function restricted(entry, isWanted) {
 
 function wrap(text, indent) {
   const lines = ['']
-  // code is kept on one line
+  // inline code is not split across lines
   for (const word of text.match(/(?:[^\s`]|`[^`]*`)+/g) ?? []) {
     const line = lines.at(-1)
     if (line !== '' && indent.length + line.length + 1 + word.length > width) lines.push(word)
@@ -73,7 +73,7 @@ function section(title, entries) {
   return `### ${title}\n\n${items.join('\n')}\n`
 }
 
-/** A part of the page; nothing when it has no entries. */
+/** A part of the page; empty if it has no entries. */
 function part(title, entries) {
   const modules = [...new Set(entries.map(moduleOf))].toSorted((one, other) => (one < other ? -1 : 1))
   const sections = modules.map((module) =>
@@ -103,7 +103,7 @@ function render() {
       select((name) => isModule(name) && !names.has(name)),
     ),
     part(
-      'Beside `aip`',
+      'Outside `aip`',
       select((name) => !isModule(name)),
     ),
   ]
@@ -111,18 +111,18 @@ function render() {
 
 <!-- Written by \`node scripts/aip-api.mjs\` from the doc comments in src/script/host/. Do not edit. -->
 
-What Lua scripts can call, beside Lua itself. How scripts run, what paths mean and what is guarded:
-[lua.md](lua.md#host-functions).
+The functions that Lua scripts can call in addition to Lua's own. How scripts run, how paths are resolved and which
+accesses are checked: [lua.md](lua.md#host-functions).
 
-A \`?\` behind an argument, a field or a result means that it may be nil. \`FileInfo\` is
+A \`?\` after an argument, a field or a result means that it may be nil. \`FileInfo\` is
 \`{path, dir, name, stem, ext, ctime?, mtime?, size?, is_likely_text}\`, with times in microseconds since 1970;
-\`FileRecord\` is the same with \`content\`. What is called an error is raised, and \`pcall\` catches it.
+\`FileRecord\` is the same with \`content\`. Errors are raised; \`pcall\` catches them.
 ${parts.join('')}`
 }
 
 const text = render()
 if (!process.argv.includes('--check')) writeFileSync(page, text)
 else if (readFileSync(page, 'utf8') !== text) {
-  process.stderr.write('docs/aip-api.md is not what the host modules say: run node scripts/aip-api.mjs\n')
+  process.stderr.write('docs/aip-api.md is out of date: run node scripts/aip-api.mjs\n')
   process.exitCode = 1
 }

@@ -1,4 +1,4 @@
-// Makes dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild).
+// Builds dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild).
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -15,7 +15,7 @@ import { buildPage } from './page.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const require = createRequire(import.meta.url)
 
-// made beside, so that a build that fails leaves the last one
+// built next to dist/, so that a failed build keeps the previous one
 const out = join(root, 'dist.next')
 rmSync(out, { recursive: true, force: true })
 const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
@@ -24,7 +24,10 @@ const compiled = spawnSync(process.execPath, [tsc, '-p', project, '--outDir', ou
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 
 const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'script/lua54/engine.ts']
-/** What is loaded together (layers.mjs): to tell what was meant, to list runs, by commands that run nothing, by runs, by prompts. */
+/**
+ * Modules that are loaded together (layers.mjs): for parsing the command line, listing runs, commands that run nothing,
+ * runs, prompts.
+ */
 const layers = [
   ['process.ts', 'cli/yargs.ts'],
   ['cli/commands/runs.ts', 'cli/commands/runs-show.ts', 'journal/run-index.ts'],
@@ -55,8 +58,8 @@ const layers = [
 ]
 
 /**
- * The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built, and the small
- * WebAssembly modules that it assembles.
+ * The prelude of the Lua engine and the Lua parts of host modules, compiled by the engine that was just built, plus the
+ * small WebAssembly modules that it assembles.
  */
 const builtFile = (path) => import(pathToFileURL(join(out, path)).href)
 const { createWasmRuntime } = await builtFile('script/lua54/engine.js')
@@ -84,7 +87,9 @@ const compiledCode = {
   },
 }
 
-/** A file with constants and functions that assemble WebAssembly, with the bytes instead. */
+/**
+ * A module with the same constants, and with functions that return the assembled WebAssembly instead of assembling it.
+ */
 function assembled(constants, modules) {
   const values = Object.entries(constants).map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`)
   const functions = Object.entries(modules).map(
@@ -93,7 +98,7 @@ function assembled(constants, modules) {
   return { contents: [...values, ...functions].join('\n') }
 }
 
-/** What the first file shares with others is in it once more, so that to tell the version takes no other file. */
+/** The modules that the entry file shares with others are duplicated in it, so that `--version` loads no other file. */
 const ownConstants = {
   name: 'own-constants',
   setup({ onResolve, onLoad }) {
@@ -122,8 +127,9 @@ const options = {
   logOverride: { 'ignored-bare-import': 'silent' },
 }
 /**
- * A thread has modules of its own: what it shares with the command would only be loaded in smaller pieces. It awaits at top
- * level, so it stays a module; the file that starts it is found beside the command.
+ * A worker thread has its own module instances, so sharing chunks with the command would only split its code into
+ * smaller files. It uses top-level await, so it remains an ES module; the code that starts it finds it next to the
+ * command.
  */
 await build({
   ...options,
@@ -134,7 +140,7 @@ await build({
   },
   outdir: join(out, 'bin/worker'),
   outExtension: { '.js': '.mjs' },
-  // packages that are CommonJS inside call require for node's own modules
+  // packages with CommonJS code call require for Node's built-in modules
   banner: { js: 'const require=process.getBuiltinModule;' },
 })
 writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")

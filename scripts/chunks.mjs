@@ -2,9 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 /**
- * Takes out what would be loaded for nothing: chunks that only pass on what another one exports (an entry point whose
- * module is in a shared chunk; whoever imports it gets the shared one), and imports that are there only for the effects
- * of modules that have none. `outputs` is of esbuild's metafile, with paths relative to `folder`. Gives the files that are left.
+ * Removes what would be loaded needlessly: chunks that only re-export another chunk (an entry point whose module is in
+ * a shared chunk; its importers get the shared one), and side-effect imports of modules that have no side effects.
+ * `outputs` is that of esbuild's metafile, with paths relative to `folder`. Returns the remaining files.
  */
 export function tidyChunks(outputs, folder) {
   const texts = new Map(Object.keys(outputs).map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
@@ -34,7 +34,7 @@ function tidied(text, { idle, shared }) {
     )
 }
 
-/** As this package and others declare of their modules (`sideEffects`); those of esbuild itself are not inputs. */
+/** As packages, including this one, declare (`sideEffects`); esbuild's own helper modules are not inputs. */
 function hasNoEffect({ inputs }, folder) {
   return Object.keys(inputs).every((input) => {
     const [, outside] = /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input) ?? []
@@ -43,7 +43,7 @@ function hasNoEffect({ inputs }, folder) {
   })
 }
 
-/** The one chunk whose exports a chunk passes on under their names, when that is all it does. */
+/** The chunk that a chunk re-exports under the same names, if it does nothing else. */
 function passedOn(text, { inputs }) {
   if (Object.values(inputs).some(({ bytesInOutput }) => bytesInOutput > 0)) return undefined
   const imports = [...text.matchAll(/\bimport\{([\w$,]+)\}from"\.\/([^"]+)"/g)]

@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { transform } from 'esbuild'
 
-/** What stands in the built entry file until its build has a name. */
+/** Placeholder in the built entry file until the name of the build is known. */
 const unnamed = 'built-by-tsc'
-/** How the other files begin, which src/chunk-loader.ts loads. */
+/** The start of the other files, which src/chunk-loader.ts loads. */
 const chunkStart = '((exports,require,module,__filename,importModule)=>{'
-/** How esbuild lets the entry file load another one. */
+/** The expression with which esbuild's entry file loads another file. */
 const chunkPath = 'require("./chunks/'
 
 /**
- * What stands for `performance.now` in the command: Node loads eleven modules of its own when `performance` is first used.
- * It counts from another moment; only differences are used.
+ * Replaces `performance.now` in the command: Node loads eleven built-in modules when `performance` is first used. It
+ * has a different time origin, but only differences are used.
  */
 export const clock = {
   define: { 'performance.now': 'monotonicMs' },
@@ -20,9 +20,9 @@ export const clock = {
 }
 
 /**
- * Turns the chunks that esbuild made into CommonJS: it splits code only into modules, and to load modules takes Node a third
- * of its own start longer (its loader, and the view of each built-in module that `import` needs). Node 20 keeps compiled
- * code only of scripts. `entry` is among `files`; the name of the build is put into it.
+ * Converts esbuild's chunks to CommonJS: esbuild splits code only into ES modules, and loading those adds a third to
+ * Node's own startup time (for the loader, and for the namespace object of each built-in module). Node 20 caches
+ * compiled code only for scripts. `entry` is one of `files`; the name of the build is inserted into it.
  */
 export async function toCommonJs(files, entry) {
   const texts = await Promise.all(files.map(async (file) => [file, await converted(readFileSync(file, 'utf8'))]))
@@ -33,7 +33,7 @@ export async function toCommonJs(files, entry) {
     writeFileSync(file, file === entry ? entryText(text, build) : `${chunkStart}${text}\n})`)
   }
   writeFileSync(join(dirname(entry), 'import-module.js'), 'exports.load=(address)=>import(address)\n')
-  // nearer than the package's own, which says that .js files are modules
+  // takes precedence over the package.json of the package, which declares .js files as ES modules
   writeFileSync(join(dirname(entry), 'package.json'), '{"type":"commonjs"}\n')
 }
 
@@ -46,7 +46,7 @@ function entryText(text, build) {
 async function converted(text) {
   const { code, warnings } = await transform(
     joinImports(text)
-      // modules of users, which have no name here: src/chunk-loader.ts imports them
+      // dynamic specifiers, for modules of users: src/chunk-loader.ts imports them
       .replace(/\bimport\((?!")/g, 'importModule(')
       .replace(/\bfileURLToPath\d*\(import\.meta\.url\)/g, '__filename')
       .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href'),
@@ -56,7 +56,7 @@ async function converted(text) {
       target: 'node20.19',
       minifySyntax: true,
       minifyWhitespace: true,
-      // `import()` would load Node's loader of modules
+      // `import()` would load Node's ES module loader
       supported: { 'dynamic-import': false },
     },
   )
@@ -65,7 +65,10 @@ async function converted(text) {
   return inAscii(/\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain)
 }
 
-/** What esbuild leaves as it is, in regular expressions and comments: src/chunk-loader.ts reads the files as Latin-1. */
+/**
+ * Escapes the non-ASCII characters that esbuild leaves in regular expressions and comments, because src/chunk-loader.ts
+ * reads the files as Latin-1.
+ */
 function inAscii(code) {
   // oxlint-disable-next-line no-control-regex
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -74,9 +77,9 @@ function inAscii(code) {
 const exporting = /__export\(stdin_exports,\{([^{}]*)\}\);module\.exports=__toCommonJS\(stdin_exports\);/
 
 /**
- * Exports as properties with values, set when the chunk has run, instead of one getter each that is made at the start and
- * called at each use. What is assigned again later keeps its getter. No chunk needs another one that is still running: esbuild
- * puts modules that import each other into one chunk.
+ * Exports as plain properties, set when the chunk has run, instead of a getter for each, which is defined at the start
+ * and called on every access. A variable that is reassigned later keeps its getter. No chunk needs another one that is
+ * still running: esbuild puts modules that import each other into one chunk.
  */
 function withPlainExports(code) {
   const [, list] = exporting.exec(code) ?? []
@@ -88,7 +91,7 @@ function withPlainExports(code) {
     .replace(exporting, '')
     .replace(/0&&\(module\.exports=\{[^{}]*\}\);?\s*$/, '')
     .replace(/__toESM\((require\("\.\/[^"]+\.js"\))\)/g, '$1')
-    // `import()` of a module of Node, of which names are used only: without a copy of all of them each time
+    // `import()` of a built-in module of which only names are used: avoids copying all of its names each time
     .replace(/(?<=\.then\(\(\)=>)__toESM\((require\("node:[^"]+"\))\)/g, '$1')
   return `${body.trimEnd()}\nmodule.exports={${properties.join(',')}};\n`
 }
@@ -104,7 +107,7 @@ function isAssignedOnce(code, local) {
   return isDeclared ? assignments.length === 0 : assignments.length === 1 && isInitialized
 }
 
-/** One import of each of Node's modules instead of one for each source file that was put into the chunk: 110 in a run. */
+/** One import for each built-in module instead of one for each source file that is in the chunk: 110 in a run. */
 function joinImports(text) {
   const names = new Map()
   const rest = text.replace(/(?<=^|[;}\n])import\{([^{}]+)\}from"(node:[^"]+)";/g, (_, list, from) => {

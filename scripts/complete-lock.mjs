@@ -1,5 +1,5 @@
-// Adds to package-lock.json the packages for other platforms that npm leaves out when the registry in use lacks them.
-// Without them `npm ci` refuses the file, and other platforms install nothing for them. Their hashes are not known here.
+// Adds to package-lock.json the packages for other platforms that npm omits if the registry in use lacks them. Without
+// them, `npm ci` rejects the file, and other platforms do not install them. Their hashes are unknown here.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,13 +17,13 @@ const all = [...Object.entries(packages), ...added].toSorted(([left], [right]) =
 writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(all) }, null, 2)}\n`)
 console.log(`${added.length} packages were added`)
 
-/** Packages are looked up from the folder of the one that wants them, upwards. */
+/** Packages are looked up from the folder of the dependent package upwards. */
 function isLocked(name, folder) {
   if (packages[join(folder, 'node_modules', name)] !== undefined) return true
   return folder !== '' && isLocked(name, folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/'))))
 }
 
-/** Of a name such as `@oxlint/binding-linux-x64-musl`. */
+/** The platform in a name such as `@oxlint/binding-linux-x64-musl`. */
 function platformOf(name) {
   const [os, cpu, abi = ''] = name.replace(/^.*\/(?:binding-)?/, '').split('-')
   const libc = abi.startsWith('gnu') ? ['glibc'] : abi.startsWith('musl') ? ['musl'] : undefined

@@ -1,10 +1,10 @@
-// One parser in a process of its own, so that its memory can be measured, and in a thread, so that it can be stopped:
+// Fuzzes one parser in a separate process, to measure its memory, and in a thread, so that it can be stopped:
 //   node scripts/fuzz.mjs NAME SEED COUNT
 // prints a line of JSON: inputs, failures, slowestMs, slowest, megabytes, seconds.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { register } from 'tsx/esm/api'
 
-/** No input may take longer. Far above the slowest of millions, for loaded machines. */
+/** The time limit per input in milliseconds. Far above the slowest of millions, to allow for loaded machines. */
 const budgetMs = 10_000
 const batch = 2000
 
@@ -48,7 +48,7 @@ async function work({ name, seed, count, current }) {
   const { fuzzedParsers } = await import('../test/attack/fuzz/parsers.ts')
   const { fuzz } = await import('../test/attack/fuzz/run.ts')
   const parser = (await fuzzedParsers()).find((one) => one.name === name)
-  // what a parser loads when it is used first is no part of any input
+  // exclude the code that a parser loads on first use from the time of any input
   for (const text of parser.seeds) await parser.read(text).catch(() => undefined)
   const total = { inputs: 0, failures: [], slowestMs: 0, slowest: 0 }
   while (total.inputs < count && total.failures.length === 0) {
@@ -63,7 +63,7 @@ async function work({ name, seed, count, current }) {
     total.inputs += inputs
     total.failures.push(...failures)
     if (slowestMs > total.slowestMs) Object.assign(total, { slowestMs, slowest })
-    // what is left to the event loop may be let go of
+    // lets the event loop release what is no longer referenced
     await new Promise((resolve) => setImmediate(resolve))
   }
   parentPort.postMessage(total)

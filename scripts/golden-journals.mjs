@@ -1,6 +1,6 @@
-// Writes test/fixtures/journals/v<format>-<shape>/ anew: runs that were stopped, as this version records them. Journals
-// that are there prove that later versions resume what earlier ones have written: run this only for a shape that is new,
-// and never again for one that was released.
+// Writes test/fixtures/journals/v<format>-<shape>/: stopped runs as this version records them. Existing journals prove
+// that later versions can resume the runs of earlier ones: run this only for a new shape, and never again for a
+// released one.
 //   node scripts/golden-journals.mjs NAME
 import { register } from 'tsx/esm/api'
 

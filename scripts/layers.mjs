@@ -3,12 +3,13 @@ import { resolve } from 'node:path'
 import { build } from 'esbuild'
 
 /**
- * Makes few chunks of what a run loads. esbuild puts modules into one chunk when the same entry points need them, and each
- * `import()` is an entry point: that were ninety files for a run, and to load one costs as much as to parse 60 KB. Here
- * every entry point imports a layer whole, and each layer holds those before it, so that there is a chunk for each layer.
+ * Bundles the modules that a run loads into few chunks. esbuild puts modules into one chunk if the same entry points
+ * need them, and each `import()` is an entry point: that would be ninety files for a run, and loading a file costs as
+ * much as parsing 60 KB. Here, every entry point imports a whole layer, and each layer includes the previous ones, so
+ * that there is one chunk per layer.
  *
- * `layers` are in order, each a list of modules below `folder`. The last one is all that these need; one before it is
- * what its own modules need of that.
+ * `layers` are in order, each a list of modules below `folder`. The last layer is everything that all these modules
+ * need; an earlier layer is the part of it that its own modules need.
  */
 export async function layeredChunks(options, { folder, layers }) {
   const { metafile } = await build({ ...options, absWorkingDir: folder, metafile: true, write: false })
@@ -45,7 +46,7 @@ function entriesOf({ outputs }) {
   return Object.values(outputs).flatMap(({ entryPoint }) => entryPoint ?? [])
 }
 
-/** The files that static imports lead to. */
+/** The files reachable through static imports. */
 function reached(files, inputs) {
   const found = new Set(files)
   for (const file of found) for (const next of importsOf(file, inputs, 'import-statement')) found.add(next)

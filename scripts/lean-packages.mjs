@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** zod brings its messages in some fifty languages, half of its code. Ours are in English, its default. */
+/**
+ * zod includes its messages in some fifty languages, which are half of its code. Baton only uses English, the default.
+ */
 const englishZod = {
   name: 'english-zod',
   setup({ onLoad }) {
@@ -12,9 +14,9 @@ const englishZod = {
 }
 
 /**
- * Half of what `baton --help` took: yargs lists every folder from the current one up for a package.json that says its
- * version, which `.version()` does here; and measures texts by tables of all of Unicode, three times, with a segmenter
- * that takes as long to make as node takes to start.
+ * This halves the time of `baton --help`: yargs lists every folder from the current one upwards to find the version in
+ * a package.json, which is set with `.version()` here; and measures the width of texts with tables of all of Unicode,
+ * three times, using a segmenter that takes as long to create as node takes to start.
  */
 const leanYargs = (root) => ({
   name: 'lean-yargs',
@@ -30,7 +32,10 @@ const leanYargs = (root) => ({
   },
 })
 
-/** It warns on the console, also in words of servers; what matters of that is thrown or told besides. */
+/**
+ * The package writes warnings to the console, including text from servers; the important ones are also thrown or
+ * reported.
+ */
 const quietMcp = {
   name: 'quiet-mcp',
   setup({ onLoad }) {
@@ -40,7 +45,7 @@ const quietMcp = {
   },
 }
 
-/** Leaves out what of packages is never used here and costs time to load. */
+/** Removes parts of packages that are never used here and cost load time. */
 export function leanPackages(root) {
   return [englishZod, quietMcp, leanYargs(root)]
 }

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * Fails when a module of ours would use a constant of another one that stands behind it in its chunk. In the command that
- * is undefined without a word, because the bundle makes every `const` of a module a `var`. So the same chunks are made
- * readable, their constants become `let` again, and all of them are loaded once, in a process of its own.
+ * Fails if one of our modules uses a constant of a module that comes after it in its chunk. In the command, such a
+ * constant is silently undefined, because the bundle turns every top-level `const` into a `var`. So the same chunks are
+ * built unminified, their constants become `let` again, and all of them are loaded once, in a separate process.
  */
 export async function checkLoadOrder(options, folder) {
   const { outputFiles } = await build({ ...options, minifyWhitespace: false, write: false })
@@ -15,7 +15,7 @@ export async function checkLoadOrder(options, folder) {
   mkdirSync(join(folder, 'chunks'), { recursive: true })
   const chunks = outputFiles.filter(({ path }) => basename(dirname(path)) === 'chunks')
   for (const { path, text } of chunks) writeFileSync(join(folder, 'chunks', basename(path)), strict(text))
-  // chunks never need each other in a circle, so the order of loading them does not matter
+  // chunks have no circular dependencies, so the order of loading them does not matter
   const all = chunks.map(({ path }) => `await import(${JSON.stringify(`./chunks/${basename(path)}`)})\n`).join('')
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'all.js'), all)
@@ -27,7 +27,7 @@ export async function checkLoadOrder(options, folder) {
   rmSync(folder, { recursive: true })
 }
 
-/** In what is ours: a package may declare a name twice. */
+/** Only in our own code: a package may declare a name twice. */
 function strict(text) {
   let isOurs = false
   const lines = text.split('\n').map((line) => {
@@ -35,6 +35,6 @@ function strict(text) {
     if (source !== undefined) isOurs = source.startsWith('src/')
     return isOurs ? line.replace(/^var /, 'let ') : line
   })
-  // packages that are CommonJS inside call require for node's own modules
+  // packages with CommonJS code call require for Node's built-in modules
   return `const require = process.getBuiltinModule;\n${lines.join('\n')}`
 }

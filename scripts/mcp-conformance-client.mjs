@@ -1,5 +1,5 @@
-// A client for the conformance suite of MCP (mcp-conformance.mjs): asks the server whose address is its last argument for all that it
-// has, as a run would, and logs in where it has to, as `baton mcp login` would.
+// A client for the conformance suite of MCP (mcp-conformance.mjs): uses everything that the server at the address in
+// its last argument offers, as a run would, and logs in if necessary, as `baton mcp login` would.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const registered =
 
 const asking = { signal, onProgress: () => {}, onQuestion: async () => ({ action: 'accept', content: {} }) }
 
-/** A run cannot log in: a person does, and starts it again. More than twice nobody does that. */
+/** A run cannot log in: the user does, and starts it again. Two logins must be enough. */
 const mostLogins = 2
 
 try {
@@ -48,7 +48,7 @@ function wantsLogin(error) {
   return error?.hint?.includes('baton mcp login') === true
 }
 
-/** A browser would: the authorization server of the suite agrees, and sends it back. */
+/** Acts as the browser: the authorization server of the suite approves and redirects back. */
 async function visit(address) {
   await fetch(address)
 }
@@ -86,7 +86,7 @@ async function useAll() {
   }
 }
 
-/** That a tool fails is nothing that a client does wrong. */
+/** A failing tool is not an error of the client. */
 async function ignoreRefusal(result) {
   try {
     await result
@@ -96,7 +96,7 @@ async function ignoreRefusal(result) {
   }
 }
 
-/** Arguments that fit, and for a tool that wants a schema the one of its neighbour. */
+/** Valid arguments; a tool that takes a schema gets the schema of another tool. */
 function sampleOf({ name: own, input }, tools) {
   const wanted = Object.entries(input.properties ?? {})
   return Object.fromEntries(wanted.map(([key, schema]) => [key, key === 'schema' ? neighbour() : sample(schema)]))

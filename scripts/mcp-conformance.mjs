@@ -1,7 +1,8 @@
-// node scripts/mcp-conformance.mjs [client|server] [text...] [--write]: runs the conformance suite of MCP from npm against the client and
-// the server of Baton, and prints what it found as a table. Exits 1 when anything fails that test/fixtures/mcp/conformance.yml does not
-// expect, or does not fail that it expects. Texts narrow it to scenarios whose names hold one of them; --write puts the table into
-// docs/mcp-conformance.md. Needs a built dist/; installs the suite, and a Node that it runs on, into a folder of its own.
+// node scripts/mcp-conformance.mjs [client|server] [text...] [--write]: runs the conformance suite of MCP from npm
+// against the client and the server of Baton, and prints the results as a table. Exits with 1 if a failure is not
+// expected by test/fixtures/mcp/conformance.yml, or an expected failure does not occur. Texts limit it to scenarios
+// whose names contain one of them; --write writes the table to docs/mcp-conformance.md. Needs a built dist/; installs
+// the suite, and a Node version that it runs on, into a separate folder.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ import { startScriptedModel } from '../test/fixtures/mcp/scripted-model.mjs'
 
 const suite = '@modelcontextprotocol/conformance'
 const suiteVersion = '0.2.0-alpha.12'
-/** The newest two: of each scenario that is for both, both are run. */
+/** The newest two versions: a scenario for both is run with both. */
 const versions = ['2025-11-25', '2026-07-28']
 
 const root = join(import.meta.dirname, '..')
@@ -47,7 +48,7 @@ async function main() {
   }
 }
 
-/** Gives the Node that the suite runs on: it needs 22. */
+/** Returns the Node that the suite runs on: it needs 22. */
 async function install() {
   const has = Number(process.versions.node.split('.')[0]) >= 22
   const platform = process.platform === 'win32' ? 'win' : process.platform
@@ -59,7 +60,7 @@ async function install() {
   return has ? process.execPath : join(folder, 'node_modules', packageOfNode, 'bin/node')
 }
 
-/** Lines like `  - tools-list [2025-06-18,2025-11-25]`; those of extensions have no version of their own. */
+/** Lines like ` - tools-list [2025-06-18,2025-11-25]`; scenarios of extensions have no version. */
 function scenariosIn(text) {
   return [...text.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)].map(([, name, list]) => {
     const at = versions.filter((version) => list.split(',').includes(version))
@@ -86,7 +87,7 @@ async function runScenario(run, { side, name, version }, url) {
   return { side, name, version, passed, failed: [...new Set(failed.map(({ id }) => id))] }
 }
 
-/** Prints the table; 1 when it is not what is expected. */
+/** Prints the table; returns 1 if the results are not as expected. */
 function report(results) {
   const expected = parse(readFileSync(join(fixtures, 'conformance.yml'), 'utf8'))
   const unexpected = []
@@ -104,7 +105,7 @@ function report(results) {
     const ran = new Set(rows.filter((row) => row.side === side).map(({ name }) => name))
     for (const key of Object.keys(expected[side] ?? {})) {
       const isRun = ran.has(key) || ran.has(key.slice(0, key.lastIndexOf(':')))
-      if (isRun && !seen.has(`${side} ${key}`)) unexpected.push(`${side} ${key}: does not fail any more`)
+      if (isRun && !seen.has(`${side} ${key}`)) unexpected.push(`${side} ${key}: no longer fails`)
     }
   }
   const table = sides
@@ -157,8 +158,8 @@ function writeTable(table) {
 }
 
 /**
- * `baton mcp serve` over fixtures, behind a proxy that knows the secret: the suite cannot send one. What asks a person is a tool that has to be
- * approved, which a scripted model calls, and an MCP server.
+ * `baton mcp serve` over fixtures, behind a proxy that adds the secret, because the suite cannot send one. Questions to
+ * the user come from a tool that needs approval, which a scripted model calls, and from an MCP server.
  */
 async function serve() {
   const cwd = join(folder, 'workspace')
@@ -167,7 +168,7 @@ async function serve() {
   const asking = { command: process.execPath, args: [join(fixtures, 'stdio.mjs')] }
   mkdirSync(join(home, 'config'), { recursive: true })
   writeFileSync(join(home, 'config/config.toml'), '[permission]\ntodo = "ask"\n')
-  // an id of a question begins with the name of its server, and the suite looks for one
+  // the ID of a question starts with the name of its server, and the suite looks for this one
   writeFileSync(join(home, 'config/mcp.json'), JSON.stringify({ mcpServers: { user_name: asking } }))
   const files = readdirSync(cwd).filter((file) => /\.(lua|md)$/.test(file))
   const model = await startScriptedModel()
@@ -181,7 +182,7 @@ async function serve() {
   const ended = new Promise((resolve) => serving.once('exit', resolve))
   const url = await new Promise((resolve, reject) => {
     serving.stdout.setEncoding('utf8').once('data', (text) => resolve(text.trim()))
-    void ended.then((code) => reject(new Error(`baton mcp serve has ended with exit code ${code}`)))
+    void ended.then((code) => reject(new Error(`baton mcp serve exited with code ${code}`)))
   })
   const proxy = createServer((incoming, response) => {
     const { method, headers } = incoming

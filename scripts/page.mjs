@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
-/** Makes the page that baton serve shows: one script, one sheet of styles, one document, with everything in them that they need. */
+/** Builds the page of baton serve: one script, one style sheet and one document, each self-contained. */
 export async function buildPage(root, folder) {
   await build({
     entryPoints: { page: join(root, 'src/page/main.tsx') },

@@ -1,5 +1,6 @@
-// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md, collab-research.md and delegate-team.md again, which is
-// due when a tool, the mode, or the question that makes one answer of several is put in other words. The answers of their models stand here. `npm run build` first.
+// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md, collab-research.md and
+// delegate-team.md again. This is necessary after a change to the texts of a tool, of code mode, or of the prompt that
+// merges several answers. The answers of their models are defined here. Run `npm run build` first.
 // node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research] [delegate-team]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -22,7 +23,10 @@ function todo(done) {
   return ['todo', { todos: contents.map((content, index) => ({ content, status: statusOf(index) })) }]
 }
 
-/** What the model says in each turn, and the tools it calls: it looks, makes a mistake, corrects it, and looks again. */
+/**
+ * The answers of the model in each turn, and the tools it calls: it looks, makes a mistake, corrects it, and looks
+ * again.
+ */
 const toolCoder = [
   [
     'I look for where prices are computed.',
@@ -46,7 +50,7 @@ const toolCoder = [
   ],
 ]
 
-/** Programs: the first one has a mistake, and what it had stored is there for the second. */
+/** Programs: the first one has an error; the second one can use what the first one stored. */
 const codeMode = [
   [
     `\`\`\`js
@@ -72,7 +76,7 @@ done()
   ],
 ]
 
-/** What each member says, by its model; the other one makes one answer of theirs. */
+/** The answer of each member, by its model; the other model merges them. */
 const members = {
   high: 'src/cart.js adds prices as fractions, so sums are off by parts of a cent: count in whole cents. It has no tests: write them.',
   normal:
@@ -89,11 +93,11 @@ const spawn_agent = (message) => ['spawn_agent', { message, role: 'researcher' }
 const build = 'How is this project built and tested? Name the commands.'
 const dependencies = 'Which parts has this project, and how do they depend on each other?'
 
-/** What the leader says, which knows its agents by the ids that it was given, and what they say. */
+/** The answers of the leader, which knows its agents by the IDs that it was given, and the answers of the agents. */
 function collabResearch(messages) {
   const text = JSON.stringify(messages)
   const [first, second] = [...text.matchAll(/agent_id\W+([0-9a-f-]{36})/g)].map(([, id]) => id)
-  // an agent is told its question only, and the leader has asked both
+  // an agent only gets its own question; the leader has asked both
   const own = [build, dependencies].filter((question) => text.includes(question))
   if (own.length === 1) {
     return own[0] === build
@@ -122,7 +126,7 @@ function collabResearch(messages) {
   ]
 }
 
-/** What a model says in each turn. */
+/** The answer of a model in each turn. */
 const pipelines = {
   'tool-coder': () => toolCoder,
   'code-mode': () => codeMode,
@@ -131,7 +135,7 @@ const pipelines = {
   'delegate-team': (model) => (model === 'example-model' ? leader : writer),
 }
 
-/** What the leader of a team says in each turn, and its worker. */
+/** The answers of a team's leader in each turn, and of its worker. */
 const leader = [
   ['', ['task_create', { items: [{ subject: 'Say in README.md what total takes and gives' }] }]],
   [

@@ -1,4 +1,4 @@
-// Installs and builds what is missing or out of date; does nothing, quickly, when nothing is.
+// Installs and builds whatever is missing or out of date; otherwise returns quickly.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 step('node_modules/.baton-setup', fingerprint(['package.json', 'package-lock.json']), () =>
-  // not `npm ci`, which installs everything anew
+  // not `npm ci`, which reinstalls everything
   run('npm', ['install', '--no-save']),
 )
 step('dist/.baton-build', fingerprint(['package-lock.json', 'scripts', 'src', 'tsconfig.json']), () =>
@@ -52,6 +52,6 @@ function addTo(hash, path) {
 }
 
 function run(command, args) {
-  // what a set-up prints is not part of the answer of the command it is done for
+  // the output of the setup is not part of the output of the command that needs it
   execFileSync(command, args, { cwd: root, stdio: ['ignore', process.stderr, 'inherit'] })
 }

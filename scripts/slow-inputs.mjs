@@ -1,4 +1,5 @@
-// How long host functions take for hostile texts, in the built command: npm run soak -- slow [part of a call …]
+// Measures how long host functions take for hostile texts, in the built command:
+//   npm run soak -- slow [part of a call …]
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,11 +7,14 @@ import { join } from 'node:path'
 
 const command = join(import.meta.dirname, '../dist/bin/baton.js')
 const megabyte = 1_000_000
-/** A call that takes longer is told, and must end by Ctrl-C. */
+/** A call that takes longer is reported, and Ctrl-C must stop it. */
 const longMs = 2000
 const engines = (process.env.BATON_SLOW_ENGINES ?? 'lua54,fengari').split(',')
 
-/** Prints each call with its slowest texts on both engines. Gives the number of calls that a person cannot stop, or that take over 20 s. */
+/**
+ * Prints each call with its slowest texts on both engines. Returns the number of calls that Ctrl-C does not stop, or
+ * that take more than 20 s.
+ */
 export async function slowInputs({ only, write, length = megabyte }) {
   const { calls, looping, shapes, textOf, timing } = await import('../test/attack/slow-inputs.ts')
   const folder = mkdtempSync(join(tmpdir(), 'baton-slow-'))
@@ -29,7 +33,7 @@ export async function slowInputs({ only, write, length = megabyte }) {
       const times = []
       let left = names.map((_, index) => `s${index}.txt`)
       while (left.length > 0) {
-        // one after the other: a call that meets the limit is the first that was not printed
+        // one after another: the call that hits the limit is the first one that was not printed
         const args = ['a.lua', '-i', left.join(','), '-c', `lua.engine=${engine}`, '-c', 'lua.timeout=25s']
         const begun = performance.now()
         const { stdout, stderr, code } = await run(args, { folder, state })
@@ -37,9 +41,9 @@ export async function slowInputs({ only, write, length = megabyte }) {
         const lines = stdout.split('\n').filter((line) => /^s\d+\.txt \d+$/.test(line))
         for (const line of lines) times.push([names[+/\d+/.exec(line)[0]], +line.split(' ')[1]])
         left = left.slice(lines.length)
-        // the clock counts all calls of a process: only the first of one has had the whole time for itself
+        // the limit covers all calls of a process: only the first call of a process has the whole time for itself
         if (left.length === 0 || (code === 4 && lines.length > 0)) continue
-        // the limit of time or of memory has ended it, whichever came first
+        // the limit of time or memory ended it, whichever came first
         if (code === 4) times.push([names[+/\d+/.exec(left[0])[0]], ms])
         else write(`  ${call}: exit ${code} ${stderr.slice(0, 300)}\n`)
         left = left.slice(1)
@@ -65,9 +69,9 @@ export async function slowInputs({ only, write, length = megabyte }) {
   return bad
 }
 
-/** With `isInterrupted` it gets SIGINT two seconds after it has printed anything. */
+/** With `isInterrupted`, the process gets SIGINT two seconds after its first output. */
 function run(args, { folder, state, isInterrupted }) {
-  // nothing may be written where the home folder is
+  // nothing may be written to the real home folder
   const env = { PATH: process.env.PATH, HOME: join(folder, 'home'), BATON_HOME: state, NO_COLOR: '1' }
   const child = spawn(process.execPath, [command, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let [stdout, stderr, isHung] = ['', '', false]
@@ -79,7 +83,7 @@ function run(args, { folder, state, isInterrupted }) {
   let patience = setTimeout(kill, 900_000)
   function interrupt() {
     clearTimeout(patience)
-    // in the middle of a call
+    // so that it arrives during a call
     patience = setTimeout(() => {
       child.kill('SIGINT')
       patience = setTimeout(kill, 20_000)

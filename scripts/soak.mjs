@@ -1,12 +1,13 @@
-// Long trials that `npm test` does a part of; exits 1 when a promise did not hold.
+// Long-running trials, of which `npm test` runs a part; exits with 1 if a guarantee did not hold.
 //   npm run soak                 every fault at every point of docs/durability.md, about an hour on two cores
-//   npm run soak -- F1           only faults whose line in the table holds this text
+//   npm run soak -- F1           only faults whose line in the table contains this text
 //   npm run soak -- F3 --seed 7  other random choices
-//   npm run soak -- --every 4    each fourth point
+//   npm run soak -- --every 4    every fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
 //   npm run soak -- series       every trial of the series in unit and end-to-end tests
-//   npm run soak -- fuzz         a million inputs for each parser; --count 5000 --seed 7, and part of a parser's name behind it
-//   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; part of a call behind it
+//   npm run soak -- fuzz         a million inputs for each parser; add --count 5000 --seed 7 or part of a parser's name
+//   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; add part of
+//                                a call to select calls
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +35,7 @@ async function faults() {
   return broken === 0 ? 0 : 1
 }
 
-/** Those of test/helpers/series.ts; `names` narrow it to test files whose path holds one of them. */
+/** The trials of test/helpers/series.ts; `names` limit it to test files whose path contains one of them. */
 async function series(names) {
   const root = join(import.meta.dirname, '..')
   const files = readdirSync(join(root, 'test'), { recursive: true })
@@ -46,7 +47,7 @@ async function series(names) {
   return vitest(files, { BATON_SERIES: 'whole' })
 }
 
-/** `names` narrow it to test files whose path holds one of them. */
+/** `names` limit it to test files whose path contains one of them. */
 async function attack(names) {
   const folder = mkdtempSync(join(tmpdir(), 'baton-attack-'))
   const counts = join(folder, 'counts')
@@ -74,14 +75,14 @@ async function vitest(files, more) {
   return code ?? 1
 }
 
-/** Exits 1 when a call takes more than 20 seconds, or more than two and Ctrl-C does not end it. */
+/** Exits with 1 if a call takes more than 20 seconds, or more than two seconds and Ctrl-C does not stop it. */
 async function slow(only) {
   register()
   const { slowInputs } = await import('./slow-inputs.mjs')
   return (await slowInputs({ only, write })) === 0 ? 0 : 1
 }
 
-/** Each parser in a process of its own. */
+/** Runs each parser in a separate process. */
 async function fuzz(names) {
   register()
   const { fuzzedParsers } = await import('../test/attack/fuzz/parsers.ts')

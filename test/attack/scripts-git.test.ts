@@ -115,7 +115,7 @@ it('git restores nothing into a folder that the config of a repository names as 
   appendFileSync(join(world.work, '.git/config'), `[core]\nworktree = ${world.outside}\n`)
   const end = await world.run(['agent.aip'])
   expectHeld(world, end, [0])
-  expect(end.stdout).toContain('aip.git.restore: the repository of the workspace keeps its files elsewhere')
+  expect(end.stdout).toContain('aip.git.restore: the repository of the workspace has its work tree elsewhere')
 })
 
 it('a filter of the user is used, also where the repository names it in the same words', async () => {

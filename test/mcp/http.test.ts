@@ -72,9 +72,7 @@ describe('a server over HTTP', () => {
     const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal })
     const failed = expect(call).rejects.toMatchObject({
       code: 'MCP_FAILED',
-      message: expect.stringMatching(
-        /^the MCP server test cannot be reached at http.*\/mcp when asked for slow: /,
-      ),
+      message: expect.stringMatching(/^the MCP server test cannot be reached at http.*\/mcp when asked for slow: /),
     })
     await vi.waitFor(() => expect(served.state.calls).toBe(1), patient)
     served.breakConnections()
@@ -117,11 +115,7 @@ describe('a server over HTTP that cannot be used', () => {
       'requires authentication (HTTP 401): ',
       'Log in with baton mcp login test, or set a key in the headers in baton.toml:3.',
     ],
-    [
-      403,
-      'denies access (HTTP 403): .*/mcp: the server says no',
-      'The account or key in use lacks permission',
-    ],
+    [403, 'denies access (HTTP 403): .*/mcp: the server says no', 'The account or key in use lacks permission'],
     [404, 'does not speak MCP at this address (HTTP 404): .*/mcp', 'Check the url in baton.toml:3.'],
     [500, 'failed (HTTP 500): .*/mcp: the server says no', 'This is a server-side problem. Try again later.'],
     [503, 'failed (HTTP 503): .*/mcp: the server says no', 'This is a server-side problem. Try again later.'],

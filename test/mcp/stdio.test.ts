@@ -188,7 +188,9 @@ describe('processes of servers', () => {
     const stop = new AbortController()
     await using mcp = testServers([stdioServer({ hang: true })], { signal: stop.signal })
     const tools = mcp.tools('test', signal)
-    const failed = expect(tools).rejects.toMatchObject({ message: 'the MCP server test was closed because the run ended' })
+    const failed = expect(tools).rejects.toMatchObject({
+      message: 'the MCP server test was closed because the run ended',
+    })
     await vi.waitFor(() => expect(mcp.pids).toHaveLength(1), patient)
     stop.abort()
     await failed

@@ -4,16 +4,16 @@ import { type AgentCallArguments, type HostModule, pure, waiting } from './modul
 
 const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature', 'top_p', 'allow_run_on_task_fail']
 
-/** `aip.agent`: `run` waits for another agent, whose name counts from the caller's folder. */
+/** `aip.agent`: `run` runs another agent, whose name is resolved from the caller's folder, and waits for it. */
 export const agentModule: HostModule = {
   name: 'aip.agent',
   functions: {
     /**
      * `aip.agent.run(name, {input?, inputs?, options?, agent_base_dir?}?) → {outputs?, after_all?, redo_requested}`
-     * Runs another agent and waits for it. Its name counts from the folder of the agent that calls, or from
-     * `agent_base_dir`; `input` stands before `inputs`, which must be a list; options are merged over the agent's own.
-     * Outputs that are null are nil holes. An agent that is not found or fails is an error, and so are options of a wrong
-     * type; the text of a failure begins with the line that failed: `fail.aip:4: boom`.
+     * Runs another agent and waits for it. Its name is resolved from the folder of the calling agent, or from
+     * `agent_base_dir`. `input` is placed before `inputs`, which must be a list; options are merged over the agent's
+     * own. Outputs that are null become nil holes. It is an error if the agent is not found or fails, or if an option
+     * has the wrong type; the message of a failure starts with the line that failed: `fail.aip:4: boom`.
      */
     run: waiting(
       async (call) => {
@@ -24,7 +24,7 @@ export const agentModule: HostModule = {
     ),
     /**
      * `aip.agent.extract_options(value) → table?` A new table with `model`, `model_aliases`, `input_concurrency`,
-     * `temperature`, `top_p` and `allow_run_on_task_fail`, as far as the table has them. nil for anything but a table.
+     * `temperature`, `top_p` and `allow_run_on_task_fail`, as far as they are set. nil for anything but a table.
      */
     extract_options: pure(({ args: [value] }) => {
       const table = keyedTable(value)

@@ -8,23 +8,23 @@ import { markdownText, mostHtml, slimText } from './html.ts'
 import { isLarge } from './large.ts'
 import type { Section } from './module.ts'
 
-/** What host functions may compute for a section, and have. */
+/** The limits and counters of the computing that host functions do for a section. */
 export interface Computing {
   readonly limits: LuaLimits
   readonly clock: SectionClock
-  /** Bytes of what was printed and pinned, which are held in memory. */
+  /** Bytes of printed and pinned text, which is held in memory. */
   shownBytes: number
 }
 
 /**
- * Calls a `pure` function in a thread. Its time counts as that of the script.
- * @throws its own error, or LuaError for a limit of the script
+ * Calls a `pure` function in a worker thread. Its time counts toward the script's limit.
+ * @throws the function's own error, or LuaError when a limit of the script is exceeded
  */
 export function callApart(name: string, args: readonly LuaValue[], section: Section): Promise<readonly LuaValue[]> {
   return inThread({ name: 'host.call', args: [name, args] }, section) as Promise<readonly LuaValue[]>
 }
 
-/** In the thread: pure functions know nothing of the section that calls. */
+/** Runs in the worker thread, where pure functions have no access to the calling section. */
 export async function callPure(name: string, args: readonly LuaValue[]): Promise<readonly LuaValue[]> {
   const { hostModules } = await import('./index.ts')
   for (const { name: prefix, functions } of hostModules) {
@@ -35,7 +35,7 @@ export async function callPure(name: string, args: readonly LuaValue[]): Promise
   throw new Error(`there is no pure function ${name}`)
 }
 
-/** What functions make of files they have read, which can take as long as the functions for texts. */
+/** Conversions of files, which can take as long as the functions on text. */
 const conversions = {
   slim: slimText,
   markdown: markdownText,
@@ -51,12 +51,14 @@ const conversions = {
 type Conversions = typeof conversions
 type Conversion = keyof Conversions
 
-/** In the thread. */
+/** Runs in the worker thread. */
 export function convert(kind: Conversion, ...args: readonly unknown[]): unknown {
   return (conversions[kind] as (...given: readonly unknown[]) => unknown)(...args)
 }
 
-/** Converts what was read, in a thread when it is large: of a packed file nobody knows. */
+/**
+ * Converts file content; large input in a worker thread, and always a Word document, whose unpacked size is unknown.
+ */
 export async function converted<K extends Conversion>(
   kind: K,
   args: Parameters<Conversions[K]>,
@@ -69,13 +71,13 @@ export async function converted<K extends Conversion>(
   return (await result) as Awaited<ReturnType<Conversions[K]>>
 }
 
-/** Where work on texts is done for a section: its limits are those of the script. */
+/** A worker thread for text work of a section, under the limits of the script. */
 export async function textThread(section: Section): Promise<TextThread> {
   const { createTextThread } = await import('../../tool/changes/text-thread.ts')
   return createTextThread(section.context.services.signal, (task) => inThread(task, section))
 }
 
-/** Limits where nobody has set them: those of a run without settings. */
+/** The limits of a run without settings, for when none are set. */
 const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
 
 async function inThread(task: ApartTask, { computing, context }: Section): Promise<unknown> {

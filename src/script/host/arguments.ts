@@ -9,7 +9,7 @@ export function argumentError(name: string, problem: string): BatonError {
   return new BatonError('SCRIPT_FAILED', `${name}: ${problem}`)
 }
 
-/** What Lua's `type` says. */
+/** The type name that Lua's `type` returns. */
 export function luaTypeName(value: LuaValue): string {
   if (value === undefined) return 'nil'
   if (value === null) return 'userdata'
@@ -18,7 +18,7 @@ export function luaTypeName(value: LuaValue): string {
   return typeof value
 }
 
-/** A text that may be nil or null. Bytes that are not UTF-8 are replaced by U+FFFD, as AIPack does. */
+/** A string that may be nil or null. Bytes that are not UTF-8 are replaced by U+FFFD, as AIPack does. */
 export function optionalText(value: LuaValue, name: string, what: string): string | undefined {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return undefined
@@ -26,7 +26,7 @@ export function optionalText(value: LuaValue, name: string, what: string): strin
   throw argumentError(name, `${what} must be a string or nil, but was ${luaTypeName(value)}`)
 }
 
-/** A text. Numbers become text, as everywhere in Lua. */
+/** A string. Numbers become strings, as everywhere in Lua. */
 export function text(value: LuaValue, name: string, what: string): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   const found = value === undefined ? undefined : optionalText(value, name, what)
@@ -34,14 +34,14 @@ export function text(value: LuaValue, name: string, what: string): string {
   throw argumentError(name, `${what} must be a string, but was nil`)
 }
 
-/** A path: a text without NUL. */
+/** A path: a string without NUL. */
 export function pathText(value: LuaValue, name: string, what = 'the path'): string {
   const path = text(value, name, what)
   if (!path.includes('\0')) return path
-  throw argumentError(name, `${what} holds a NUL character`)
+  throw argumentError(name, `${what} contains a NUL character`)
 }
 
-/** A whole number. Floats with a fraction are refused. */
+/** A whole number. Floats with a fraction are rejected. */
 export function integer(value: LuaValue, name: string, what: string): number {
   const number =
     typeof value === 'bigint' ? Number(value) : typeof value === 'string' ? Number(value.trim() || 'x') : value
@@ -55,7 +55,7 @@ export function isTable(value: LuaValue): value is readonly LuaValue[] | LuaTabl
   return luaTypeName(value) === 'table'
 }
 
-/** A table with its keys; a list has none. Undefined for anything but a table. */
+/** A table with keys; a list counts as one without keys. Undefined for anything but a table. */
 export function keyedTable(value: LuaValue): LuaTable | undefined {
   if (!isTable(value)) return undefined
   return Array.isArray(value) ? {} : (value as LuaTable)
@@ -69,7 +69,7 @@ export function list(value: LuaValue, name: string, what: string): readonly LuaV
   throw argumentError(name, `${what} must be a list, but was ${found}`)
 }
 
-/** A list of texts; one text stands for a list of one. Numbers in a list become text. */
+/** A list of strings; a single string counts as a list of one. Numbers in a list become strings. */
 export function textList(value: LuaValue, name: string, what: string): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!isTable(value)) {

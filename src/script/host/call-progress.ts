@@ -11,8 +11,8 @@ interface CalledTool {
 }
 
 /**
- * Does a call of a tool that a script makes, and sends what the tool says of its progress. No other event tells of such a call, so
- * that one of its own ends it.
+ * Runs a script's call of a tool and emits the progress that the tool reports. No other event covers such a call, so a
+ * final progress event marks its end.
  */
 export async function withProgress<T>(
   { name, server, at }: CalledTool,

@@ -23,11 +23,11 @@ import type { Section } from './module.ts'
 import { resolvePath, unlessNoPack } from './resolve-path.ts'
 
 /**
- * A call of a host function. Its methods read arguments, counted from 0; `what` names one in the SCRIPT_FAILED error for a
- * value of a wrong type.
+ * A call of a host function. Its methods read arguments, counted from 0; `what` names the argument in the SCRIPT_FAILED
+ * error for a value of the wrong type.
  */
 export class HostCall {
-  /** The function, for example `aip.file.load`: what its errors begin with. */
+  /** The function, for example `aip.file.load`: its errors start with this name. */
   readonly name: string
   readonly args: readonly LuaValue[]
   readonly section: Section
@@ -46,7 +46,7 @@ export class HostCall {
     return argumentError(this.name, problem)
   }
 
-  /** Does something whose errors are given the name of the function, and what else is to stand in front. */
+  /** Runs `work`, and prefixes its errors with the name of the function and with `prefix`. */
   attempt<T>(work: () => T, prefix = ''): T {
     try {
       return work()
@@ -68,7 +68,7 @@ export class HostCall {
     return optionalText(this.args[index], this.name, what)
   }
 
-  /** The same where AIPack takes numbers, too. */
+  /** The same, for arguments where AIPack accepts numbers too. */
   optionalTextOrNumber(index: number, what?: string): string | undefined {
     return this.has(index) ? this.text(index, what) : undefined
   }
@@ -83,7 +83,7 @@ export class HostCall {
     return this.resolve(this.path(index, what))
   }
 
-  /** Content for a file: text, or bytes as they are. */
+  /** Content for a file: text, or bytes unchanged. */
   content(index: number, what: string): string | Uint8Array {
     const value = this.args[index]
     return value instanceof Uint8Array ? value : this.text(index, what)
@@ -105,12 +105,12 @@ export class HostCall {
     return new Options(this.args[index], this.name)
   }
 
-  /** The absolute path that a script means. */
+  /** The absolute path that a path in a script stands for. */
   resolve(path: string): string {
     return resolvePath(path, this.context)
   }
 
-  /** The folder that relative paths and globs start from: the option `base_dir`, or the workspace. It need not exist. */
+  /** The base of relative paths and globs: the option `base_dir`, or the workspace. It need not exist. */
   baseFolder(options: Options): string {
     const { workspace } = this.context.scope.folders
     const given = options.path('base_dir')
@@ -124,7 +124,7 @@ export class HostCall {
   }
 }
 
-/** A call of a function that acts, with the place that its effects have or begin with. */
+/** A call of a function that acts. Its effects are recorded at its place or below it. */
 export class ActCall extends HostCall implements FileCall {
   readonly at: Place
 
@@ -143,14 +143,14 @@ export class ActCall extends HostCall implements FileCall {
     return this.context.services.effects.observe(this.at, readingCall(this.name, this.args), read)
   }
 
-  /** Observes what else the call finds before it acts. */
+  /** Observes anything else that the call looks up before it acts. */
   observeBefore<T>(read: () => T): T {
     const asked = { name: this.name, args: argumentsToJson(this.args) }
     return this.context.services.effects.observe([...this.at, part('read')], asked, read)
   }
 }
 
-/** A table of options. nil and null stand for "not given", and keys that a function does not know are not looked at. */
+/** A table of options. nil and null stand for "not given", and unknown keys are ignored. */
 export class Options {
   readonly table: LuaTable
   readonly #name: string
@@ -193,7 +193,7 @@ export class Options {
     throw argumentError(this.#name, `the option ${key} must be between 1 and ${longestTimer}, but was ${given}`)
   }
 
-  /** The option `extrude`: whether the text without what was taken out is wanted, too. */
+  /** The option `extrude`: whether the text without the extracted parts is returned too. */
   extrude(): boolean {
     const extrude = this.text('extrude')
     if (extrude === undefined || extrude === 'content') return extrude !== undefined

@@ -13,8 +13,8 @@ const timeLimitMs = 30 * 60_000
 const maxOutputBytes = 16 * 1024 * 1024
 
 /**
- * `aip.cmd`. A command runs as the user, without a shell and without input, in a process group of its own, with a part of
- * the environment. Ours beyond AIPack: the option `timeout_ms` (30 minutes).
+ * `aip.cmd`. A command runs as the user, without a shell and without input, in its own process group, with part of the
+ * environment. Baton's extension to AIPack: the option `timeout_ms` (30 minutes).
  */
 export const cmdModule: HostModule = {
   name: 'aip.cmd',
@@ -22,8 +22,8 @@ export const cmdModule: HostModule = {
     /**
      * `aip.cmd.exec(command, args?, {cwd?, timeout_ms?}?) → {stdout, stderr, exit}`
      * Runs a program without a shell and without input, and waits for it; `args` is one string or a list. An exit code
-     * other than 0 is no error, and -1 stands for a signal. A program that cannot be started is an error, and so is one
-     * that takes longer than `timeout_ms` (30 minutes). It gets no keys from the environment.
+     * other than 0 is not an error; -1 means that a signal ended the program. It is an error if the program cannot be
+     * started or takes longer than `timeout_ms` (30 minutes). The program gets no API keys from the environment.
      */
     exec: waiting(async (call) => execute(readCommand(call), call)),
   },
@@ -43,18 +43,18 @@ function readCommand(call: ActCall): Command {
   if (command.trim() === '') throw call.error('the command is empty')
   const args = call.has(1) ? call.textList(1, 'the arguments') : []
   if ([command, ...args].some((part) => part.includes('\0'))) {
-    throw call.error('a command cannot hold a NUL character')
+    throw call.error('a command cannot contain a NUL character')
   }
   const limit = options.milliseconds('timeout_ms') ?? timeLimitMs
   return { command, args, cwd: folderOf(options.path('cwd'), call), timeLimitMs: limit }
 }
 
-/** The folder of a command: the option `cwd`, else the one that the run was started in. */
+/** The folder of a command: the option `cwd`, otherwise the folder in which the run was started. */
 function folderOf(cwd: string | undefined, call: ActCall): string {
   if (cwd === undefined || cwd.trim() === '') return call.context.scope.folders.cwd
   const real = readablePath(call.resolve(cwd), call.context)
   if (call.observeBefore(() => statusAt(real)?.kind === 'folder')) return real
-  throw call.error(`the option cwd must be a folder, and ${cwd} is none`)
+  throw call.error(`the option cwd must be a folder, but ${cwd} is not one`)
 }
 
 async function execute(command: Command, call: ActCall): Promise<LuaValue> {
@@ -78,8 +78,8 @@ async function execute(command: Command, call: ActCall): Promise<LuaValue> {
   if (lost > 0) {
     emit(context, {
       type: 'warning',
-      message: `${name}: ${command.command} printed too much; ${lost} bytes of it were thrown away`,
-      hint: 'Let the command write to a file, and read the part that is needed.',
+      message: `${name}: ${command.command} printed too much; ${lost} bytes were discarded`,
+      hint: 'Let the command write to a file, and read the part you need.',
     })
   }
   return result
@@ -97,8 +97,8 @@ function exitCode(end: ProcessEnd, { command, timeLimitMs: limit }: Command, nam
     case 'killed':
       return -1
     case 'timed_out':
-      throw new BatonError('LIMIT', `${name}: ${command} was stopped, because it took longer than ${limit / 1000} s`, {
-        hint: 'Give it more time with the option timeout_ms.',
+      throw new BatonError('LIMIT', `${name}: ${command} was stopped because it took longer than ${limit / 1000} s`, {
+        hint: 'Raise the limit with the option timeout_ms.',
       })
     case 'not_started':
       throw new BatonError('SCRIPT_FAILED', `${name}: ${command} cannot be run: ${end.reason}`, {

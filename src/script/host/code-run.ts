@@ -18,8 +18,8 @@ import { withProgress } from './call-progress.ts'
 import type { ActCall } from './call.ts'
 
 /**
- * `aip.code.run`: a program with the tools that the call names. What it begins with is observed and each call of a tool is
- * recorded below the call, so that a program that was interrupted does the same when it runs again.
+ * `aip.code.run`: runs a program with the tools that the call names. Its seed and start time are observed and each tool
+ * call is recorded below the call, so that an interrupted program does the same when it runs again.
  * @throws BatonError SCRIPT_FAILED with the message and line of the program's own error
  */
 export async function runCode(call: ActCall): Promise<LuaValue> {
@@ -40,7 +40,7 @@ export async function runCode(call: ActCall): Promise<LuaValue> {
   }
 }
 
-/** The tools as functions. Each call has a place of its own below that of the script. */
+/** The tools as functions. Each call has its own place below the place of the script's call. */
 function hostOf(tools: readonly Tool[], calls: RecordedCalls, script: RunContext): ProgramHost {
   const { functions, toolOf } = toolFunctions(tools)
   return {
@@ -64,7 +64,9 @@ function shownError({ message, line, column }: ProgramError): string {
   return `${message} (line ${line}${column === undefined ? '' : `, column ${column}`} of the program)`
 }
 
-/** The tools that the option `tools` names. @throws BatonError for one that is unknown, or that the agent may not use */
+/**
+ * The tools that the option `tools` names. @throws BatonError for an unknown tool, or one that the agent may not use
+ */
 async function namedTools(call: ActCall): Promise<readonly Tool[]> {
   const { context } = call
   const { folders, openedChanges: allow = [] } = context.scope
@@ -76,14 +78,14 @@ async function namedTools(call: ActCall): Promise<readonly Tool[]> {
       throw call.error(`there is no tool "${name}"; the tools are: ${toolNames.join(', ')}`)
     }
     if (!chosen.some((tool) => passesFilters(tool, [{ tools: [name] }]))) {
-      throw call.error(`the tool "${name}" may not be used here: the rights of the agent do not reach that far`)
+      throw call.error(`the tool "${name}" may not be used here: the agent does not have the rights for it`)
     }
   }
   const toolbox = createToolbox({ baseDir: folders.workspace, limits: { allow } })
   return [...(await openTools(chosen, toolbox)), ...(await serverTools(names, toolbox, call))]
 }
 
-/** Those of MCP servers; programs without them load nothing for that. */
+/** The tools of MCP servers. Their code is loaded only if MCP servers are configured. */
 async function serverTools(names: readonly string[], toolbox: Toolbox, call: ActCall): Promise<readonly Tool[]> {
   const { context, at } = call
   const servers = context.services.mcp?.servers.map(({ name }) => name) ?? []

@@ -5,14 +5,13 @@ import type { HostCall, Options } from './call.ts'
 import { jsonText } from './json-text.ts'
 import { type HostModule, slow } from './module.ts'
 
-/** `aip.csv`. Its code is loaded at the first call. */
+/** `aip.csv`. Its code is loaded on the first call. */
 export const csvModule: HostModule = {
   name: 'aip.csv',
   functions: {
     /**
-     * `aip.csv.parse_row(row, options?) → list` The cells of the first row of a text, all of them strings; an empty
-     * list when there is none. Takes `delimiter`, `quote`, `escape` and `trim_fields`. A quote that is not closed is an
-     * error.
+     * `aip.csv.parse_row(row, options?) → list` The cells of the first row of a text, all as strings; an empty list if
+     * there is no row. Takes `delimiter`, `quote`, `escape` and `trim_fields`. An unclosed quote is an error.
      */
     parse_row: slow(async (call) => {
       const line = call.text(0, 'the row')
@@ -22,9 +21,9 @@ export const csvModule: HostModule = {
     }),
     /**
      * `aip.csv.parse(content, options?) → {_type = "CsvContent", headers, rows}` Reads CSV text. The first row is the
-     * header unless `has_header = false`; `header_labels = {key = label}` gives columns other names; `comment = "#"`
-     * leaves out lines that begin so; rows without any text are left out unless `skip_empty_lines = false`. Cells are
-     * strings, and rows may have different lengths. A quote that is not closed is an error that names the line.
+     * header unless `has_header = false`; `header_labels = {key = label}` renames columns; `comment = "#"` skips lines
+     * that start with it; rows without any text are skipped unless `skip_empty_lines = false`. Cells are strings, and
+     * rows may have different lengths. An unclosed quote is an error that names the line.
      */
     parse: slow(async (call) => {
       const content = call.text(0, 'the content')
@@ -33,8 +32,8 @@ export const csvModule: HostModule = {
       return csvContent(read(content, how.reading, 'the content'), how)
     }),
     /**
-     * `aip.csv.values_to_row(values, options?) → string` A list of values as one CSV row without a line break at its
-     * end. nil ends the list, `null` is an empty cell, tables become JSON. Takes `delimiter`, `quote` and `escape`.
+     * `aip.csv.values_to_row(values, options?) → string` A list of values as one CSV row without a trailing line break.
+     * nil ends the list, `null` becomes an empty cell, tables become JSON. Takes `delimiter`, `quote` and `escape`.
      * Functions are an error.
      */
     values_to_row: slow(
@@ -46,7 +45,7 @@ export const csvModule: HostModule = {
       { tables: 'data' },
     ),
     /**
-     * `aip.csv.value_lists_to_rows(lists, options?) → list` The same for each list of a list. An error names the row.
+     * `aip.csv.value_lists_to_rows(lists, options?) → list` The same for each list in a list. An error names the row.
      */
     value_lists_to_rows: slow(
       async (call) => {
@@ -60,13 +59,13 @@ export const csvModule: HostModule = {
   },
 }
 
-/** Delimiter, quote and escape. Of longer texts the first character counts; an empty one stands for the default. */
+/** Delimiter, quote and escape. Only the first character of each counts; an empty string means the default. */
 export function csvDialect(options: Options): CsvDialect {
   const quote = character(options, 'quote') ?? '"'
   return { delimiter: character(options, 'delimiter') ?? ',', quote, escape: character(options, 'escape') ?? quote }
 }
 
-/** How one row is read: comments and headers do not count. */
+/** The options for reading one row: those for comments and headers are ignored. */
 export function rowReading(options: Options): CsvReading {
   return { ...csvDialect(options), trim: options.flag('trim_fields') }
 }
@@ -79,12 +78,12 @@ function character(options: Options, key: string): string | undefined {
 interface CsvContentOptions {
   readonly reading: CsvReading
   readonly hasHeader: boolean
-  /** Leaves out rows whose cells are all empty or white space. */
+  /** Skips rows whose cells are all empty or whitespace. */
   readonly skipsEmpty: boolean
   readonly labels: HeaderLabels
 }
 
-/** How a whole CSV text is read: when the caller says nothing else, the first row is a header. */
+/** The options for reading a whole CSV text; by default, the first row is a header. */
 export function csvContentOptions(call: HostCall, index: number): CsvContentOptions {
   const options = call.options(index)
   const comment = character(options, 'comment')
@@ -112,7 +111,7 @@ export function headerLabels(options: Options, call: HostCall): HeaderLabels {
   )
 }
 
-/** Reads rows for a function. `what` is the text in messages. @throws BatonError SCRIPT_FAILED naming the line */
+/** Reads rows for a function. `what` names the text in messages. @throws BatonError SCRIPT_FAILED naming the line */
 export type RowReader = (data: string | Uint8Array, reading: CsvReading, what: string) => CsvRows
 
 export async function loadRowReader(call: HostCall): Promise<RowReader> {
@@ -120,7 +119,7 @@ export async function loadRowReader(call: HostCall): Promise<RowReader> {
   return (data, reading, what) => call.attempt(() => read(data, reading), `${what}: `)
 }
 
-/** The CsvContent table of rows that were read: labels of the header become keys. */
+/** The CsvContent table of the parsed rows, with the header's labels renamed to their keys. */
 export function csvContent(rows: CsvRows, { hasHeader, skipsEmpty, labels }: CsvContentOptions): LuaTable {
   const [header = []] = rows
   const body = hasHeader ? rows.slice(1) : rows
@@ -132,7 +131,7 @@ export function csvContent(rows: CsvRows, { hasHeader, skipsEmpty, labels }: Csv
   }
 }
 
-/** A row of cells as text, up to the first nil. Tables are read as `data`. `what` is the row in messages. */
+/** A row of cells as text, up to the first nil. Tables are read as `data`. `what` names the row in messages. */
 export function rowCells(value: LuaValue, what: string, call: HostCall): readonly string[] {
   return sequence(value, what, call).map((cell, index) => cellText(cell, `${what}[${index + 1}]`, call))
 }
@@ -142,7 +141,7 @@ export function tableCells(value: LuaValue, call: HostCall): readonly (readonly 
   return sequence(value, 'the rows', call).map((row, index) => rowCells(row, `row ${index + 1}`, call))
 }
 
-/** The text of a cell: nothing for nil and null, JSON for tables. */
+/** The text of a cell: empty for nil and null, JSON for tables. */
 export function cellText(value: LuaValue, what: string, call: HostCall): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value
@@ -152,7 +151,7 @@ export function cellText(value: LuaValue, what: string, call: HostCall): string 
   return call.attempt(() => jsonText(value), `${what}: `)
 }
 
-/** All digits, as AIPack writes numbers: never an exponent. */
+/** Numbers with all digits and no exponent, as AIPack writes them. */
 function numberText(value: number): string {
   const [, sign = '', whole = '', fraction = '', exponent = ''] = /^(-?)(\d+)\.?(\d*)e(.*)$/.exec(String(value)) ?? []
   if (exponent === '') return String(value)
@@ -160,7 +159,7 @@ function numberText(value: number): string {
   return sign + (point <= 0 ? `0.${'0'.repeat(-point)}${digits}` : digits.padEnd(point, '0'))
 }
 
-/** The items 1, 2, … of a table up to the first nil, whatever else is in it. */
+/** The items 1, 2, … of a table up to the first nil; other keys are ignored. */
 export function sequence(value: LuaValue, what: string, call: HostCall): readonly LuaValue[] {
   if (!isTable(value)) throw call.error(`${what} must be a list, but was ${luaTypeName(value)}`)
   const items: LuaValue[] = []

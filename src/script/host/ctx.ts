@@ -7,7 +7,7 @@ import type { LuaTable } from './arguments.ts'
 import { type HostModule, pure, type Section, type SectionStage } from './module.ts'
 import { aipackBase, temporaryFolder } from './resolve-path.ts'
 
-/** The version of AIPack whose packs run here. */
+/** The version of AIPack that packs are written for. */
 const aipackVersion = '0.8.34'
 
 const stages: { readonly [stage in SectionStage]: string } = {
@@ -19,15 +19,15 @@ const stages: { readonly [stage in SectionStage]: string } = {
 }
 
 /**
- * The global table `CTX`: where and in what a script runs. A fresh one for each section; modules
- * see it too. Unlike in AIPack, `RUN_FLOW_REDO_COUNT` is an integer in every stage. Names of runs and tasks are made from
- * their place in the run, so that a resumed run has the same.
+ * The global table `CTX`: the agent, folders and stage that a script runs in. Each section gets a new one; modules see
+ * it too. Unlike in AIPack, `RUN_FLOW_REDO_COUNT` is an integer in every stage. Names of runs and tasks are derived
+ * from their place in the run, so that a resumed run has the same ones.
  */
 export const ctxModule: HostModule = {
   name: '',
   /**
    * `CTX`
-   * Where and in what a script runs: a table, described in [lua.md](lua.md#ctx).
+   * A table with the agent, folders and stage that a script runs in, described in [lua.md](lua.md#ctx).
    */
   functions: { CTX: pure(({ section }) => contextTable(section)) },
   lua: { name: 'CTX', text: 'CTX = CTX()' },

@@ -9,17 +9,18 @@ import type { HostCall } from './call.ts'
 import { withoutTopNull } from './json.ts'
 import { type HostModule, slow } from './module.ts'
 
-/** `aip.toml`. Dates are read as text. Its code is loaded at the first call, as that of `aip.yaml`. */
+/** `aip.toml`. Dates are read as text. Its code is loaded on the first call, as for `aip.yaml`. */
 export const tomlModule: HostModule = {
   name: 'aip.toml',
   functions: {
     /**
-     * `aip.toml.parse(text) → table` Reads TOML; dates are text. What cannot be read is an error that names the line.
+     * `aip.toml.parse(text) → table` Parses TOML; dates become strings. Invalid TOML is an error that names the line.
      */
     parse: slow((call) => readToml({ text: call.text(0, 'the text'), what: 'the text', name: `${call.name} failed` })),
     /**
      * `aip.toml.stringify(table) → string`
-     * A table as TOML, keys sorted. Lists at the top, null and NaN are errors, because TOML cannot say them.
+     * A table as TOML, keys sorted. Lists at the top level, null and NaN are errors, because TOML cannot represent
+     * them.
      */
     stringify: slow(writeToml, { tables: 'data' }),
   },
@@ -30,8 +31,8 @@ export const yamlModule: HostModule = {
   name: 'aip.yaml',
   functions: {
     /**
-     * `aip.yaml.parse(text?) → list?` Reads YAML as the list of its documents, also when there is one. nil for nil;
-     * what cannot be read is an error that names the line.
+     * `aip.yaml.parse(text?) → list?` Parses YAML into a list of its documents, even if there is only one. nil for nil;
+     * invalid YAML is an error that names the line.
      */
     parse: slow(async (call) => {
       const text = call.optionalTextOrNumber(0, 'the text')
@@ -51,9 +52,9 @@ export const yamlModule: HostModule = {
 
 export interface TextSource {
   readonly text: string
-  /** What the text is, in messages: `the text`, or the file as the script named it. */
+  /** What messages call the text: `the text`, or the file as the script named it. */
   readonly what: string
-  /** What messages begin with. */
+  /** The start of messages. */
   readonly name: string
 }
 
@@ -62,7 +63,7 @@ export async function readToml(source: TextSource): Promise<LuaValue> {
   return located(source, parseExactToml)
 }
 
-/** All documents of a YAML text, in order; nil for one that is null. @throws BatonError SCRIPT_FAILED naming the line */
+/** All documents of a YAML text, in order; nil for null ones. @throws BatonError SCRIPT_FAILED naming the line */
 export async function readYaml(source: TextSource): Promise<readonly LuaValue[]> {
   return (await located(source, parseYamlDocuments)).map(withoutTopNull)
 }
@@ -79,10 +80,10 @@ async function located<T>({ text, what, name }: TextSource, parse: (source: Data
 
 async function writeToml(call: HostCall): Promise<string> {
   const [value] = call.args
-  if (!isTable(value)) throw call.error(`TOML is written from a table, not from ${luaTypeName(value)}`)
+  if (!isTable(value)) throw call.error(`the value must be a table, but was ${luaTypeName(value)}`)
   // an empty table is read as an empty list
   const data = Array.isArray(value) && value.length === 0 ? {} : value
-  if (Array.isArray(data)) throw call.error('TOML is written from a table with keys, not from a list')
+  if (Array.isArray(data)) throw call.error('the value must be a table with keys, but was a list')
   try {
     return await stringifyToml(plainData(data, { nulls: 'refused' }) as PlainTable)
   } catch (error) {
@@ -98,30 +99,30 @@ async function writeYaml(documents: readonly LuaValue[], call: HostCall): Promis
   }
 }
 
-/** What TOML and YAML are written from: JSON data, with integers of any size. */
+/** The data that TOML and YAML are written from: JSON data, with integers of any size. */
 type PlainData = null | boolean | number | bigint | string | readonly PlainData[] | PlainTable
 interface PlainTable {
   readonly [key: string]: PlainData
 }
 
 interface PlainOptions {
-  /** TOML has no null: saying so is better than leaving values out. */
+  /** TOML has no null: an error is better than dropping values. */
   readonly nulls: 'kept' | 'refused'
 }
 
 /**
- * A Lua value read as `data` with its keys in byte order. nil in a list and null are null.
- * @throws Error for NaN, infinity and text that is not UTF-8, saying where
+ * A Lua value read as `data` with its keys in byte order. nil in a list becomes null.
+ * @throws Error for NaN, infinity and text that is not UTF-8, naming the place
  */
 function plainData(value: LuaValue, options: PlainOptions, where = 'the value'): PlainData {
   if (value === undefined || value === null) {
     if (options.nulls === 'kept') return null
-    throw new Error(`${where} is null, which TOML cannot say`)
+    throw new Error(`${where} is null, which TOML cannot represent`)
   }
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') return value
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
-    throw new Error(`${where} is ${value}, which is no number that can be written`)
+    throw new Error(`${where} is ${value}, which cannot be written as a number`)
   }
   if (!isTable(value)) throw new Error(`${where} is a ${luaTypeName(value)} that is not UTF-8 text`)
   const inner = (item: LuaValue, step: string): PlainData => plainData(item, options, where + step)

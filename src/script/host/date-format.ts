@@ -4,8 +4,8 @@ export type DateFields = Readonly<
 > & { readonly isdst: boolean; readonly zone: string }
 
 /**
- * The parts of a time in seconds since 1970. Months, weekdays (from Sunday) and days of the year count from 1, `offset` is
- * in minutes east of UTC.
+ * The parts of a time in seconds since 1970. Months, weekdays (from Sunday) and days of the year count from 1; `offset`
+ * is in minutes east of UTC.
  */
 export function dateFields(seconds: number, { utc }: { readonly utc: boolean }): DateFields {
   const moment = new Date(seconds * 1000)
@@ -33,7 +33,7 @@ function startOfYear(year: number): number {
   return new Date(Date.UTC(2000, 0, 1)).setUTCFullYear(year)
 }
 
-/** The offset of winter time: the one that is further west. */
+/** The offset of standard time: the smaller of the two. */
 function standardOffset(year: number): number {
   const winter = -new Date(year, 0, 1).getTimezoneOffset()
   const summer = -new Date(year, 6, 1).getTimezoneOffset()
@@ -50,7 +50,10 @@ const months = 'January February March April May June July August September Octo
 
 type Conversion = (fields: DateFields) => string
 
-/** The conversions of `strftime` in C99, in the C locale. Own code: libraries lack or differ in %g, %G, %V, %j and %E. */
+/**
+ * The conversions of `strftime` in C99, in the C locale. Written here because libraries lack %g, %G, %V, %j and %E, or
+ * differ in them.
+ */
 const conversions: Readonly<Record<string, Conversion | string>> = {
   a: ({ wday }) => (weekdays[wday - 1] ?? '').slice(0, 3),
   A: ({ wday }) => weekdays[wday - 1] ?? '',

@@ -8,17 +8,17 @@ import type { ActCall } from './call.ts'
 import { type HostModule, waiting } from './module.ts'
 
 /**
- * `aip.editor`. The editor is the user's, from the environment of the run, and goes on by itself: nothing waits for it.
- * The terminal belongs to the run, so editors that need one are not started.
+ * `aip.editor`. The editor is the one that the run's environment names, and nothing waits for it. The terminal belongs
+ * to the run, so editors that need one are not started.
  */
 export const editorModule: HostModule = {
   name: 'aip.editor',
   functions: {
     /**
      * `aip.editor.open_file(path) → {editor}?`
-     * Opens a file in the editor around the terminal, else in that of `VISUAL` or `EDITOR`, and does not wait; gives the
-     * name of the program. nil when no editor is known, when it does not start, and, with a warning, when it needs the
-     * terminal (vim, nano). Anything but a file that may be read is an error.
+     * Opens a file in the editor whose terminal the run is in, otherwise in that of `VISUAL` or `EDITOR`, and returns
+     * the name of the program without waiting for it. nil if no editor is known, if it does not start, or, with a
+     * warning, if it needs the terminal (vim, nano). Anything but a readable file is an error.
      */
     open_file: waiting(openFile),
   },
@@ -35,12 +35,12 @@ async function openFile(call: ActCall): Promise<LuaValue> {
   emit(context, {
     type: 'warning',
     message: `${name}: ${editor.name} needs the terminal, which belongs to the run; ${call.path(0)} was not opened`,
-    hint: 'Let VISUAL or EDITOR name an editor with a window of its own.',
+    hint: 'Set VISUAL or EDITOR to an editor with its own window.',
   })
   return undefined
 }
 
-/** Opening a file once more does no harm, so it may be repeated. */
+/** Opening a file again is harmless, so it may be repeated. */
 function start({ command, args, name }: Editor, file: string, call: ActCall): Promise<boolean> {
   const { scope, services } = call.context
   const request = { command, args: [...args, call.shown(file)], cwd: '.' }
@@ -56,7 +56,7 @@ function start({ command, args, name }: Editor, file: string, call: ActCall): Pr
   )
 }
 
-/** That of other commands, and what the editors' own programs find a running window with. */
+/** The environment of other commands, plus the variables that editors use to find a running window. */
 function editorEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> {

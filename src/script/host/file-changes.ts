@@ -12,8 +12,9 @@ import { ensureSingleTrailingNewline, trimEnd, trimStart } from './text-lines.ts
 /** The functions of `aip.file` that change files. */
 export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
-   * `aip.file.save(path, content, {trim_start?, trim_end?, single_trailing_newline?}?) → FileInfo` Writes a file and
-   * makes the folders above it; what was there is replaced. The options shape the content in this order.
+   * `aip.file.save(path, content, {trim_start?, trim_end?, single_trailing_newline?}?) → FileInfo` Writes a file,
+   * replacing an existing one, and creates missing parent folders. The options are applied to the content in this
+   * order.
    */
   save: acting((call) => {
     const target = call.file(0)
@@ -22,7 +23,7 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.append(path, content) → FileInfo`
-   * Adds to the end of a file, which is made when it is missing, with the folders above it.
+   * Appends to a file; creates the file and its parent folders if they are missing.
    */
   append: acting((call) => {
     const target = call.file(0)
@@ -31,22 +32,23 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.copy(source, destination, {overwrite?}?) → FileInfo`
-   * Copies a file. A missing source is an error, and so is a destination that exists, unless `overwrite` is true.
+   * Copies a file. It is an error if the source is missing, or if the destination exists and `overwrite` is not true.
    */
   copy: acting((call) => transfer(call, copyFile)),
   /**
-   * `aip.file.move(source, destination, {overwrite?}?) → FileInfo` Moves a file or folder. A missing source is an
-   * error, and so is a destination that exists, unless `overwrite` is true.
+   * `aip.file.move(source, destination, {overwrite?}?) → FileInfo` Moves a file or folder. It is an error if the source
+   * is missing, or if the destination exists and `overwrite` is not true.
    */
   move: acting((call) => transfer(call, moveEntry)),
   /**
    * `aip.file.delete(path) → boolean`
-   * Deletes a file, a link or a folder with all in it; it does not go to the trash. false when there is nothing.
+   * Deletes a file, a link or a folder with everything in it, without using the trash. false if nothing exists at the
+   * path.
    */
   delete: acting((call) => deleteEntry(call.file(0), call)),
   /**
    * `aip.file.ensure_exists(path, content?, {content_when_empty?}?) → FileInfo`
-   * Writes the content when the file is missing; with `content_when_empty` also when it holds nothing but white space.
+   * Writes the content if the file is missing; with `content_when_empty` also if it contains only whitespace.
    */
   ensure_exists: acting((call) => {
     const target = call.file(0)
@@ -62,14 +64,15 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.ensure_dir(path) → boolean`
-   * Makes a folder and those above it: true when it was made, false when it was there. A file in its place is an error.
+   * Creates a folder and its parents: true if it was created, false if it already existed. A file at the path is an
+   * error.
    */
   ensure_dir: acting((call) => makeFolder(call.file(0), call)),
   /**
    * `aip.file.save_changes(path, changes) → FileInfo, {changed_count, failed_changes?}`
-   * Changes a file by blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE` lines, each replacing the first
-   * place where its text is found; without any such line the text is the whole new content. What is not found is
-   * listed in `failed_changes`; blocks that are not well formed are an error.
+   * Applies blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE` lines to a file, each replacing the first
+   * occurrence of its search text; without any such line, the text is the whole new content. Blocks whose search text
+   * is not found are listed in `failed_changes`; malformed blocks are an error.
    */
   save_changes: acting(async (call) => {
     const path = call.path(0)
@@ -98,7 +101,7 @@ function transfer(call: ActCall, work: typeof copyFile): LuaTable {
   return infoOf(call.path(1), destination, call.context)
 }
 
-/** In this order: without white space at the start, at the end, with one newline at the end. Bytes stay as they are. */
+/** Applied in this order: trim the start, trim the end, end with exactly one newline. Bytes are left unchanged. */
 function shaped(data: string | Uint8Array, options: Options): string | Uint8Array {
   if (typeof data !== 'string') return data
   let text = data

@@ -25,8 +25,8 @@ import { acting, type ModuleFunction, readingFile, several } from './module.ts'
 /** The functions of `aip.file` that read and write CSV. */
 export const csvFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
-   * `aip.file.load_csv_headers(path) → list` The cells of the first row of a CSV file; an empty list when there is
-   * none. Only the start of the file is read.
+   * `aip.file.load_csv_headers(path) → list` The cells of the first row of a CSV file; an empty list if there is no
+   * row. Only the start of the file is read.
    */
   load_csv_headers: reading((call, read) => {
     const file = call.file(0)
@@ -35,45 +35,45 @@ export const csvFunctions: { readonly [name: string]: ModuleFunction } = {
     return firstRow(file, rowsOf, call.context) ?? rowsOf(readText(file, call.context), 1)[0] ?? []
   }),
   /**
-   * `aip.file.load_csv(path, options?) → {_type = "CsvContent", headers, rows}` Reads a CSV file as `aip.csv.parse`
-   * reads text, with the same options. A file that is not UTF-8 is an error.
+   * `aip.file.load_csv(path, options?) → {_type = "CsvContent", headers, rows}` Reads a CSV file like `aip.csv.parse`,
+   * with the same options. A file that is not UTF-8 is an error.
    */
   load_csv: reading((call, read) => {
     const how = csvContentOptions(call, 1)
     const bytes = readBytes(call.file(0), call.context)
     const shown = call.path(0)
-    // the reader takes bytes that are text without a copy
+    // the reader takes UTF-8 bytes without copying them
     return csvContent(read(isUtf8(bytes) ? bytes : decodeText(bytes, shown), how.reading, shown), how)
   }),
   /**
-   * `aip.file.csv_row_spans(path) → {{start, end}, …}` Where each row of a CSV file begins and ends, for
-   * `aip.file.read_span`: offsets in bytes from 0, the end behind the last byte of the row, without its line break.
-   * Line breaks inside quotes belong to the row; the header and empty lines are rows too.
+   * `aip.file.csv_row_spans(path) → {{start, end}, …}` The start and end of each row of a CSV file, for
+   * `aip.file.read_span`: byte offsets from 0; the end is exclusive and excludes the line break. Line breaks inside
+   * quotes belong to the row; the header and empty lines are rows too.
    */
   csv_row_spans: readingFile((call) => rowSpans(call.file(0), call.context)),
   /**
-   * `aip.file.save_as_csv(path, data, options?) → FileInfo` Writes a file anew from a list of rows, or from
-   * `{headers, rows}`. Of a list of rows the first is the header when `has_header = true`.
-   * `header_labels = {key = label}` gives columns of the header other names, `skip_header_row = true` leaves the header
-   * out. Values become text as in `aip.csv.values_to_row`; an empty table makes an empty file.
+   * `aip.file.save_as_csv(path, data, options?) → FileInfo` Writes a list of rows, or `{headers, rows}`, replacing the
+   * file. In a list of rows, the first is the header if `has_header = true`. `header_labels = {key = label}` renames
+   * columns in the header, `skip_header_row = true` omits the header. Values become text as in `aip.csv.values_to_row`;
+   * an empty table makes an empty file.
    */
   save_as_csv: saving(2, givenTable),
   /**
-   * `aip.file.save_records_as_csv(path, records, header_keys, options?) → FileInfo` Writes a file anew from a list of
-   * tables: for each a row with its values of `header_keys`, which are the header too. Missing values are empty cells.
-   * Options are those of `aip.file.save_as_csv`.
+   * `aip.file.save_records_as_csv(path, records, header_keys, options?) → FileInfo` Writes a list of tables, replacing
+   * the file: one row per table with its values for `header_keys`, which also form the header. Missing values become
+   * empty cells. Takes the options of `aip.file.save_as_csv`.
    */
   save_records_as_csv: saving(3, recordTable),
   /**
-   * `aip.file.append_csv_rows(path, lists, options?) → FileInfo` Adds rows to the end of a file, which is made when
-   * missing; never a header. When the last line of the file has no line break, one is added first.
+   * `aip.file.append_csv_rows(path, lists, options?) → FileInfo` Appends rows to a file, without a header; creates the
+   * file if it is missing. If the last line of the file has no line break, one is added first.
    */
   append_csv_rows: appending((call) => tableCells(call.args[1], call)),
   /** `aip.file.append_csv_row(path, values, options?) → FileInfo` The same for one row. */
   append_csv_row: appending((call) => [rowCells(call.args[1], 'the values', call)]),
 }
 
-/** Observes as other reading functions do, once its code is loaded. */
+/** Observes like other reading functions, once its code is loaded. */
 function reading(work: (call: HostCall, read: RowReader) => LuaValue): ModuleFunction {
   return acting(async (call) => {
     const read = await loadRowReader(call)
@@ -115,7 +115,7 @@ async function linesOf(rows: CsvRows, options: Options): Promise<string> {
   return rows.map((row) => `${write(row, dialect)}\n`).join('')
 }
 
-/** Whether a file (absolute path) has a last line without a line break; not when it is empty or missing. */
+/** Whether the last line of a file (absolute path) lacks a line break; false if the file is empty or missing. */
 function needsLineBreak(path: string, call: ActCall): boolean {
   return call.observeBefore(() => {
     const status = fileStatus(path, call.context)
@@ -130,13 +130,13 @@ function needsLineBreak(path: string, call: ActCall): boolean {
   })
 }
 
-/** What is written into a CSV file. Without a header its list is empty. */
+/** The content of a CSV file. Without a header, `headers` is empty. */
 interface CsvTable {
   readonly header: readonly string[]
   readonly rows: CsvRows
 }
 
-/** `{headers?, rows?}` when the data has one of them, else rows. */
+/** Reads `{headers?, rows?}` if the data has either, otherwise a list of rows. */
 function givenTable(call: HostCall, options: Options): CsvTable {
   const data = call.args[1]
   const table = keyedTable(data)
@@ -157,7 +157,7 @@ function givenTable(call: HostCall, options: Options): CsvTable {
   return { header, rows: rest }
 }
 
-/** Of each record the values of the keys, in their order. */
+/** For each record the values of the keys, in the order of the keys. */
 function recordTable(call: HostCall): CsvTable {
   const header = texts(call.args[2], call, 'header_keys')
   const rows = sequence(call.args[1], 'the records', call).map((record, index) => {
@@ -173,7 +173,7 @@ function valueAt(record: LuaTable, key: string): LuaValue {
   return Object.hasOwn(record, key) ? record[key] : undefined
 }
 
-/** The rows as they are written: the header first, with its labels, unless it is to be left out. */
+/** The rows to write: the header first, with its labels, unless it is omitted. */
 function writtenRows({ header, rows }: CsvTable, options: Options, call: HostCall): CsvRows {
   const labels = headerLabels(options, call)
   if (header.length === 0 || options.flag('skip_header_row')) return rows
@@ -188,8 +188,8 @@ function texts(value: LuaValue, call: HostCall, what: string): readonly string[]
 }
 
 /**
- * The first row of a file (absolute path), of which only the start is read; undefined when no second row begins there: only
- * then is the first one whole.
+ * The first row of a file (absolute path), of which only the start is read. Undefined if that start contains no second
+ * row, because the first one may then be incomplete.
  */
 function firstRow(
   path: string,
@@ -203,7 +203,7 @@ function firstRow(
       const [first, second] = rowsOf(text, 2)
       if (second !== undefined) found = first
     } catch {
-      // what is wrong with the start of a text, as a quote that is not closed there, need not be wrong with the whole
+      // an error in the start of a text, such as an unclosed quote, may not be one in the whole text
     }
     return false
   }
@@ -215,7 +215,7 @@ const quote = 34
 const lineFeed = 10
 const carriageReturn = 13
 
-/** A line feed ends a row unless it is inside quotes; lines without any character are rows too. */
+/** A line feed ends a row unless it is inside quotes; empty lines are rows too. */
 function rowSpans(path: string, context: RunContext): readonly (readonly [number, number])[] {
   const spans: [number, number][] = []
   let position = 0
@@ -224,7 +224,7 @@ function rowSpans(path: string, context: RunContext): readonly (readonly [number
   let previous = 0
   const take = (piece: Buffer): boolean => {
     for (const byte of piece) {
-      // a doubled quote leaves and enters again
+      // a doubled quote toggles twice
       if (byte === quote) isQuoted = !isQuoted
       else if (byte === lineFeed && !isQuoted) {
         spans.push([start, previous === carriageReturn ? position - 1 : position])

@@ -16,34 +16,34 @@ import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
    * `aip.file.load_toml(path) → table`
-   * Reads a TOML file; dates are text. What cannot be read is an error that names file and line.
+   * Reads a TOML file; dates become strings. Invalid TOML is an error that names the file and line.
    */
   load_toml: loadingData('toml'),
   /**
-   * `aip.file.load_yaml(path) → list` Reads a YAML file as the list of its documents, also when there is one. What
-   * cannot be read is an error that names file and line.
+   * `aip.file.load_yaml(path) → list` Reads a YAML file into a list of its documents, even if there is only one.
+   * Invalid YAML is an error that names the file and line.
    */
   load_yaml: loadingData('yaml'),
   /**
-   * `aip.file.load_ndjson(path) → list` Reads a file with one JSON value on each line; blank lines are skipped. JSON is
-   * strict here, and an error names the line.
+   * `aip.file.load_ndjson(path) → list` Reads a file with one JSON value on each line; blank lines are skipped. The
+   * JSON must be strict; an error names the line.
    */
   load_ndjson: readingFile((call) =>
     parseJsonLines(readText(call.file(0), call.context), `${call.name}: ${call.path(0)}`),
   ),
   /**
    * `aip.file.append_json_line(path, value) → FileInfo`
-   * Adds one line with the value as JSON, its keys sorted; the file is made when it is missing.
+   * Appends one line with the value as JSON, keys sorted; creates the file if it is missing.
    */
   append_json_line: appendingJson(({ args }) => [args[1]]),
   /**
    * `aip.file.append_json_lines(path, values) → FileInfo`
-   * Adds one line for each value of a list; an empty list still makes the file.
+   * Appends one line for each value of a list; an empty list still creates the file.
    */
   append_json_lines: appendingJson((call) => call.list(1, 'the values')),
   /**
    * `aip.file.load_html_as_slim(path) → string`
-   * Reads an HTML file and leaves out what is not seen, as `aip.html.slim` does.
+   * Reads an HTML file and removes invisible content, like `aip.html.slim`.
    */
   load_html_as_slim: acting((call) => converted('slim', [observedText(call)], call.section)),
   /**
@@ -56,28 +56,28 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
     return markdownOf(call, { isSlim })
   }),
   /**
-   * `aip.file.save_html_to_slim(path, dest?) → FileInfo` Saves an HTML file without what is not seen, as
-   * `<stem>-slim.html` beside it. `dest` is another path, or a table with `base_dir`, `file_name` and `suffix`.
+   * `aip.file.save_html_to_slim(path, dest?) → FileInfo` Saves an HTML file without invisible content, as
+   * `<stem>-slim.html` next to it. `dest` is a different path, or a table with `base_dir`, `file_name` and `suffix`.
    */
   save_html_to_slim: converting({ extension: 'html', suffix: '-slim' }, (read) =>
     converted('slim', [observedText(read)], read.section),
   ),
   /**
-   * `aip.file.save_html_to_md(path, dest?) → FileInfo` Saves an HTML file as Markdown, as `<stem>.md` beside it. `dest`
-   * is another path, or a table with `base_dir`, `file_name`, `suffix` and `slim`.
+   * `aip.file.save_html_to_md(path, dest?) → FileInfo` Saves an HTML file as Markdown, as `<stem>.md` next to it.
+   * `dest` is a different path, or a table with `base_dir`, `file_name`, `suffix` and `slim`.
    */
   save_html_to_md: converting({ extension: 'md', suffix: '' }, (read, options) =>
     markdownOf(read, { isSlim: options.flag('slim', 'on') }),
   ),
   /**
    * `aip.file.load_docx_as_md(path) → string`
-   * The text of a Word document as Markdown: headings (one level lower, the title is the first), lists, tables, links and
-   * emphasis; pictures are left out. Error when the file is missing, no `.docx` file, damaged or too large.
+   * The text of a Word document as Markdown: headings (one level lower, the title is the first), lists, tables, links
+   * and emphasis; images are dropped. It is an error if the file is missing, not a `.docx` file, damaged or too large.
    */
   load_docx_as_md: acting(docxMarkdown),
   /**
-   * `aip.file.save_docx_to_md(path, dest?) → FileInfo` Writes the same into a file: beside the document with the
-   * extension `md`, to the path `dest`, or as `{base_dir?, file_name?, suffix?}` says.
+   * `aip.file.save_docx_to_md(path, dest?) → FileInfo` Writes the same to a file: next to the document with the
+   * extension `md`, to the path `dest`, or to the path given by `{base_dir?, file_name?, suffix?}`.
    */
   save_docx_to_md: converting({ extension: 'md', suffix: '' }, docxMarkdown),
 }
@@ -110,7 +110,7 @@ function markdownOf(call: ActCall, { isSlim }: { readonly isSlim: boolean }): Pr
   return converted(isSlim ? 'markdownOfSlim' : 'markdown', [observedText(call)], call.section)
 }
 
-/** What is observed is the Markdown: the document need not be there for a replay. */
+/** Observes the Markdown, so that a replay does not need the document. */
 async function docxMarkdown(call: ActCall): Promise<string> {
   const path = call.file(0)
   const read = await attemptAsync(async () => {
@@ -120,14 +120,14 @@ async function docxMarkdown(call: ActCall): Promise<string> {
   return call.observeFile(() => passOn(read))
 }
 
-/** What a file is called that is made of another one. */
+/** How the name of a converted file is made. */
 interface Target {
   readonly extension: string
-  /** Stands behind the stem when the caller names no file, no suffix and no folder. */
+  /** Follows the stem if the caller names no file, suffix or folder. */
   readonly suffix: string
 }
 
-/** Reading has a place below the call, so that writing can have the place of the call. */
+/** Reading is recorded below the call, so that writing can use the place of the call itself. */
 function converting(target: Target, convert: (read: ActCall, options: Options) => Promise<string>): ModuleFunction {
   return acting(async (call) => {
     const options = new Options(isTable(call.args[1]) ? call.args[1] : undefined, call.name)

@@ -4,8 +4,8 @@ import type { LuaTable } from './arguments.ts'
 import { pathParts, tidyPath, tildePath } from './resolve-path.ts'
 
 /**
- * A FileInfo table. `path` is shown as it is given, below the home folder with `~`. Without a
- * status there are no times and no size. `ctime` equals `mtime`, as in AIPack; both are microseconds since 1970.
+ * A FileInfo table. `path` is shown as given, with `~` for the home folder. Without a status, times and size are
+ * omitted. `ctime` equals `mtime`, as in AIPack; both are microseconds since 1970.
  */
 export function fileInfo(path: string, status?: FileStatus): LuaTable {
   const shown = tildePath(tidyPath(path))
@@ -19,12 +19,12 @@ export function fileInfo(path: string, status?: FileStatus): LuaTable {
     stem,
     ext,
     ...times,
-    // what is unknown counts as text, as in AIPack; the lists differ, because these are the files that hold no text
+    // unknown extensions count as text, as in AIPack; the lists differ: this one names the formats that are not text
     is_likely_text: !binaryExtensions.has(ext.toLowerCase()),
   }
 }
 
-/** The FileInfo of a file that was just written: `path` as it was given, `file` where it is (absolute). */
+/** The FileInfo of a file that was just written: `path` as given, `file` its absolute path. */
 export function infoOf(path: string, file: string, context: RunContext): LuaTable {
   return fileInfo(path, fileStatus(file, context))
 }
@@ -34,7 +34,7 @@ export function fileRecord(path: string, status: FileStatus | undefined, content
   return { ...fileInfo(path, status), _type: 'FileRecord', content }
 }
 
-/** A FileStats table over the status of files; zeros when there are none. */
+/** A FileStats table of these files; zeros if there are none. */
 export function fileStats(statuses: readonly FileStatus[]): LuaTable {
   const times = statuses.map(({ modified }) => modified)
   const first = times.reduce((least, time) => Math.min(least, time), times[0] ?? 0)

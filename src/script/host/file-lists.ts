@@ -13,22 +13,22 @@ import { resolveGlob } from './resolve-path.ts'
 export const listFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
    * `aip.file.list(globs, {base_dir?, absolute?}?) → FileInfo[]`
-   * The files that match one of the globs (a string or a list; `!` in front excludes), ordered by the last glob that
-   * matches, as `aip.path.sort_by_globs` orders them, then by path.
-   * Globs may be absolute or begin with `~/`; files that are not below the base folder have absolute paths. Build folders
-   * such as `node_modules`, `target` and `.git` are left out unless a glob names them.
+   * The files that match one of the globs (a string or a list; a leading `!` excludes), ordered by the last glob that
+   * matches (here `*` crosses `/`, as in `aip.path.sort_by_globs`), then by path. Globs may be absolute or start with
+   * `~/`; files outside the base folder get absolute paths. Build folders such as `node_modules`, `target` and `.git`
+   * are skipped unless a glob names them.
    */
   list: listing(function* (call) {
     return yield* each(yield* find(call), ({ path, absolute }) => fileInfo(path, statusAt(absolute)))
   }),
   /**
    * `aip.file.list_load(globs, {base_dir?, absolute?}?) → FileRecord[]`
-   * As `aip.file.list`, with the content of each file. A file that is not UTF-8 is an error.
+   * Like `aip.file.list`, with the content of each file. A file that is not UTF-8 is an error.
    */
   list_load: listing(loadRecords),
   /**
    * `aip.file.first(globs, {base_dir?, absolute?}?) → FileInfo?`
-   * The first file that matches, nil when there is none. Only `.git` is left out.
+   * The first file that matches, nil if there is none. Only `.git` is skipped.
    */
   first: listing(function* (call) {
     const [file] = yield* find(call, ['.git'])
@@ -36,7 +36,7 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.stats(globs?, {base_dir?, absolute?}?) → FileStats?`
-   * Number, total size and first and last times of the files that match: zeros when there are none, nil for nil.
+   * Number, total size, and first and last times of the files that match: zeros if there are none, nil for nil.
    */
   stats: listing(function* (call) {
     if (call.args[0] === undefined) return undefined
@@ -45,7 +45,7 @@ export const listFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
 }
 
-/** The files that globs find as FileRecords. */
+/** The files that match the globs, as FileRecords. */
 export function* loadRecords(call: HostCall): Steps<readonly LuaTable[]> {
   return yield* each(yield* find(call), ({ path, absolute }) =>
     fileRecord(path, statusAt(absolute), readText(absolute, call.context)),
@@ -61,7 +61,7 @@ function* each<T>(files: readonly ListedFile[], work: (file: ListedFile) => T): 
   return results
 }
 
-/** `path` is as scripts see it: relative to the base folder unless `absolute` is asked for or it lies elsewhere. */
+/** `path` is as scripts see it: relative to the base folder, unless `absolute` is set or the file is outside it. */
 function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly ListedFile[]> {
   const { context } = call
   const { scope, services } = context
@@ -75,12 +75,12 @@ function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly Liste
     allows: (real) => services.permission.check({ kind: 'read', path: real, named: real }).kind === 'allow',
     skipFolders,
   })
-  // agents that may not read everything do not see the names of the rest
+  // the names of files that the agent may not read stay hidden
   const files = readableFiles(listed, { context, allow: allowOf(context) })
   return inOrder(wantsAbsolute ? files.map((file) => ({ ...file, path: file.absolute })) : files, globs)
 }
 
-/** By the last glob that matches the path as it is shown, else by the one that found it; then by path. */
+/** By the last glob that matches the shown path, otherwise by the glob that found it; then by path. */
 function inOrder(files: readonly ListedFile[], globs: readonly string[]): readonly ListedFile[] {
   const rankOf = globOrder(globs)
   return files

@@ -14,7 +14,7 @@ import { resolvePath } from './resolve-path.ts'
 export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   /**
    * `aip.file.load(path, {base_dir?}?) → FileRecord`
-   * Reads a text file; `path` in the result is as it was given. A file that is missing or not UTF-8 is an error.
+   * Reads a text file; `path` in the result is as given. A file that is missing or not UTF-8 is an error.
    */
   load: readingFile((call) => {
     const given = call.path(0)
@@ -23,8 +23,8 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     return fileRecord(given, fileStatus(absolute, call.context), text)
   }),
   /**
-   * `aip.file.exists(path) → boolean` Whether something stands at the path; folders count. Never an error for a path:
-   * what may not be read or names a missing pack is not there.
+   * `aip.file.exists(path) → boolean` Whether a file or folder exists at the path. Never raises an error for a path:
+   * false if it may not be read or names a missing pack.
    */
   exists: observing(pathExists),
   /**
@@ -38,8 +38,8 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
     return status?.kind === 'file' ? fileInfo(given, status) : undefined
   }),
   /**
-   * `aip.file.load_json(path) → any` Reads a JSON file as `aip.json.parse` reads text: comments and trailing commas are
-   * fine, an empty file is nil. What cannot be read is an error that names the file.
+   * `aip.file.load_json(path) → any` Reads a JSON file like `aip.json.parse`: comments and trailing commas are allowed,
+   * an empty file is nil. Invalid JSON is an error that names the file.
    */
   load_json: readingFile((call) => {
     try {
@@ -52,8 +52,8 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.load_md_sections(path, headings?) → MdSection[]` The sections of a Markdown file. Without `headings`, or
-   * with none in the list, each heading is a section of its own. With them (a string or a list such as `"## Name"`, exact in level and case) a
-   * section holds its deeper headings too, and `""` is the text before the first heading.
+   * with an empty list, each heading starts its own section. With them (a string or a list such as `"## Name"`, exact
+   * in level and case), a section includes its deeper headings, and `""` is the text before the first heading.
    */
   load_md_sections: readingFile((call) => {
     const text = textOf(call)
@@ -67,7 +67,7 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.load_md_split_first(path) → {before, first, after}` Splits a Markdown file at its first heading: `first`
-   * is its section (nil when there is none), `after` the rest; `before` is always `""`.
+   * is its section (nil if there is none), `after` the rest; `before` is always `""`.
    */
   load_md_split_first: readingFile((call) => {
     const { first, after } = splitFirstSection(textOf(call))
@@ -75,21 +75,21 @@ export const readFunctions: { readonly [name: string]: ModuleFunction } = {
   }),
   /**
    * `aip.file.line_spans(path) → [start, end][]`
-   * Where each line begins and ends, as byte offsets from 0 for `read_span`; line breaks are not part of it.
+   * The start and end of each line, as byte offsets from 0 for `read_span`, without the line breaks.
    */
   line_spans: readingFile((call) => lineSpans(readBytes(call.file(0), call.context))),
   /**
-   * `aip.file.read_span(path, start, end) → string` The text between two byte offsets from 0, the last not included.
-   * Offsets that are negative, reversed or behind the file, and a span that cuts a character, are errors.
+   * `aip.file.read_span(path, start, end) → string` The text between two byte offsets from 0, the end excluded. Offsets
+   * that are negative, reversed or past the end of the file, and a span that splits a character, are errors.
    */
   read_span: readingFile((call) => {
     const given = call.path(0)
     const from = call.integer(1, 'the start')
     const to = call.integer(2, 'the end')
     if (from < 0 || to < 0) throw call.error('the start and the end must not be negative')
-    if (to < from) throw call.error(`the end ${to} lies before the start ${from}`)
+    if (to < from) throw call.error(`the end ${to} is before the start ${from}`)
     const bytes = readBytes(call.file(0), call.context)
-    if (to > bytes.length) throw call.error(`the end ${to} lies behind the ${bytes.length} bytes of ${given}`)
+    if (to > bytes.length) throw call.error(`the end ${to} is past the ${bytes.length} bytes of ${given}`)
     return decodeText(bytes.subarray(from, to), `the span ${from} to ${to} of ${given}`)
   }),
 }
@@ -98,7 +98,7 @@ function textOf(call: HostCall): string {
   return readText(call.file(0), call.context)
 }
 
-/** Never an error: what cannot be resolved or may not be read does not exist for a script. Folders count. */
+/** Never an error: a path that cannot be resolved or may not be read does not exist for a script. Folders count. */
 export function pathExists(call: HostCall): boolean {
   const path = call.path(0)
   try {

@@ -1,8 +1,8 @@
 import type { HostModule } from './module.ts'
 
 /**
- * `aip.flow`: marker tables that a stage returns. In Lua, so that what a script
- * puts into them stays what it is; they are checked when the value of the stage is read, not here.
+ * `aip.flow`: marker tables that a stage returns. Written in Lua, so that the values that a script puts into them are
+ * kept by reference; they are checked when the stage's value is read, not here.
  */
 export const flowModule: HostModule = {
   name: 'aip.flow',
@@ -11,14 +11,15 @@ export const flowModule: HostModule = {
     name: 'aip.flow',
     /**
      * `aip.flow.before_all_response({inputs?, before_all?, options?}) → table`
-     * What Before All returns to go on with other inputs or options. It is checked when it is returned, not here.
+     * Returned from Before All to continue with different inputs or options. The table is validated when it is
+     * returned, not here.
      */
     /**
      * `aip.flow.data_response({input?, data?, attachments?, options?}) → table`
-     * What Data returns to go on with another input, with attachments or with options for this input alone.
+     * Returned from Data to continue with a different input, with attachments, or with options for this input only.
      */
-    /** `aip.flow.skip(reason?) → table` What Before All returns to skip the agent, or Data to skip this input. */
-    /** `aip.flow.redo_run() → table` What Before All or After All returns to have the agent run once more. */
+    /** `aip.flow.skip(reason?) → table` Returned from Before All to skip the agent, or from Data to skip this input. */
+    /** `aip.flow.redo_run() → table` Returned from Before All or After All to run the agent again. */
     text: `
 local function marker(kind, data) return { _aipack_ = { kind = kind, data = data } } end
 aip.flow = {

@@ -14,19 +14,19 @@ import { type HostModule, waiting } from './module.ts'
 import { openGit, pathsAtOnce, type WorkspaceGit } from './workspace-git.ts'
 
 /**
- * `aip.git`. Git runs without a shell and without input, and takes a path as it is written, not as a pattern. It says what
- * is to be restored and gives the contents; each file is then changed as any other file is that a script changes, so that
- * it is asked for, recorded, kept for undoing, and written whole or not at all.
+ * `aip.git`. Git runs without a shell and without input, and treats a path literally, not as a pattern. Git only
+ * determines which files to restore and supplies their contents; each file is then changed like any other file that a
+ * script changes: with permission, recorded, saved for undo, and written atomically.
  */
 export const gitModule: HostModule = {
   name: 'aip.git',
   functions: {
     /**
-     * `aip.git.restore(path) → string` Restores a file or a folder of the workspace as `git restore` does: edits that
-     * are not staged are taken back; `baton undo` brings them again. Gives an empty text, since git prints nothing. It is
-     * an error when git fails or prints an error or warning, and nothing is restored when one of the files lies outside
-     * the workspace or is protected. Programs that the config of the repository names (hooks, filters and others) are
-     * not run; a file that needs such a filter is an error.
+     * `aip.git.restore(path) → string` Restores a file or folder of the workspace like `git restore`: unstaged edits
+     * are reverted; `baton undo` brings them back. Returns an empty string, because git prints nothing. It is an error
+     * if git fails or prints an error or warning; nothing is restored if one of the files is outside the workspace or
+     * protected. Programs that the repository's config names (hooks, filters and others) are not run; a file that needs
+     * such a filter is an error.
      */
     restore: waiting(restore),
   },
@@ -65,8 +65,8 @@ async function restore(call: ActCall): Promise<string> {
 }
 
 /**
- * What is restored, relative to the workspace. A link is restored itself, not what it leads to. All of the workspace may
- * be named, because it is not removed.
+ * The path to restore, relative to the workspace. A link is restored itself, not its target. The whole workspace may be
+ * named, because it is not removed.
  */
 function restorable(call: HostCall): string {
   const file = call.file(0)
@@ -79,11 +79,11 @@ function restorable(call: HostCall): string {
 /** A file or link that differs from what git has staged. Paths are relative to the workspace. */
 interface Changed {
   readonly path: string
-  /** Of a link: where it leads. */
+  /** The target, if it is a link. */
   readonly to?: string
-  /** Whether it may be executed, where that has to be changed. */
+  /** Whether it is to be executable, if that has to change. */
   readonly isExecutable?: boolean
-  /** What stands in its way and is removed: a folder at its path, or a file or link where its folder should be. */
+  /** The entry in its way, which is removed: a folder at its path, or a file or link where its folder should be. */
   readonly inWay?: string
 }
 
@@ -104,11 +104,14 @@ const listChanged = [
   '--',
 ]
 
-/** All that is to be restored; it is allowed. @throws BatonError when a part of it cannot be, and then none is */
+/**
+ * Everything to restore, after checking that it is allowed. @throws BatonError if part of it cannot be restored; then
+ * nothing is
+ */
 async function findChanged(git: WorkspaceGit, target: string, { call, asking }: Looking): Promise<readonly Changed[]> {
   const { workspace } = call.context.scope.folders
   const rows = rowsOf(await git.run([...listChanged, target]))
-  // says so where git knows of nothing at the path
+  // fails if git knows nothing at the path
   if (rows.length === 0) await git.run(['ls-files', '--error-unmatch', '-z', '--', target], 'cut')
   const unmerged = rows.find(({ status }) => status === 'U')
   if (unmerged !== undefined) throw call.error(`${call.path(0)} cannot be restored: ${unmerged.path} is unmerged`)
@@ -118,7 +121,7 @@ async function findChanged(git: WorkspaceGit, target: string, { call, asking }: 
     const to = links.get(path)
     const isExecutable = to === undefined && canRun(was) !== canRun(is) ? canRun(was) : undefined
     const entry = entryInWay(workspace, resolve(workspace, path))
-    // more files may lack the same folder
+    // several files may be blocked by the same entry
     const inWay = entry === undefined || cleared.has(entry) ? undefined : call.shown(entry)
     if (entry !== undefined) cleared.add(entry)
     return { path, ...defined({ to, isExecutable, inWay }) }
@@ -133,7 +136,7 @@ async function findChanged(git: WorkspaceGit, target: string, { call, asking }: 
   return found
 }
 
-/** A row of `git diff --raw`: the modes as they are staged and as they are in the workspace, 0 for nothing. */
+/** A row of `git diff --raw`: the modes in the index and in the workspace, 0 if missing. */
 interface Row {
   readonly path: string
   readonly was: number
@@ -156,7 +159,7 @@ function rowsOf(list: string): readonly Row[] {
 const canRun = (mode: number): boolean => (mode & 0o100) !== 0
 const isLink = (mode: number): boolean => (mode & 0o170000) === 0o120000
 
-/** Where the links lead that are staged, by path; where links are not used git makes files of them. */
+/** The targets of staged links, by path; without those that git checks out as files. */
 async function linksTo(rows: readonly Row[], git: WorkspaceGit): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   const links = rows.filter(({ was }) => isLink(was))
@@ -172,7 +175,7 @@ async function linksTo(rows: readonly Row[], git: WorkspaceGit): Promise<Readonl
   return found
 }
 
-/** What has to be removed before a file or link can be at a path (absolute); undefined: nothing. */
+/** The entry to remove before a file or link can be created at a path (absolute); undefined if there is none. */
 function entryInWay(workspace: string, path: string): string | undefined {
   const names = relative(workspace, path).split(sep)
   for (const count of names.keys()) {
@@ -186,9 +189,9 @@ function entryInWay(workspace: string, path: string): string | undefined {
   return status === undefined || status.isFile() || status.isSymbolicLink() ? undefined : path
 }
 
-/** Files as git would write them, in a folder of their own. */
+/** Files as git would write them, in a separate folder. */
 interface Taken {
-  /** Where one is, by its path. */
+  /** The path of a file's copy there, by the file's path. */
   readonly at: (path: string) => string
   readonly remove: () => void
 }
@@ -210,7 +213,7 @@ async function takeOut(files: readonly { readonly path: string }[], open: () => 
 
 const steps = ['clear', 'put', 'mode'] as const
 
-/** The call at the place of one step of one file. */
+/** The call, at the place of one step for one file. */
 function stepOf(call: ActCall, number: number, step: (typeof steps)[number]): ActCall {
   return call.below(item(number * steps.length + steps.indexOf(step)))
 }
@@ -232,11 +235,13 @@ function putBack(
   )
   if (isExecutable === undefined) return
   const mode = (entryStatus(absolute)?.mode ?? 0o644) & 0o7777
-  // who may read it may run it
+  // whoever may read it may run it
   setMode(absolute, isExecutable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111, step('mode'))
 }
 
-/** Git compares times and sizes first: without this its plumbing would take restored files for changed ones. */
+/**
+ * Git compares times and sizes first: without a refresh, its plumbing commands would report restored files as changed.
+ */
 async function refreshIndex(git: WorkspaceGit): Promise<void> {
   await attemptAsync(() => git.run(['update-index', '-q', '--refresh'], 'cut'))
 }

@@ -3,14 +3,14 @@ import { acting, type HostModule, several } from './module.ts'
 import { countShown } from './shown.ts'
 
 /**
- * The global helpers: null tests, `print`, and `utils` and `aipack` as other names of `aip`.
- * `null`, `Null` and `NULL` themselves come from the engine. `print` joins by newline, shows text as it is and all else
- * as `aip.lua.dump` does, and becomes a `print` event with the agent's name.
+ * The global helpers: null tests, `print`, and `utils` and `aipack` as aliases of `aip`. `null`, `Null` and `NULL`
+ * themselves come from the engine. `print` joins its arguments with newlines, shows strings unchanged and everything
+ * else like `aip.lua.dump`, and becomes a `print` event with the agent's name.
  */
 export const globalsModule: HostModule = {
   name: '',
   functions: {
-    /** `print(...)` Prints its arguments, each on a line of its own; tables are shown as `aip.lua.dump` shows them. */
+    /** `print(...)` Prints its arguments, each on its own line; tables are shown like `aip.lua.dump`. */
     print: acting((call) => {
       const [line] = call.args
       const text = line instanceof Uint8Array ? Buffer.from(line).toString('utf8') : call.text(0)
@@ -21,13 +21,17 @@ export const globalsModule: HostModule = {
   },
   lua: {
     name: 'globals',
-    /** `is_null(value) → boolean` `is_not_null(value) → boolean` Whether a value is nil or null, or neither of both. */
-    /** `nil_if_null(value) → any` nil for null, else the value. */
-    /** `value_or(...) → any` The first argument that is neither nil nor null; when there is none, the last. */
+    /**
+     * `is_null(value) → boolean`
+     * `is_not_null(value) → boolean` Whether a value is nil or null; whether it is neither.
+     */
+    /** `nil_if_null(value) → any` nil for null, otherwise the value. */
+    /** `value_or(...) → any` The first argument that is neither nil nor null; if there is none, the last one. */
     /**
      * `is_table(value) → boolean`
      * `is_list(value) → boolean`
-     * `is_object(value) → boolean` Whether a value is a table; one with a first element; one without, as `{}` is.
+     * `is_object(value) → boolean` Whether a value is a table; a table with a first element; a table without one, such
+     * as `{}`.
      */
     text: `
 local null, emit, dump = null, print, aip.lua.dump

@@ -7,7 +7,7 @@ import { luaTypeName } from './arguments.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, type ModuleFunction, pure, readingFile } from './module.ts'
 
-/** How bytes are written as text. `b64` is padded; `b64u` is for URLs and is not. */
+/** How bytes are encoded as text. `b64` is padded; `b64u` is URL-safe and not padded. */
 export type DigestEncoding = 'hex' | 'b64' | 'b64u' | 'b58'
 
 type Digest = (content: string | Uint8Array) => Uint8Array
@@ -18,14 +18,14 @@ const algorithms: { readonly [name: string]: Digest } = {
   blake3: (content) => blake3(typeof content === 'string' ? Buffer.from(content) : content),
 }
 
-/** `aip.hash`: the digest of a text, nil for nil. */
+/** `aip.hash`: the digest of a string, nil for nil. */
 export const hashModule: HostModule = {
   name: 'aip.hash',
   /**
    * `aip.hash.sha256(text?) → string?`
    * `aip.hash.sha512(text?) → string?`
    * `aip.hash.blake3(text?) → string?`
-   * The digest of a text in hexadecimal. nil for nil; anything but a string is an error.
+   * The digest of a string in hexadecimal. nil for nil; anything but a string is an error.
    */
   /**
    * `aip.hash.sha256_b64(text?) → string?`
@@ -74,7 +74,7 @@ export const fileHashFunctions: HostModule['functions'] = forAll(
   'hash_',
 )
 
-/** A function for each algorithm and encoding; `endings` and the prefix are those of their names. */
+/** A function for each algorithm and encoding; `endings` and the prefix make up its name. */
 function forAll(
   endings: { readonly [ending: string]: DigestEncoding },
   make: (digest: Digest, encoding: DigestEncoding) => ModuleFunction,

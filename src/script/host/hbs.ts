@@ -4,14 +4,14 @@ import { luaToJson } from '../values.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, slow } from './module.ts'
 
-/** `aip.hbs`. Its code is loaded at the first call. */
+/** `aip.hbs`. Its code is loaded on the first call. */
 export const hbsModule: HostModule = {
   name: 'aip.hbs',
   functions: {
     /**
      * `aip.hbs.render(template, data?) → string`
-     * Fills in a Handlebars template as prompts are filled in: nothing is escaped, and what is missing is empty. A template
-     * that cannot be read, and data that is no JSON (functions, NaN), are errors.
+     * Renders a Handlebars template the way prompts are rendered: nothing is escaped, and missing values are empty. It
+     * is an error if the template is invalid or the data is not JSON (functions, NaN).
      */
     render: slow(render, { isSlow }),
   },
@@ -27,7 +27,7 @@ async function render(call: HostCall): Promise<LuaValue> {
   const template = call.text(0)
   const { loadTemplates } = await import('../../prompt/template.ts')
   const templates = await loadTemplates()
-  // the place is asked for to learn the line, and is not that of a file
+  // the place is used only for its line: the template is not a file
   const place: SourcePlace = { file: 'template', line: 1 }
   try {
     return templates.render(template, luaToJson(call.args[1], 'the data'), place)

@@ -6,42 +6,42 @@ import { isLarge } from './large.ts'
 import { type HostModule, slow } from './module.ts'
 import { trimEnd, trimStart } from './text-lines.ts'
 
-/** `aip.html`. Its code is loaded at the first call. */
+/** `aip.html`. Its code is loaded on the first call. */
 export const htmlModule: HostModule = {
   name: 'aip.html',
   functions: {
     /**
      * `aip.html.slim(html) → string`
-     * HTML without what is not seen, such as scripts, styles and comments, indented by two blanks. `class`, `id`,
-     * `title`, `aria-label` and `href` are kept, and what is no page becomes its `<body>`.
+     * HTML without invisible content such as scripts, styles and comments, indented by two spaces. `class`, `id`,
+     * `title`, `aria-label` and `href` are kept; a fragment becomes the `<body>` of a page.
      */
     slim: slow((call) => slimText(call.text(0, 'the HTML')), { isSlow }),
-    /** `aip.html.prune_to_content(html) → string` Another name of `aip.html.slim`. */
+    /** `aip.html.prune_to_content(html) → string` Alias of `aip.html.slim`. */
     prune_to_content: slow((call) => slimText(call.text(0, 'the HTML')), { isSlow }),
     /**
      * `aip.html.to_md(html) → string`
-     * HTML as Markdown; `""` gives `""`. The title of a page is the first heading, the others are one level deeper.
+     * HTML as Markdown; `""` returns `""`. The title of a page is the first heading, the others are one level deeper.
      */
     to_md: slow((call) => markdownText(call.text(0, 'the HTML')), { isSlow }),
     /**
      * `aip.html.select(html, selectors?) → {tag, attrs?, text?, inner_html?}[]`
-     * The elements that match one of the CSS selectors (a string or a list), in the order of the page, in which `html`,
-     * `head`, `body` and `tbody` are also where they are not written. `text` and `inner_html` are trimmed, and nil when
-     * they are empty. nil as selectors gives an empty list; a selector that cannot be read, and more than 8192 characters
-     * of them, are an error.
+     * The elements that match one of the CSS selectors (a string or a list), in document order. As in a browser,
+     * missing `html`, `head`, `body` and `tbody` elements are added first. `text` and `inner_html` are trimmed, and nil
+     * if empty. If `selectors` is nil, the list is empty; invalid selectors, and selectors of more than 8192 characters
+     * in total, are an error.
      */
     select: slow(select, { isSlow }),
   },
 }
 
-/** What the standard prescribes for elements that are closed in a wrong order takes the third power of their number. */
+/** The algorithm of the HTML standard for misnested elements is cubic in their number. */
 function isSlow(args: readonly LuaValue[]): boolean {
   return isLarge(args, mostHtml)
 }
 
 export const mostHtml = 2048
 
-/** HTML without what is not seen. */
+/** HTML without invisible content. */
 export async function slimText(html: string): Promise<string> {
   const { slimHtml } = await import('../../base/slim-html.ts')
   return slimHtml(html)
@@ -53,7 +53,7 @@ export async function markdownText(html: string, origin?: HtmlOrigin): Promise<s
   return markdownFromHtml(html, origin)
 }
 
-/** Of the selectors in an error. */
+/** Characters of the selectors that an error shows. */
 const mostShown = 200
 
 async function select(call: HostCall): Promise<LuaValue> {

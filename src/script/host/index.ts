@@ -32,7 +32,7 @@ import { uuidModule } from './uuid.ts'
 import { webModule } from './web.ts'
 import { zipModule } from './zip.ts'
 
-/** All host modules. The globals come last, because they use `aip.lua` and give `aip` its other names. */
+/** All host modules. The globals are last, because they use `aip.lua` and define the aliases of `aip`. */
 export const hostModules: readonly HostModule[] = [
   ctxModule,
   requireModule,

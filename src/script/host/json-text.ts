@@ -4,9 +4,9 @@ import type { LuaValue } from '../engine.ts'
 import { isTable, luaTypeName, type LuaTable } from './arguments.ts'
 
 /**
- * JSON text of a Lua value read as `data`: keys in byte order, nil and null as null, big integers
- * with all digits. `indent` is the number of spaces per level, up to 10; without it the text is one line.
- * @throws Error for NaN, infinity and text that is not UTF-8, saying where
+ * JSON text of a Lua value read as `data`: keys in byte order, nil and null as null, big integers with all digits.
+ * `indent` is the number of spaces per level, up to 10; if omitted, the text is one line.
+ * @throws Error for NaN, infinity and text that is not UTF-8, naming the place
  */
 export function jsonText(value: LuaValue, { indent = 0 }: { readonly indent?: number } = {}): string {
   if (isOrderable(value)) return JSON.stringify(ordered(value), undefined, indent)
@@ -54,8 +54,8 @@ function enclose(items: readonly string[], marks: string, { indent, level }: Wri
 }
 
 /**
- * True when `JSON.stringify` writes the `ordered` value as it should be, many times faster than piece by piece. It has
- * no big integers, takes NaN for null, and puts keys that are numbers first.
+ * Whether `JSON.stringify` writes the `ordered` value correctly; it is many times faster than writing piece by piece,
+ * but has no big integers, writes NaN as null, and puts numeric keys first.
  */
 export function isOrderable(value: LuaValue): boolean {
   switch (typeof value) {

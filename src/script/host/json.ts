@@ -10,8 +10,8 @@ export const jsonModule: HostModule = {
   name: 'aip.json',
   functions: {
     /**
-     * `aip.json.parse(text?) → any` Reads JSON, also with comments, trailing commas and names without quotes. nil for
-     * nil, for an empty text and for `null`; null inside is the `null` value. What cannot be read is an error.
+     * `aip.json.parse(text?) → any` Parses JSON, including comments, trailing commas and unquoted keys. nil for nil,
+     * for an empty string and for `null`; nested nulls become the `null` value. Invalid JSON is an error.
      */
     parse: pure((call) => {
       const content = call.optionalTextOrNumber(0)
@@ -24,7 +24,7 @@ export const jsonModule: HostModule = {
     }),
     /**
      * `aip.json.parse_ndjson(text?) → list?`
-     * One value for each line that is not blank. JSON is strict here, and an error names the line. nil for nil.
+     * One value for each line that is not blank. The JSON must be strict; an error names the line. nil for nil.
      */
     parse_ndjson: pure((call) => {
       const content = call.optionalTextOrNumber(0)
@@ -35,9 +35,9 @@ export const jsonModule: HostModule = {
      * The value as JSON on one line, keys sorted; `{}` is an empty list. Functions, NaN and infinities are errors.
      */
     stringify: writer(0),
-    /** `aip.json.stringify_to_line(value) → string` Another name of `aip.json.stringify`. */
+    /** `aip.json.stringify_to_line(value) → string` Alias of `aip.json.stringify`. */
     stringify_to_line: writer(0),
-    /** `aip.json.stringify_pretty(value) → string` The same on several lines, indented by two blanks. */
+    /** `aip.json.stringify_pretty(value) → string` The same on several lines, indented by two spaces. */
     stringify_pretty: writer(2),
   },
 }
@@ -46,14 +46,14 @@ function writer(indent: number): ModuleFunction {
   return pure((call) => call.attempt(() => jsonText(call.args[0], { indent })), { tables: 'data' })
 }
 
-/** Null at the top is nil; inside it is the sentinel. */
+/** Null at the top level becomes nil; nested nulls become the sentinel. */
 export function withoutTopNull(value: LuaValue): LuaValue {
   return value ?? undefined
 }
 
 /**
  * One strict JSON value for each line that is not blank.
- * @throws BatonError SCRIPT_FAILED that begins with `what` and names the line
+ * @throws BatonError SCRIPT_FAILED that starts with `what` and names the line
  */
 export function parseJsonLines(content: string, what: string): readonly LuaValue[] {
   return content.split('\n').flatMap((line, index) => {
@@ -68,19 +68,19 @@ export function parseJsonLines(content: string, what: string): readonly LuaValue
 }
 
 /**
- * What `parseJsonc` reads, and fails with. Nearly all text is strict JSON, which the engine reads many times faster.
+ * Same result and errors as `parseJsonc`. Nearly all text is strict JSON, which `JSON.parse` reads many times faster.
  * @throws JsonSyntaxError
  */
 export function readRelaxedJson(text: string): LuaValue {
   return readExact(text) ?? parseJsonc(text)
 }
 
-/** What `parseStrictJson` reads, and fails with. @throws JsonSyntaxError */
+/** Same result and errors as `parseStrictJson`. @throws JsonSyntaxError */
 export function readStrictJson(text: string): LuaValue {
   return readExact(text) ?? parseStrictJson(text)
 }
 
-/** Undefined, or null, when the slow reader has to look at the text. */
+/** Undefined or null if the slow parser has to read the text. */
 function readExact(text: string): ExactJson | undefined {
   try {
     const value = JSON.parse(text) as ExactJson
@@ -92,7 +92,10 @@ function readExact(text: string): ExactJson | undefined {
 
 const deepest = 200
 
-/** False where a number may have lost digits or is out of range, and below the depth the slow reader refuses. */
+/**
+ * False if a number may have lost digits or is out of range, or if the value is nested deeper than the slow parser
+ * allows.
+ */
 function isExact(value: ExactJson, depth: number): boolean {
   if (typeof value === 'number') return !Number.isInteger(value) ? Number.isFinite(value) : Number.isSafeInteger(value)
   if (typeof value !== 'object' || value === null) return true

@@ -1,7 +1,7 @@
-/** Characters of arguments from which on a function that may be slow works in a thread, where it can be stopped. */
+/** Size of arguments above which a potentially slow function runs in a worker thread, where it can be stopped. */
 const usualSize = 32 * 1024
 
-/** Whether arguments hold more text and values than can be worked on in between. */
+/** Whether arguments hold more text and values than should be processed on the main thread. */
 export function isLarge(args: readonly unknown[], most = usualSize): boolean {
   let size = 0
   const open: unknown[] = [...args]

@@ -1,22 +1,26 @@
 import type { HostModule } from './module.ts'
 
 /**
- * `aip.lua`. In Lua, because merging changes the first table in place and shares inner
- * tables, and because `dump` shows functions too.
+ * `aip.lua`. Written in Lua, because merging changes the first table in place and shares inner tables, and because
+ * `dump` shows functions too.
  */
 export const luaModule: HostModule = {
   name: 'aip.lua',
   functions: {},
   lua: {
     name: 'aip.lua',
-    /** `aip.lua.dump(value) → string` The value as Lua would write it, indented; functions and cycles are named. */
+    /**
+     * `aip.lua.dump(value) → string` The value in Lua-like notation, indented; functions and cycles are shown as
+     * `<function>` and `<cycle>`.
+     */
     /**
      * `aip.lua.merge(target, ...tables) → target` Copies the keys of the other tables into the first, which is changed
-     * and given back; later ones win. nil and null are skipped, other values that are no tables are an error.
+     * and returned; later tables take precedence. nil and null are skipped; any other value that is not a table is an
+     * error.
      */
     /**
      * `aip.lua.merge_deep(target, ...tables) → target`
-     * The same, but where both have a table at a key, these are merged too.
+     * The same, but if both have a table at a key, those tables are merged too.
      */
     text: `
 local null = null

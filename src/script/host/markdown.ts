@@ -2,14 +2,15 @@ import { type AipFence, linesOf, nextAipFence } from '../../prompt/lines.ts'
 import { lineSpans } from './text-lines.ts'
 
 export interface MarkdownBlock {
-  /** What stands behind the opening fence; empty when nothing does. */
+  /** The text after the opening fence; may be empty. */
   readonly lang: string
   /** Its lines, each with a newline. */
   readonly content: string
 }
 
 /**
- * The fenced blocks of a text, or those of one language, and the text without them. A fence that is not closed begins no block and takes no text away.
+ * The fenced blocks of a text, or those of one language, and the text without them. An unclosed fence starts no block
+ * and removes no text.
  */
 export function extractBlocks(
   text: string,
@@ -36,7 +37,7 @@ export function extractBlocks(
   return { blocks, rest: rest.map((line) => `${line}\n`).join('') }
 }
 
-/** There may be more lines than a call can have arguments. */
+/** There may be more lines than a call can take arguments. */
 function addAll(lines: readonly string[], to: string[]): void {
   for (const line of lines) to.push(line)
 }
@@ -52,7 +53,7 @@ const metaOpening = /^```\s*(toml|json|yaml|yml)\s*$/
 const metaMark = /^\s*(?:#|\/\/)!meta/
 
 /**
- * The fenced `toml`, `json` and `yaml` blocks whose first line begins with `#!meta` or `//!meta`, and the text without
+ * The fenced `toml`, `json` and `yaml` blocks whose first line starts with `#!meta` or `//!meta`, and the text without
  * them. As in AIPack, a newline at the end of the text is dropped.
  */
 export function extractMetaBlocks(text: string): { readonly blocks: MetaBlock[]; readonly rest: string } {
@@ -83,7 +84,7 @@ function fenceBehind(lines: readonly string[], index: number): number {
   return -1
 }
 
-/** What stands between the first and the last fence when the text begins with one; else the text as it is. */
+/** The content between the first and last fence if the text starts with a fence; otherwise the text unchanged. */
 export function outerBlockContent(text: string): string {
   const trimmed = text.trim()
   if (!trimmed.startsWith('```')) return text
@@ -156,19 +157,19 @@ export interface MarkdownSection {
   readonly heading: MarkdownHeading | undefined
   /** The heading line with its line break; empty without a heading. */
   readonly headingRaw: string
-  /** What follows the heading line, exactly as it is written. */
+  /** The text after the heading line, verbatim. */
   readonly content: string
 }
 
-/** What a heading must be to match; level 0 is the text before the first heading. */
+/** The level and name that a heading must match; level 0 is the text before the first heading. */
 export type HeadingPattern = Pick<MarkdownHeading, 'level' | 'name'>
 
-/** A pattern such as `## Name`; the empty text stands for the text before the first heading. */
+/** A pattern such as `## Name`; the empty string stands for the text before the first heading. */
 export function headingPattern(text: string): HeadingPattern | undefined {
   return text === '' ? { level: 0, name: '' } : parseHeading(text)
 }
 
-/** `#` to `######` at the start of the line, white space, a name. */
+/** `#` to `######` at the start of the line, whitespace, a name. */
 function parseHeading(line: string): MarkdownHeading | undefined {
   const match = /^(#{1,6})\s+(\S.*)$/.exec(line)
   if (match === null) return undefined
@@ -177,9 +178,9 @@ function parseHeading(line: string): MarkdownHeading | undefined {
 }
 
 /**
- * The sections of a Markdown text. Without patterns every heading
- * begins its own section. With patterns a section begins at a heading of that level and name, and holds the deeper
- * headings below it. Headings inside fences do not count.
+ * The sections of a Markdown text. Without patterns, every heading starts its own section. With patterns, a section
+ * starts at a heading of that level and name, and includes the deeper headings below it. Headings inside fences are
+ * ignored.
  */
 export function markdownSections(text: string, patterns: readonly HeadingPattern[] = []): MarkdownSection[] {
   const parts = splitAtHeadings(text)
@@ -199,7 +200,7 @@ export function markdownSections(text: string, patterns: readonly HeadingPattern
   return sections
 }
 
-/** The first section, and all that comes behind it. Together they are the whole text. */
+/** The first section and everything after it. Together they are the whole text. */
 export function splitFirstSection(text: string): {
   readonly first: MarkdownSection | undefined
   readonly after: string

@@ -8,7 +8,8 @@ import { withProgress } from './call-progress.ts'
 import type { ActCall } from './call.ts'
 
 /**
- * `aip.mcp.call`: one effect, which is made again after a crash only where the server is trusted and says that the tool reads.
+ * `aip.mcp.call`: one effect, which is repeated after a crash only if the server is trusted and marks the tool as
+ * read-only.
  * @throws BatonError MCP_FAILED, UNTRUSTED for a pack that may not use the server
  */
 export async function callServer(call: ActCall): Promise<LuaValue> {
@@ -28,7 +29,7 @@ export async function callServer(call: ActCall): Promise<LuaValue> {
   return { text: texts.join('\n'), content, structured, is_error: isError }
 }
 
-/** Whether it is known of the tool of a trusted server that it only reads; nobody asks for the others. */
+/** Whether a trusted server marks the tool as read-only; other servers are not asked. */
 async function onlyReads(server: McpServer, tool: string, { at, context }: ActCall): Promise<boolean> {
   if (!server.isTrusted) return false
   const { effects, mcp, signal } = context.services
@@ -39,7 +40,7 @@ async function onlyReads(server: McpServer, tool: string, { at, context }: ActCa
   })
 }
 
-/** In Lua a table without anything in it is a list as well. */
+/** In Lua, an empty table is also an empty list. */
 function inputOf(call: ActCall): JsonObject {
   const [, , given] = call.args
   const input = luaToJson(given, 'the arguments')
@@ -48,7 +49,7 @@ function inputOf(call: ActCall): JsonObject {
   throw call.error('the arguments must be a table with keys')
 }
 
-/** `aip.mcp.list`: several servers are asked at the same time. @throws as `callServer` does */
+/** `aip.mcp.list`: queries several servers at the same time. @throws as `callServer` does */
 export async function listTools(call: ActCall): Promise<LuaValue> {
   const { at, name: caller, context } = call
   const { mcp } = context.services

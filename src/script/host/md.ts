@@ -12,8 +12,8 @@ export const mdModule: HostModule = {
   functions: {
     /**
      * `aip.md.extract_blocks(text, lang?) → MdBlock[], string?` The fenced blocks as `{lang, content}`, all of them or
-     * those of one language. Instead of `lang` a table `{lang?, extrude = "content"}` may stand: the second value is
-     * then the text without these blocks. A fence that is not closed is no block.
+     * those of one language. Instead of `lang`, you can pass a table `{lang?, extrude = "content"}`: the second value
+     * is then the text without these blocks. An unclosed fence is not a block.
      */
     extract_blocks: slow((call) => {
       const [, given] = call.args
@@ -27,9 +27,10 @@ export const mdModule: HostModule = {
       return wantsRest ? several(tables, rest) : tables
     }),
     /**
-     * `aip.md.extract_meta(text?) → table, string` Merges the TOML, JSON and YAML blocks whose first line begins with
-     * `#!meta` or `//!meta`; later ones win, of several YAML documents too, and what is no table adds nothing. The second
-     * value is the text without them. nil gives nil twice; a block that cannot be read is an error that names the line.
+     * `aip.md.extract_meta(text?) → table, string` Merges the TOML, JSON and YAML blocks whose first line starts with
+     * `#!meta` or `//!meta`; later ones take precedence, also among several YAML documents, and values that are not
+     * tables are ignored. The second value is the text without them. nil returns nil twice; an invalid block is an
+     * error that names the line.
      */
     extract_meta: slow(async (call) => {
       const content = call.optionalText(0)
@@ -42,14 +43,14 @@ export const mdModule: HostModule = {
     /**
      * `aip.md.extract_refs(text?) → MdRef[]`
      * Links and images as `{target, text?, inline, kind}`; `kind` is `Anchor`, `File` or `Url`, and `inline` is true
-     * for images. What stands in fences and inline code is not one. nil gives an empty list.
+     * for images. Fences and inline code are skipped. nil returns an empty list.
      */
     extract_refs: slow((call) =>
       extractReferences(call.optionalText(0) ?? '').map((reference) => ({ _type: 'MdRef', ...reference })),
     ),
     /**
      * `aip.md.outer_block_content_or_raw(text) → string`
-     * What stands between the first and the last fence of a text that begins with a fence; every other text as it is.
+     * The content between the first and last fence if the text starts with a fence; otherwise the text unchanged.
      */
     outer_block_content_or_raw: slow((call) => outerBlockContent(call.text(0))),
   },

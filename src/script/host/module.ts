@@ -11,23 +11,23 @@ import { isLarge } from './large.ts'
 /** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */
 export type SectionStage = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'
 
-/** The section that is calling: what paths, labels and child agents are resolved with. */
+/** The section that is calling: the context for resolving paths, labels and child agents. */
 export interface Section {
   readonly context: RunContext
   readonly stage: SectionStage
   /** Absolute path of the agent file. */
   readonly agentFile: string
-  /** The agent as its caller named it. */
+  /** The agent's name as its caller gave it. */
   readonly agentName: string
-  /** The pack the agent was named through. */
+  /** The pack through which the agent was named. */
   readonly pack?: AgentPack
-  /** Runs another agent and gives `{ outputs, after_all, redo_requested }`; made by agent/. */
+  /** Runs another agent and returns `{ outputs, after_all, redo_requested }`; provided by agent/. */
   readonly runAgent: (name: string, call: AgentCallArguments, at: Place) => Promise<LuaValue>
   /** Finds what `require` names; shared by the sections of a run. */
   readonly findModule: ModuleReader
-  /** The Lua modules this section has loaded; set by whoever runs it. */
+  /** The Lua modules this section has loaded; set by the code that runs it. */
   readonly loaded?: LoadedModules
-  /** What host functions may compute for it; set by whoever runs it. */
+  /** The limits for the computing of its host functions; set by the code that runs it. */
   readonly computing?: Computing
 }
 
@@ -40,20 +40,20 @@ export interface AgentCallArguments {
 type Values = readonly LuaValue[]
 
 /**
- * One function of an `aip.*` module. What it declares decides how resume treats it: `pure` gives the same result for the
- * same arguments; `observe` reads something from outside and is recorded and answered by its number; `act` changes
- * something and calls `context.services.effects` itself, at the place of the call.
+ * One function of an `aip.*` module. Its declared effect decides how resume treats it: `pure` returns the same result
+ * for the same arguments; `observe` reads something from outside, is recorded, and is replayed by its number; `act`
+ * changes something and calls `context.services.effects` itself, at the place of the call.
  */
 export type ModuleFunction =
   | {
       readonly effect: 'pure'
       readonly tables?: TableReading
       /**
-       * Whether it may take long for such arguments: then it is called in a thread, where it can be stopped, and knows
-       * nothing but them.
+       * Whether it may take a long time for these arguments: then it runs in a worker thread, where it can be stopped
+       * and has access to nothing else.
        */
       readonly isSlow?: IsSlow
-      /** Waits only for code that is loaded at its first use. */
+      /** Waits only for code that is loaded on first use. */
       readonly call: (call: HostCall) => Values | Promise<Values>
     }
   | {
@@ -63,17 +63,17 @@ export type ModuleFunction =
       readonly readsFile?: true
       readonly call: (call: HostCall) => Values
     }
-  /** For what may take long, as a listing of many folders: the script waits, and can be stopped. */
+  /** For work that may take a long time, such as listing many folders: the script waits, and can be stopped. */
   | { readonly effect: 'observe'; readonly tables?: TableReading; readonly steps: (call: HostCall) => Steps<Values> }
   | {
       readonly effect: 'act'
       readonly tables?: TableReading
-      /** It waits for what takes its own time, such as a command: that is no time of the script. */
+      /** It waits for something external, such as a command; that time does not count toward the script's limit. */
       readonly waits?: 'outside'
       readonly call: (call: ActCall) => Values | Promise<Values>
     }
 
-/** An `aip.<name>` module: functions in TypeScript, and a part in Lua where values must be shared by reference. */
+/** An `aip.<name>` module: functions in TypeScript, plus a part in Lua where values must be shared by reference. */
 export interface HostModule {
   readonly name: string
   readonly functions: { readonly [name: string]: ModuleFunction }
@@ -81,7 +81,7 @@ export interface HostModule {
   readonly lua?: LuaChunk
 }
 
-/** None or several values as the result of a function. */
+/** The result of a function that returns no value or several. */
 class Several {
   readonly values: Values
 
@@ -100,10 +100,12 @@ interface Reading {
   readonly tables?: TableReading
 }
 
-/** A promise: it waits for code that is loaded at its first use. */
+/** A promise waits for code that is loaded on first use. */
 type IsSlow = (args: Values) => boolean | Promise<boolean>
 
-/** A `pure` function that may take long for some texts, whoever has written them: when they are large, or as `isSlow` says. */
+/**
+ * A `pure` function that may take a long time for some input: by default if it is large, otherwise as `isSlow` decides.
+ */
 export function slow(
   work: (call: HostCall) => Result | Promise<Result>,
   { isSlow = isLarge, ...reading }: Reading & { readonly isSlow?: IsSlow } = {},
@@ -126,7 +128,7 @@ export function readingFile(work: (call: HostCall) => Result): ModuleFunction {
   return { effect: 'observe', readsFile: true, call: (call) => values(work(call)) }
 }
 
-/** A function that observes in steps, because it may take long. */
+/** A function that observes in steps, because it may take a long time. */
 export function listing(work: (call: HostCall) => Steps<LuaValue>): ModuleFunction {
   return {
     effect: 'observe',
@@ -143,7 +145,7 @@ export function acting(work: Acting, reading: Reading = {}): ModuleFunction {
   return { ...reading, effect: 'act', call: (call) => allValues(work(call)) }
 }
 
-/** A function that acts by waiting for what takes its own time: a command, a server, another agent. */
+/** A function that acts by waiting for something external: a command, a server, another agent. */
 export function waiting(work: Acting, reading: Reading = {}): ModuleFunction {
   return { ...reading, effect: 'act', waits: 'outside', call: (call) => allValues(work(call)) }
 }

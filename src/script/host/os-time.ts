@@ -6,17 +6,20 @@ import { dateFields, formatDate } from './date-format.ts'
 import { type HostModule, observing, pure } from './module.ts'
 
 /**
- * The time functions of Lua's `os`; the others reach outside and do not exist. They observe, so that a resumed section
- * sees the same times again. Unlike C, `os.time` does not change its argument and determines summer time itself.
+ * The time functions of Lua's `os`; the other functions of `os` would reach outside and do not exist. They observe, so
+ * that a resumed section sees the same times again. Unlike in C, `os.time` does not change its argument and determines
+ * daylight saving time itself.
  */
 export const osModule: HostModule = {
   name: 'os',
   functions: {
-    /** `os.time(table?) → integer` Now, or a date given by its fields in local time, in seconds since 1970. */
+    /**
+     * `os.time(table?) → integer` The current time, or the date given by fields in local time, in seconds since 1970.
+     */
     time: observing(timeOf),
-    /** `os.date(format?, time?) → string` A time as text, as in C, or with `*t` as a table; `!` in front means UTC. */
+    /** `os.date(format?, time?) → string` A time as text, as in C, or as a table for `*t`; a leading `!` means UTC. */
     date: observing(dateOf),
-    /** `os.clock() → number` Seconds of processor time of the process. */
+    /** `os.clock() → number` CPU time of the process in seconds. */
     clock: observing(() => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6
@@ -24,7 +27,7 @@ export const osModule: HostModule = {
     /** `os.difftime(later, earlier) → number` Seconds between two times. */
     difftime: pure((call) => seconds(call, 0) - seconds(call, 1)),
   },
-  // whole numbers that come from here are integers, and this is one of Lua's functions that give floats
+  // the host returns whole numbers as integers, but this function of Lua returns a float
   lua: {
     name: 'os',
     text: `
@@ -55,12 +58,12 @@ function timeOf(call: HostCall): number {
     if (given === undefined) throw call.error(`field '${key}' missing in date table`)
     return integer(given, call.name, `field '${key}'`)
   }
-  // unlike with the constructor, years below 100 are meant literally; as in C, fields may exceed their range
+  // unlike in the Date constructor, years below 100 are literal; as in C, fields may exceed their range
   const date = new Date(2000, 0, 1)
   date.setFullYear(field('year'), field('month') - 1, field('day'))
   const time = date.setHours(field('hour', 12), field('min', 0), field('sec', 0)) / 1000
   if (Number.isFinite(time)) return time
-  throw call.error('the date is too far away to be a time')
+  throw call.error('the date is out of range')
 }
 
 function dateOf(call: HostCall): LuaValue {
@@ -68,7 +71,7 @@ function dateOf(call: HostCall): LuaValue {
   const wanted = format === undefined ? '%c' : call.text(0, 'the format')
   const utc = wanted.startsWith('!')
   const moment = time === undefined ? now(call) : call.integer(1, 'the time')
-  if (Math.abs(moment) > latest) throw call.error('the time is too far away to be a date')
+  if (Math.abs(moment) > latest) throw call.error('the time is out of range')
   const fields = dateFields(moment, { utc })
   const pattern = wanted.slice(utc ? 1 : 0)
   if (pattern.startsWith('*t')) {

@@ -11,30 +11,28 @@ import { isLarge } from './large.ts'
 import { type HostModule, type ModuleFunction, observing, pure, several, slow } from './module.ts'
 import { expandTilde, joinPath, pathDifference, pathParts, resolvedText, tidyPath } from './resolve-path.ts'
 
-/** `aip.path`: paths as text, and three questions to the disk. */
+/** `aip.path`: paths as text, plus three functions that look at the disk. */
 export const pathModule: HostModule = {
   name: 'aip.path',
   functions: {
     /**
      * `aip.path.parse(path?) → FileInfo?`
-     * Takes a path apart: `dir`, `name`, `stem`, `ext`. The disk is not looked at. nil for nil.
+     * Splits a path into `dir`, `name`, `stem` and `ext`, without accessing the disk. nil for nil.
      */
     parse: pure((call) => {
       const given = call.optionalText(0)
       return given === undefined ? undefined : fileInfo(given)
     }),
-    /**
-     * `aip.path.split(path) → parent, name` The folder and the name of a path; the folder is `""` when there is none.
-     */
+    /** `aip.path.split(path) → parent, name` The folder and the name of a path; the folder is `""` if there is none. */
     split: pure((call) => {
       const { parent, name } = pathParts(tidyPath(call.text(0)))
       return several(parent ?? '', name)
     }),
-    /** `aip.path.parent(path) → string?` The folder of a path: `""` for a name alone, nil for `/` and `""`. */
+    /** `aip.path.parent(path) → string?` The folder of a path: `""` for a bare name, nil for `/` and `""`. */
     parent: pure((call) => pathParts(call.text(0)).parent),
     /**
-     * `aip.path.join(base, ...parts) → string` Joins a path. The items of a list are joined by `/`; separate arguments
-     * are put together without anything between, and the result is joined to the base.
+     * `aip.path.join(base, ...parts) → string` Joins a path. The items of a list are joined with `/`; separate
+     * arguments are concatenated without a separator. The result is joined to the base.
      */
     join: pure((call) => {
       const [, ...parts] = call.args
@@ -43,26 +41,26 @@ export const pathModule: HostModule = {
     }),
     /**
      * `aip.path.diff(path, base) → string`
-     * The path as it is seen from the base, with `..` where needed; `""` when there is no such way.
+     * The path relative to the base, with `..` where needed; `""` if there is no relative path.
      */
     diff: pure((call) => {
       const [path, base] = [call.text(0), call.text(1, 'the base')].map((given) => expandTilde(tidyPath(given)))
       return pathDifference(path ?? '', base ?? '') ?? ''
     }),
     /**
-     * `aip.path.resolve(path) → string` The absolute path that a path stands for: `~/`, `$tmp` and `namespace@pack` are
-     * worked out, others start in the workspace. A slash at the end stays. A pack that is nowhere is an error.
+     * `aip.path.resolve(path) → string` The absolute form of a path: `~/`, `$tmp` and `namespace@pack` are resolved;
+     * other paths are relative to the workspace. A trailing slash is kept. A pack that is not found is an error.
      */
     resolve: pure((call) => resolvedText(call.path(0), call.context)),
-    /** `aip.path.exists(path) → boolean` Whether something stands at the path, as `aip.file.exists`. */
+    /** `aip.path.exists(path) → boolean` Whether a file or folder exists at the path, like `aip.file.exists`. */
     exists: observing(pathExists),
-    /** `aip.path.is_file(path) → boolean` Whether a file stands at the path; false for what may not be read. */
+    /** `aip.path.is_file(path) → boolean` Whether the path is a file; false if it may not be read. */
     is_file: asking('file'),
-    /** `aip.path.is_dir(path) → boolean` Whether a folder stands at the path; false for what may not be read. */
+    /** `aip.path.is_dir(path) → boolean` Whether the path is a folder; false if it may not be read. */
     is_dir: asking('folder'),
     /**
      * `aip.path.matches_glob(path?, globs) → boolean?` Whether one of the globs (a string or a list) matches the path;
-     * `*` does not cross `/`, and `!` in front is a character like any other. nil for nil, false for an empty list.
+     * `*` does not cross `/`, and a leading `!` has no special meaning. nil for nil, false for an empty list.
      */
     matches_glob: slow(
       (call) => {
@@ -75,19 +73,19 @@ export const pathModule: HostModule = {
     ),
     /**
      * `aip.path.sort_by_globs(files, globs, options?) → list` Orders paths, or tables with a `path`, by the glob they
-     * match, then by path; here `*` crosses `/`. `options` is true when a later glob that matches too wins, `"start"` or `"end"` for where
-     * files without a match go, or a table `{end_weighted?, no_match_position?}`.
+     * match, then by path; here `*` crosses `/`. `options` is true to use the last matching glob instead of the first,
+     * `"start"` or `"end"` for where files without a match go, or a table `{end_weighted?, no_match_position?}`.
      */
     sort_by_globs: slow(sortByGlobs, { isSlow }),
   },
 }
 
-/** Each path is compared with each glob. */
+/** Every path is matched against every glob. */
 function isSlow(args: readonly LuaValue[]): boolean {
   return isLarge(args, 8192)
 }
 
-/** What an agent may not read, because its pack does not name it, is neither a file nor a folder for it. */
+/** A path that an agent may not read, because its pack does not name it, counts as neither a file nor a folder. */
 function asking(kind: FileStatus['kind']): ModuleFunction {
   return observing((call) => {
     const absolute = call.file(0)
@@ -111,7 +109,7 @@ function sortByGlobs(call: HostCall): readonly LuaValue[] {
 }
 
 interface SortOptions {
-  /** Whether a later glob that matches too wins the position. */
+  /** Whether the last matching glob decides the position, not the first. */
   readonly weight: 'first' | 'last'
   readonly unmatched: 'start' | 'end'
 }

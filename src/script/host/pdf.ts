@@ -11,15 +11,15 @@ import { acting, type HostModule } from './module.ts'
 import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 
 /**
- * `aip.pdf`. Unlike AIPack, relative paths start from the workspace, and pages are written only where
- * scripts may write.
+ * `aip.pdf`. Unlike in AIPack, relative paths start from the workspace, and pages are written only where scripts may
+ * write.
  */
 export const pdfModule: HostModule = {
   name: 'aip.pdf',
   functions: {
     /**
      * `aip.pdf.page_count(path) → integer`
-     * How many pages a PDF has. Error when the file is missing, no PDF, damaged, or needs a password.
+     * The number of pages of a PDF. It is an error if the file is missing, not a PDF, damaged, or needs a password.
      */
     page_count: acting(async (call) => {
       const path = call.file(0)
@@ -28,8 +28,8 @@ export const pdfModule: HostModule = {
     }),
     /**
      * `aip.pdf.split_pages(path, dest_dir?) → FileInfo[]`
-     * Writes each page of a PDF as a file of its own, `<stem>-page-0001.pdf` and so on, into `dest_dir`, or a folder beside
-     * it that is named as it is without `.pdf`. Error as for `page_count`.
+     * Writes each page of a PDF to its own file, `<stem>-page-0001.pdf` and so on, in `dest_dir`, or in a folder next
+     * to the PDF with its name without `.pdf`. Errors as for `page_count`.
      */
     split_pages: acting(splitPages),
   },

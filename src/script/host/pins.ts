@@ -5,22 +5,22 @@ import type { LuaValue } from '../engine.ts'
 import { acting, type HostModule, several } from './module.ts'
 import { countShown } from './shown.ts'
 
-/** `aip.run`: what is shown about the run of this agent. */
+/** `aip.run`: what is displayed about the run of this agent. */
 export const runModule: HostModule = { name: 'aip.run', functions: pinFunctions('run') }
 
-/** `aip.task`: what is shown about the task that a section works on. */
+/** `aip.task`: what is displayed about the task that a section works on. */
 export const taskModule: HostModule = { name: 'aip.task', functions: pinFunctions('task') }
 
 type Scope = 'run' | 'task'
 
-/** They only send events. */
+/** Both only emit events. */
 function pinFunctions(scope: Scope): HostModule['functions'] {
   return {
     /**
      * `aip.run.pin(iden, priority?, content)`
-     * `aip.task.pin(iden, priority?, content)` Shows a line about the run, or
-     * about this input, until it is shown anew with the same `iden`. Lower priorities stand first, nil last. `content`
-     * is a text or `{label?, content?}`. `aip.task.pin` is an error in Before All and After All.
+     * `aip.task.pin(iden, priority?, content)` Shows a line about the run, or about this input; calling it again with
+     * the same `iden` replaces the line. Lower priorities come first, nil last. `content` is a string or
+     * `{label?, content?}`. `aip.task.pin` is an error in Before All and After All.
      */
     pin: acting((call) => {
       refuseOutsideTask(scope, call)
@@ -32,7 +32,8 @@ function pinFunctions(scope: Scope): HostModule['functions'] {
     /**
      * `aip.run.set_label(label)`
      * `aip.task.set_label(label)`
-     * Names the run, or this input, in what is shown. `aip.task.set_label` is an error in Before All and After All.
+     * Sets the displayed name of the run, or of this input. `aip.task.set_label` is an error in Before All and After
+     * All.
      */
     set_label: acting((call) => {
       const [label] = call.args
@@ -89,7 +90,7 @@ function contentOf(call: HostCall): Pick<Pin, 'label' | 'content'> {
   return { label: shown(label) ?? 'Pin:', content: shown(content) ?? 'No Content' }
 }
 
-/** What can be shown of a field; a pin is not worth an error for what is no text. */
+/** The displayable text of a field; other values are ignored, because a pin is not worth an error. */
 function shown(value: LuaValue): string | undefined {
   return ['string', 'number'].includes(luaTypeName(value)) ? text(value, 'pin', 'the field') : undefined
 }

@@ -5,9 +5,9 @@ import { moduleFiles } from '../module-reader.ts'
 import { type HostModule, pure, several, type Section } from './module.ts'
 
 /**
- * `require`: modules are `lua/<name>.lua` and `lua/<name>/init.lua` beside the agent, then in the
- * root of its pack. They run in the real globals, so they never see the variables of the section; each runs once in a
- * Lua state. It is in Lua, because a module may wait while it is loaded. `package.loaded` is the only part of `package`.
+ * `require`: modules are `lua/<name>.lua` and `lua/<name>/init.lua` next to the agent, then in the root of its pack.
+ * They run in the real globals, so they never see the variables of the section; each runs once per Lua state. Written
+ * in Lua, because a module may wait while it is loaded. `package.loaded` is the only part of `package`.
  *
  * The host function is declared pure, because it records what it reads itself, once for the whole run.
  */
@@ -15,9 +15,9 @@ export const requireModule: HostModule = {
   name: '',
   functions: {
     /**
-     * `require(name) → any, string` Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` beside the agent or in
-     * its pack, once for each section; where it loads it, the second value is its file. A module that is not found, and
-     * modules that require each other, are errors.
+     * `require(name) → any, string` Loads the Lua module `lua/<name>.lua` or `lua/<name>/init.lua` next to the agent or
+     * in its pack, once per section. On the call that loads it, the second value is its file. A module that is not
+     * found is an error, and so are modules that require each other.
      */
     require: pure((call) => several(...findModule(call.text(0, 'the module'), call.section))),
   },
@@ -63,7 +63,7 @@ end
   },
 }
 
-/** Source and chunk name; or nil and why there is none. */
+/** Source and chunk name; or nil and the reason why there is none. */
 function findModule(name: string, section: Section): readonly [string | undefined, string] {
   const { agentFile, context, pack, loaded } = section
   const folders = [...new Set([dirname(agentFile), ...(pack === undefined ? [] : [pack.dir])])]
@@ -76,7 +76,7 @@ function findModule(name: string, section: Section): readonly [string | undefine
   return [asLua(found.text), loaded?.add(chunk, found) ?? chunk]
 }
 
-/** The text of a module as Lua reads it: without a byte order mark, and with a first line for a Unix shell made a comment. */
+/** The text of a module as Lua reads it: without a byte order mark, and with a shebang line turned into a comment. */
 export function asLua(source: string): string {
   const code = withoutMark(source)
   return code.startsWith('#') ? `--${code}` : code

@@ -7,11 +7,11 @@ import { packFolder } from '../../pack/find-pack.ts'
 import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
 
 /**
- * The absolute path that a script means: `~/` is the home folder, absolute paths stay, `$tmp` is
- * the run's own folder, `namespace@name` a pack, and all others start from `base`, the workspace when left out. `.` and
- * `..` are worked out as text; whether it exists is not looked at.
- * Unlike AIPack, `logo@2x.png` is a file name: only `namespace@name` before a slash, a `$` or the end is a pack.
- * @throws BatonError AGENT_NOT_FOUND for a pack that is nowhere and a reference that is malformed
+ * The absolute path for a path in a script: `~/` is the home folder, absolute paths are kept, `$tmp` is the run's own
+ * folder, `namespace@name` a pack, and all others start from `base` (default: the workspace). `.` and `..` are resolved
+ * as text; the path need not exist. Unlike AIPack, `logo@2x.png` is a file name: only `namespace@name` before a slash,
+ * a `$` or the end is a pack.
+ * @throws BatonError AGENT_NOT_FOUND for a pack that is not found and a malformed reference
  */
 export function resolvePath(path: string, context: RunContext, base = context.scope.folders.workspace): string {
   const named = slashed(path)
@@ -22,8 +22,8 @@ export function resolvePath(path: string, context: RunContext, base = context.sc
 }
 
 /**
- * The same as `aip.path.resolve` gives it: a slash or `/.` at the end stays, as long as no `..` was worked out, and a
- * folder that is named by a word alone, or by nothing, has a slash.
+ * The same as `aip.path.resolve` returns it: a trailing slash or `/.` is kept if no `..` was resolved, and `~`, `$tmp`
+ * and the empty path get a trailing slash.
  */
 export function resolvedText(path: string, context: RunContext): string {
   const absolute = resolvePath(path, context)
@@ -35,12 +35,12 @@ export function resolvedText(path: string, context: RunContext): string {
   return tail === '.' ? `${absolute}/.` : absolute + tail
 }
 
-/** Backslashes separate names too, as in AIPack. */
+/** Backslashes are separators too, as in AIPack. */
 function slashed(path: string): string {
   return path.replaceAll('\\', '/')
 }
 
-/** Does `work`; undefined when the pack it needs is nowhere, or what looks like one is none. */
+/** Runs `work`; undefined if the pack it needs is not found, or the reference is malformed. */
 export function unlessNoPack<T>(work: () => T): T | undefined {
   try {
     return work()
@@ -51,8 +51,8 @@ export function unlessNoPack<T>(work: () => T): T | undefined {
 }
 
 /**
- * The same for a glob: what stands behind the pack or `$tmp` stays a glob, and characters of the folder that mean
- * something in globs are taken as they are. A leading `!` stays. A pack that is nowhere is a name like any other.
+ * The same for a glob: the part after the pack or `$tmp` remains a glob, and glob characters in the folder are escaped.
+ * A leading `!` is kept. A pack that is not found is treated as an ordinary name.
  */
 export function resolveGlob(glob: string, context: RunContext): string {
   const negated = glob.startsWith('!') ? '!' : ''
@@ -63,7 +63,7 @@ export function resolveGlob(glob: string, context: RunContext): string {
   return `${negated}${escapeGlob(special.folder)}${special.rest === '' ? '' : `/${special.rest}`}`
 }
 
-/** Paths whose first name is not that of a file: `$tmp` and packs. */
+/** Paths whose first name does not name a file: `$tmp` and packs. */
 function splitSpecial(path: string, context: RunContext) {
   if (path === '$tmp' || path.startsWith('$tmp/')) {
     return { folder: temporaryFolder(context), rest: path.slice('$tmp/'.length) }
@@ -79,25 +79,25 @@ export function aipackBase({ scope }: RunContext): string {
   return scope.folders.aipackBase ?? join(homeFolder(), '.aipack-base')
 }
 
-/** Where `$tmp` is: one folder for each run. Made by the first file that is written there. */
+/** The folder that `$tmp` names, one per run. Created when the first file is written there. */
 export function temporaryFolder({ scope }: RunContext): string {
   return join(scope.folders.workspace, '.aipack', '.session', scope.runId, 'tmp')
 }
 
-/** The path with the home folder in the place of a leading `~`. */
+/** The path with a leading `~` replaced by the home folder. */
 export function expandTilde(path: string): string {
   return path === '~' || path.startsWith('~/') ? homeFolder() + path.slice(1) : path
 }
 
-/** A path for scripts: absolute paths below the home folder begin with `~`. */
+/** A path for scripts: absolute paths below the home folder start with `~`. */
 export function tildePath(path: string): string {
   const home = homeFolder()
   return isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
-/** The parts of a path as text, without looking at the disk. */
+/** The parts of a path as text, without accessing the disk. */
 export interface PathParts {
-  /** Undefined when there is nothing above: for `/` and the empty path. */
+  /** Undefined if there is no parent: for `/` and the empty path. */
   readonly parent: string | undefined
   /** Last name; empty for `/`, `.` and `..`. */
   readonly name: string
@@ -106,7 +106,7 @@ export interface PathParts {
   readonly ext: string
 }
 
-/** Splits a path. Slashes at its end do not count. */
+/** Splits a path. Trailing slashes are ignored. */
 export function pathParts(path: string): PathParts {
   const trimmed = withoutTail(path)
   const slash = trimmed.lastIndexOf('/')
@@ -121,7 +121,7 @@ export function pathParts(path: string): PathParts {
   }
 }
 
-/** Without slashes and `/.` at the end, as long as something is left. */
+/** Without trailing slashes and `/.`, unless nothing would be left. */
 function withoutTail(path: string): string {
   let end = path.length
   for (;;) {
@@ -131,7 +131,7 @@ function withoutTail(path: string): string {
   }
 }
 
-/** With single slashes, none of them reversed, and without `.` in the middle; `./` in front and a slash at the end stay. */
+/** With single forward slashes and without `.` in the middle; a leading `./` and a trailing slash are kept. */
 export function tidyPath(path: string): string {
   return slashed(path).replaceAll(/\/(?:\.?\/)+/g, '/')
 }
@@ -143,7 +143,7 @@ export function joinPath(base: string, part: string): string {
   return tidyPath(folder.endsWith('/') ? folder + name : `${folder}/${name}`)
 }
 
-/** The way from one path to another; undefined when there is none, from a relative to an absolute one for example. */
+/** `path` relative to `base`; undefined if there is no relative path, for example if only the base is absolute. */
 export function pathDifference(path: string, base: string): string | undefined {
   if (path.startsWith('/') !== base.startsWith('/')) return path.startsWith('/') ? tidyPath(path) : undefined
   const to = names(path)

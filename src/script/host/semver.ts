@@ -3,13 +3,13 @@ import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, type ModuleFunction, pure } from './module.ts'
 
-/** `aip.semver`. Its code is loaded at the first call. */
+/** `aip.semver`. Its code is loaded on the first call. */
 export const semverModule: HostModule = {
   name: 'aip.semver',
   functions: {
     /**
-     * `aip.semver.compare(left, operator, right) → boolean` Compares two versions by `<`, `<=`, `=`, `==`, `>=`, `>`,
-     * `!=` or `~=`. Build metadata counts. What is no version or no operator is an error.
+     * `aip.semver.compare(left, operator, right) → boolean` Compares two versions with `<`, `<=`, `=`, `==`, `>=`, `>`,
+     * `!=` or `~=`. Build metadata counts. An invalid version or operator is an error.
      */
     compare: withVersions((call, { orderVersions, parseVersion }) => {
       const left = version(call, parseVersion, { index: 0, what: 'the first version' })
@@ -18,7 +18,7 @@ export const semverModule: HostModule = {
     }),
     /**
      * `aip.semver.parse(version) → {major, minor, patch, prerelease?, build?}`
-     * Takes a version apart. What is no version is an error.
+     * Parses a version. An invalid version is an error.
      */
     parse: withVersions((call, { parseVersion }) => {
       const { major, minor, patch, prerelease, build } = version(call, parseVersion)
@@ -27,10 +27,10 @@ export const semverModule: HostModule = {
     }),
     /**
      * `aip.semver.is_prerelease(version) → boolean`
-     * Whether a version is one before the release, such as `1.0.0-beta.1`. What is no version is an error.
+     * Whether a version is a prerelease, such as `1.0.0-beta.1`. An invalid version is an error.
      */
     is_prerelease: withVersions((call, { parseVersion }) => version(call, parseVersion).prerelease !== ''),
-    /** `aip.semver.valid(version) → boolean` Whether the text is a version; all three numbers are needed. */
+    /** `aip.semver.valid(version) → boolean` Whether the string is a valid version; all three numbers are required. */
     valid: withVersions((call, { parseVersion }) => parseVersion(call.text(0, 'the version')) !== undefined),
   },
 }
@@ -41,7 +41,7 @@ function withVersions(work: (call: HostCall, semver: SemVer) => LuaValue): Modul
   return pure(async (call) => work(call, await import('../../base/semver.ts')))
 }
 
-/** An integer where Lua has it, else the nearest number. */
+/** An integer if it fits into a Lua integer, otherwise the nearest float. */
 function luaNumber(value: bigint): number | bigint {
   return Number.isSafeInteger(Number(value)) || BigInt.asIntN(64, value) !== value ? Number(value) : value
 }

@@ -1,8 +1,8 @@
 import type { HostModule } from './module.ts'
 
 /**
- * `aip.shape`. In Lua, because some of it changes the record it is given, and because the tables and functions in records
- * are passed on as they are.
+ * `aip.shape`. Written in Lua, because some functions change the record they are given, and because tables and
+ * functions in records are passed on by reference.
  */
 export const shapeModule: HostModule = {
   name: 'aip.shape',
@@ -10,40 +10,44 @@ export const shapeModule: HostModule = {
   lua: {
     name: 'aip.shape',
     /**
-     * `aip.shape.to_record(names, values) → table` A record with the values under these names; as many as there are of
-     * both. A name that is no string is an error.
-     */
-    /** `aip.shape.to_records(names, rows) → list` The same for each row of a list. A row that is no table is an error. */
-    /**
-     * `aip.shape.record_to_values(record, names?) → list` The values of a record under these names, `null` for those it
-     * does not have. Without names: the values of all string keys, sorted by key.
+     * `aip.shape.to_record(names, values) → table` A record with the values under these names, up to the shorter of the
+     * two lists. A name that is not a string is an error.
      */
     /**
-     * `aip.shape.records_to_value_lists(records, names) → list` The values of each record of a list under these names,
-     * `null` for those it does not have.
+     * `aip.shape.to_records(names, rows) → list` The same for each row of a list. A row that is not a table is an
+     * error.
      */
     /**
-     * `aip.shape.columnar_to_records(columns) → list` Records of a table with a list of values under each name. Lists of
-     * different lengths are an error.
+     * `aip.shape.record_to_values(record, names?) → list` The values of a record for these names, `null` for missing
+     * ones. Without names: the values of all string keys, sorted by key.
      */
     /**
-     * `aip.shape.records_to_columnar(records) → table` For each name that all records have, the list of its values. A key
-     * that is no string is an error.
+     * `aip.shape.records_to_value_lists(records, names) → list` The values of each record of a list for these names,
+     * `null` for missing ones.
      */
     /**
-     * `aip.shape.select_keys(record, keys) → table` A new record with these keys only; those that are missing are
-     * ignored. A key that is no string is an error.
+     * `aip.shape.columnar_to_records(columns) → list` Records from a table with a list of values for each name. Lists
+     * of different lengths are an error.
      */
     /**
-     * `aip.shape.omit_keys(record, keys) → table` A new record without these keys. A key that is no string is an error.
+     * `aip.shape.records_to_columnar(records) → table` For each name that all records have, the list of its values. A
+     * key that is not a string is an error.
      */
     /**
-     * `aip.shape.remove_keys(record, keys) → integer` Takes these keys out of the record itself, and tells how many there
-     * were. A key that is no string is an error.
+     * `aip.shape.select_keys(record, keys) → table` A new record with only these keys; missing keys are ignored. A key
+     * that is not a string is an error.
      */
     /**
-     * `aip.shape.extract_keys(record, keys) → table` Moves these keys out of the record itself into a new one. A key that
-     * is no string is an error.
+     * `aip.shape.omit_keys(record, keys) → table` A new record without these keys. A key that is not a string is an
+     * error.
+     */
+    /**
+     * `aip.shape.remove_keys(record, keys) → integer` Removes these keys from the record in place, and returns how many
+     * it had. A key that is not a string is an error.
+     */
+    /**
+     * `aip.shape.extract_keys(record, keys) → table` Moves these keys from the record, which is changed in place, into
+     * a new one. A key that is not a string is an error.
      */
     // `level` counts the calls from `fail` up to the script, none of which may be a tail call
     text: `
@@ -117,7 +121,7 @@ aip.shape = {
       return pick(record, names)
     end
     local values = {}
-    -- pairs gives string keys in byte order
+    -- pairs returns string keys in byte order
     for key, value in pairs(record) do
       if type(key) == "string" then values[#values + 1] = value end
     end

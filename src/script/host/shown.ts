@@ -1,9 +1,12 @@
 import { LuaError } from '../engine.ts'
 import type { HostCall } from './call.ts'
 
-/** Of the memory of a script, what its section may show: it is held until the section is recorded, and recorded as a whole. */
+/**
+ * The fraction (1/4) of a script's memory that printed and pinned text may take: it is held until the section ends, and
+ * recorded as a whole.
+ */
 const part = 4
-/** What a line takes besides its text. */
+/** Overhead per line in bytes, besides its text. */
 const overhead = 100
 
 /**

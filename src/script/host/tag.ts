@@ -2,26 +2,26 @@ import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, type ModuleFunction, several, slow } from './module.ts'
 
-/** `aip.tag`. The second value comes only with `extrude = "content"`. */
+/** `aip.tag`. The second value is returned only with `extrude = "content"`. */
 export const tagModule: HostModule = {
   name: 'aip.tag',
   functions: {
     /**
      * `aip.tag.extract(text, names, {extrude?}?) → {tag, attrs?, content}[], string?`
-     * The elements with one of these names (a string or a list, exact in case), also `<name/>`. With `extrude =
-     * "content"` the second value is the text without them. An empty name or list is an error.
+     * The elements with one of these names (a string or a list, case-sensitive), including `<name/>`. With
+     * `extrude = "content"` the second value is the text without them. An empty name or list is an error.
      */
     extract: extracting((elements) => elements.map(tagTable)),
     /**
      * `aip.tag.extract_as_map(text, names, {extrude?}?) → {name → element}, string?`
-     * The same as a table with the last element of each name.
+     * The same, as a table with the last element for each name.
      */
     extract_as_map: extracting((elements) =>
       Object.fromEntries(elements.map((element) => [element.tag, tagTable(element)])),
     ),
     /**
      * `aip.tag.extract_as_multi_map(text, names, {extrude?}?) → {name → elements}, string?`
-     * The same as a table with the list of elements of each name.
+     * The same, as a table with a list of elements for each name.
      */
     extract_as_multi_map: extracting((elements) => {
       const tags = [...new Set(elements.map(({ tag }) => tag))]
@@ -49,7 +49,7 @@ function tagTable({ tag, attrs, content }: TagElement): LuaValue {
   return { tag, attrs, content }
 }
 
-/** An element such as `<FILE path="a.md">…</FILE>` in the middle of any text. */
+/** An element such as `<FILE path="a.md">…</FILE>` anywhere in a text. */
 interface TagElement {
   readonly tag: string
   /** Undefined when there are none. An attribute without a value is `''`. */
@@ -57,12 +57,12 @@ interface TagElement {
   readonly content: string
 }
 
-// a value without quotes does not end in a slash: <NAME key=value/> closes itself
+// an unquoted value does not end in a slash: <NAME key=value/> is self-closing
 const attribute = String.raw`[^\s"'<>/=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]*[^\s"'<>/]))?`
 
 /**
  * Finds the outermost elements with these names (case-sensitive) in text order. An element ends at the first closing
- * tag of its name, or at once when it is written `<NAME/>`. An opening tag that is never closed is text.
+ * tag of its name; `<NAME/>` is empty. An opening tag that is never closed is text.
  */
 function findTagElements(text: string, names: readonly string[]) {
   const opening = openingPattern(names)
@@ -75,7 +75,7 @@ function findTagElements(text: string, names: readonly string[]) {
     const start = match.index + all.length
     const close = slash === '/' ? start : unclosed.has(tag) ? -1 : text.indexOf(`</${tag}>`, start)
     if (close === -1) {
-      // from here on there is no closing tag of this name, so nobody needs to look for one again
+      // there is no closing tag of this name from here on, so do not search for one again
       unclosed.add(tag)
       continue
     }

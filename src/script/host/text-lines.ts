@@ -1,11 +1,11 @@
 const whitespace = /\p{White_Space}/u
 
-/** The text without white space (as Unicode defines it) at its start. */
+/** The text without leading whitespace (as Unicode defines it). */
 export function trimStart(text: string): string {
   return text.replace(/^\p{White_Space}+/u, '')
 }
 
-/** The text without white space (as Unicode defines it) at its end. */
+/** The text without trailing whitespace (as Unicode defines it). */
 export function trimEnd(text: string): string {
   let end = text.length
   while (end > 0 && whitespace.test(text.charAt(end - 1))) end -= 1
@@ -20,8 +20,8 @@ export function ensureSingleTrailingNewline(text: string): string {
 }
 
 /**
- * Splits at the first or last line that is exactly `line`. The line and the line breaks around it belong to no part. A
- * text that ends with a line break has no further empty line.
+ * Splits at the first or last line that is exactly `line`. The line and the line breaks around it are in neither part.
+ * A text that ends with a line break does not have an empty last line.
  */
 export function splitAtLine(
   text: string,
@@ -41,7 +41,7 @@ interface LineSpan {
   readonly next: number
 }
 
-/** Where each line of a text begins and ends, and where the next one begins. */
+/** The start and end of each line of a text, and the start of the next line. */
 export function lineSpans(text: string): LineSpan[] {
   const spans: LineSpan[] = []
   for (let start = 0; start < text.length;) {
@@ -59,19 +59,19 @@ function withoutBreak(text: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 
-/** The text behind its first `count` line breaks; empty when it has fewer, and for a negative count. */
+/** The text after its first `count` line breaks; empty if it has fewer, and for a negative count. */
 export function removeFirstLines(text: string, count: number): string {
   return count < 0 ? '' : text.split('\n').slice(count).join('\n')
 }
 
-/** The text before its last `count` line breaks; empty when it has fewer, and for a negative count. */
+/** The text before its last `count` line breaks; empty if it has fewer, and for a negative count. */
 export function removeLastLines(text: string, count: number): string {
   const lines = text.split('\n')
   return count < 0 || count > lines.length ? '' : lines.slice(0, lines.length - count).join('\n')
 }
 
 /**
- * Takes runs of lines that begin with `prefix` out of a text, at most `first` runs; later ones stay in the rest. Every
+ * Extracts runs of lines that start with `prefix` from a text, at most `first` runs; later ones stay in the rest. Every
  * line of the results ends with a newline.
  */
 export function extractLineBlocks(
@@ -98,7 +98,7 @@ function withNewline(line: string): string {
 }
 
 /**
- * Puts the sections in the place of the regions between a line that holds `<<START>>` and one that holds `<<END>>`.
+ * Replaces the regions between a line that contains `<<START>>` and one that contains `<<END>>` with the sections.
  * @throws Error when regions and sections do not correspond
  */
 export function replaceMarkers(text: string, sections: readonly string[]): string {
@@ -107,7 +107,7 @@ export function replaceMarkers(text: string, sections: readonly string[]): strin
   let used = 0
   for (const line of text.split('\n')) {
     if (line.includes('<<START>>')) {
-      if (inside) throw new Error('a <<START>> stands inside another region')
+      if (inside) throw new Error('a <<START>> is inside another region')
       inside = true
     } else if (line.includes('<<END>>')) {
       if (!inside) throw new Error('an <<END>> has no <<START>> before it')
@@ -118,7 +118,7 @@ export function replaceMarkers(text: string, sections: readonly string[]): strin
       used += 1
     } else if (!inside) result.push(line)
   }
-  if (inside) throw new Error('a <<START>> has no <<END>> behind it')
+  if (inside) throw new Error('a <<START>> has no <<END>> after it')
   if (used < sections.length) throw new Error(`there are ${used} regions, but ${sections.length} sections`)
   return result.join('\n')
 }
@@ -126,7 +126,8 @@ export function replaceMarkers(text: string, sections: readonly string[]): strin
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const
 
 /**
- * A number of bytes as nine characters, right aligned, in steps of 1000 with two decimals above bytes. Negative counts as 0.
+ * A number of bytes as nine characters, right-aligned, in powers of 1000, with two decimals for units above bytes.
+ * Negative numbers count as 0.
  */
 export function formatSize(bytes: number, lowestUnit = 'B'): string {
   const wanted = lowestUnit.toUpperCase()

@@ -2,7 +2,7 @@ import { dateFields, formatDate, type DateFields } from './date-format.ts'
 import { type HostModule, type ModuleFunction, observing } from './module.ts'
 
 /**
- * `aip.time`: texts as RFC 3339. The clock of a run counts milliseconds, so the last three of six
+ * `aip.time`: times as text in the format of RFC 3339. The clock of a run counts milliseconds, so the last three of six
  * decimals are zeros. All functions observe: a resumed section sees the times it saw before.
  */
 export const timeModule: HostModule = {
@@ -10,7 +10,7 @@ export const timeModule: HostModule = {
   functions: {
     /** `aip.time.now_iso_utc() → string` Now in UTC, to the second: `2026-02-22T19:22:22Z`. */
     now_iso_utc: reading((now) => timestamp(now, { utc: true })),
-    /** `aip.time.now_iso_local() → string` The same in local time, with its distance from UTC. */
+    /** `aip.time.now_iso_local() → string` The same in local time, with its offset from UTC. */
     now_iso_local: reading((now) => timestamp(now, { utc: false })),
     /** `aip.time.now_iso_utc_micro() → string` Now in UTC with six decimals, of which the last three are zeros. */
     now_iso_utc_micro: reading((now) => timestamp(now, { utc: true, decimals: true })),

@@ -8,27 +8,28 @@ import { loadRecords } from './file-lists.ts'
 import { acting, type HostModule, listing, pure, several } from './module.ts'
 
 /**
- * `aip.udiffx`: file changes in the answers of models. The code that reads and applies them is loaded at the first call.
+ * `aip.udiffx`: file changes in the answers of models. The code that parses and applies them is loaded on the first
+ * call.
  */
 export const udiffxModule: HostModule = {
   name: 'aip.udiffx',
   functions: {
     /**
      * `aip.udiffx.apply_file_changes(text, base_dir?, {extrude?}?) → status, string?`
-     * Makes the file changes that stand in an answer as `FILE_CHANGES`. Never an error for what the answer holds: the
-     * status has `success`, `total_count`, `success_count`, `fail_count` and `items`, each with `file_path`, `kind`,
-     * `success`, and where it failed `error_msg` and `error_hunks`. With `extrude = "content"` the second value is the
+     * Applies the file changes in the `FILE_CHANGES` of an answer. Invalid changes do not raise an error: the status
+     * has `success`, `total_count`, `success_count`, `fail_count` and `items`, each with `file_path`, `kind`,
+     * `success`, and, if it failed, `error_msg` and `error_hunks`. With `extrude = "content"` the second value is the
      * text without the changes.
      */
     apply_file_changes: acting(applyFileChanges),
     /**
      * `aip.udiffx.load_files_context(globs, {base_dir?, absolute?}?) → string?`
-     * The files that match as `<FILE_CONTENT path="…">` blocks, for a prompt; nil when nothing matches.
+     * The files that match, as `<FILE_CONTENT path="…">` blocks for a prompt; nil if nothing matches.
      */
     load_files_context: listing(loadFilesContext),
     /**
      * `aip.udiffx.file_changes_instruction() → string`
-     * The text for a prompt that tells a model how to write file changes.
+     * Prompt text that tells a model how to write file changes.
      */
     file_changes_instruction: pure(async () => {
       const { fileChangesInstruction } = await import('../../tool/changes/instruction.ts')
@@ -60,13 +61,13 @@ function statusTable(items: readonly FileChange[]): LuaTable {
   }
 }
 
-/** In scripts the last line of a hunk has its line break, too. */
+/** Scripts get hunks with a line break after the last line. */
 function withHunkLines({ error_hunks: hunks, ...item }: FileChange): LuaValue {
   if (hunks === undefined) return { ...item }
   return { ...item, error_hunks: hunks.map(({ hunk_body: body, cause }) => ({ hunk_body: `${body}\n`, cause })) }
 }
 
-/** One block for each file that the globs find, in the order of `aip.file.list`; nil when there is none. */
+/** One block for each file that matches the globs, in the order of `aip.file.list`; nil if there is none. */
 function* loadFilesContext(call: HostCall): Steps<LuaValue> {
   const records = yield* loadRecords(call)
   return records.length === 0 ? undefined : records.map((record) => contextBlock(record, call.name)).join('\n')

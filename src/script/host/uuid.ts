@@ -2,11 +2,11 @@ import { newUuid, uuidText, uuidTime, type UuidVersion } from '../../base/uuid.t
 import { type DigestEncoding, encoded } from './hash.ts'
 import { type HostModule, type ModuleFunction, observing, pure } from './module.ts'
 
-/** `aip.uuid`. What makes one observes: a resumed section finds those it had before. */
+/** `aip.uuid`. The functions that create one observe: a resumed section gets the same UUIDs again. */
 export const uuidModule: HostModule = {
   name: 'aip.uuid',
   functions: {
-    /** `aip.uuid.new() → string` A random UUID (version 4) as text; another name of `new_v4`. */
+    /** `aip.uuid.new() → string` A random UUID (version 4) as text; alias of `new_v4`. */
     new: making(4),
     /**
      * `aip.uuid.new_v4() → string`
@@ -15,7 +15,7 @@ export const uuidModule: HostModule = {
     new_v4: making(4),
     /**
      * `aip.uuid.new_v7() → string`
-     * A UUID that begins with the time (version 7) as text. Those of one run sort in the order they were made.
+     * A UUID that starts with the time (version 7) as text. Those of one run sort in the order of their creation.
      */
     new_v7: making(7),
     /**
@@ -37,8 +37,8 @@ export const uuidModule: HostModule = {
     new_v4_b58: making(4, 'b58'),
     new_v7_b58: making(7, 'b58'),
     /**
-     * `aip.uuid.to_time_epoch_ms(uuid?) → integer?` When a UUID of version 1, 6 or 7 was made, in milliseconds since
-     * 1970. nil for nil, for other versions and for what is no UUID; anything but a string is an error.
+     * `aip.uuid.to_time_epoch_ms(uuid?) → integer?` When a UUID of version 1, 6 or 7 was created, in milliseconds since
+     * 1970. nil for nil, for other versions and for invalid UUIDs; anything but a string is an error.
      */
     to_time_epoch_ms: pure((call) => {
       const uuid = call.optionalText(0)

@@ -12,14 +12,14 @@ import { readUrl, userAgents } from './web-url.ts'
 
 const maxBytes = 32 * 1024 * 1024
 
-/** `aip.web.get`: a page as a table. Rejects when there is no answer. */
+/** `aip.web.get`: a page as a table. Rejects if there is no response. */
 export async function getPage(call: ActCall): Promise<LuaValue> {
   const { parse, ...options } = webOptions(call, 1)
   const response = await send({ ...options, url: urlOf(call), method: 'GET' }, call)
   return responseTable(response, { parse }, call)
 }
 
-/** `aip.web.post`: sends a text, or a table as JSON, and gives the answer as a table. */
+/** `aip.web.post`: sends a string, or a table as JSON, and returns the response as a table. */
 export async function postData(call: ActCall): Promise<LuaValue> {
   const { parse, headers, ...options } = webOptions(call, 2)
   const { type, body } = bodyOf(call)
@@ -35,7 +35,7 @@ function urlOf(call: HostCall): URL {
 
 type Headers = readonly (readonly [string, string])[]
 
-/** The options of `get` and `post`; ours beyond AIPack: `timeout_ms`. `parse` is whether JSON is read. */
+/** The options of `get` and `post`; Baton's extension to AIPack: `timeout_ms`. `parse` is whether JSON is parsed. */
 function webOptions(call: HostCall, index: number) {
   const options = call.options(index)
   const redirectLimit = options.integer('redirect_limit') ?? 5
@@ -68,7 +68,7 @@ function checkedHeader(header: string, value: string, call: HostCall): readonly 
   }
 }
 
-/** The option wins over a header; `true` is the name of AIPack, `false` sends none. */
+/** The option takes precedence over a header; `true` sends AIPack's name, `false` sends none. */
 function withUserAgent(headers: Headers, option: LuaValue, call: HostCall): Headers {
   const isAgent = ([header]: Headers[number]): boolean => header.toLowerCase() === 'user-agent'
   const others = headers.filter((header) => !isAgent(header))
@@ -82,7 +82,7 @@ function userAgentOption(value: LuaValue, call: HostCall): string | false | unde
   throw call.error(`the option user_agent must be a string, true or false, but was ${luaTypeName(value)}`)
 }
 
-/** Text is sent as AIPack does it, tables as JSON; a header of the script wins over the type. */
+/** Text is sent as in AIPack, tables as JSON; a `content-type` header of the script takes precedence. */
 function bodyOf(call: HostCall): { readonly type: string; readonly body: string } {
   const [, data] = call.args
   if (typeof data === 'string' || data instanceof Uint8Array) return { type: 'plain/text', body: call.text(1) }
@@ -117,8 +117,8 @@ function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
 }
 
 /**
- * Who may reach this machine and private networks: packs whose capabilities name the host, and agents that are the user's
- * own. What others wrote must name it, and no answer from outside leads there.
+ * Access to this machine and private networks is for packs whose capabilities name the host, and for the user's own
+ * agents. Installed packs must name the host, and a redirect from outside is never followed there.
  */
 function privateCheck({ context: { scope }, name }: ActCall, allow: (action: Action) => void) {
   return (target: URL, how: 'asked' | 'redirected'): void => {
@@ -128,10 +128,10 @@ function privateCheck({ context: { scope }, name }: ActCall, allow: (action: Act
     if (how === 'asked' && !scope.isInstalled) return
     const [what, hint] =
       how === 'redirected'
-        ? [`${target.host}, to which it is redirected, is a private address`, 'Ask for that address itself.']
+        ? [`${target.host}, the target of a redirect, is a private address`, 'Request that address directly.']
         : [
-            `the pack may not connect to ${target.host}, a private address: no capabilities of it name it`,
-            '`baton unpack` makes a copy of the pack that is yours, and may.',
+            `the pack may not connect to ${target.host}, a private address: its capabilities do not name that host`,
+            '`baton unpack` makes a copy of the pack that is your own, and may connect.',
           ]
     throw new BatonError('UNTRUSTED', `${name}: ${what}`, { hint })
   }

@@ -3,26 +3,26 @@ import type { HostCall } from './call.ts'
 import { type HostModule, pure, waiting } from './module.ts'
 import { readUrl, userAgents } from './web-url.ts'
 
-/** `aip.web`. Any status is an answer; only when there is none it is an error. */
+/** `aip.web`. Any HTTP status is a result; only a missing response is an error. */
 export const webModule: HostModule = {
   name: 'aip.web',
   functions: {
     /**
      * `aip.web.get(url, options?) → {success, status, url, content, content_type?, headers?, error?}`
-     * Fetches a page. Any status is an answer, and `success` says whether it was 2xx; no answer is an error. The
-     * options are `user_agent`, `headers`, `redirect_limit` (5), `timeout_ms` (2 minutes) and `parse`, with which an
-     * answer of type JSON becomes a table.
+     * Fetches a page. `success` is true if the status is 2xx; other statuses do not raise an error, but a missing
+     * response does. The options are `user_agent`, `headers`, `redirect_limit` (5), `timeout_ms` (2 minutes) and
+     * `parse`, which turns a JSON response into a table.
      */
     get: waiting(async (call) => (await requests()).getPage(call)),
     /**
      * `aip.web.post(url, data, options?) → {success, status, url, content, content_type?, headers?, error?}`
-     * Sends a text, or a table as JSON. Options and result are those of `aip.web.get`.
+     * Sends a string, or a table as JSON. Options and result are those of `aip.web.get`.
      */
     post: waiting(async (call) => (await requests()).postData(call)),
     /**
      * `aip.web.parse_url(url?) → {scheme, host, port, path, query?, fragment, username, password, url, page_url}?`
-     * Takes a URL apart; `query` is a table, `page_url` the URL without query and fragment. nil for nil; what is no URL
-     * is an error.
+     * Parses a URL; `query` is a table, `page_url` the URL without query and fragment. nil for nil; an invalid URL is
+     * an error.
      */
     parse_url: pure(parseUrl),
     /** `aip.web.resolve_href(href?, base) → string?` The URL that a link on a page leads to. nil for nil. */
@@ -49,7 +49,7 @@ function requests() {
   return import('./web-request.ts')
 }
 
-/** The parts of a URL: `port` only when it is not that of the scheme, of equal query keys the last. */
+/** The parts of a URL: `port` only if it is not the default of the scheme; for repeated query keys, the last value. */
 function parseUrl(call: HostCall): LuaValue {
   const given = call.optionalText(0)
   if (given === undefined) return undefined
@@ -70,7 +70,7 @@ function parseUrl(call: HostCall): LuaValue {
   }
 }
 
-/** Where a link on a page leads. A link that is a whole URL stays as it is written. */
+/** The target of a link on a page. A link that is an absolute URL is returned unchanged. */
 function resolveHref(call: HostCall): LuaValue {
   const given = call.optionalText(0, 'the link')
   if (given === undefined) return undefined

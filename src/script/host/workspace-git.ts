@@ -9,15 +9,20 @@ const maxOutputBytes = 16 * 1024 * 1024
 
 /** Git in the workspace, for a call of a script. */
 export interface WorkspaceGit {
-  /** Gives what it prints; `cut`: all that is printed need not be there. @throws BatonError SCRIPT_FAILED, LIMIT */
+  /** Returns what git prints; with `cut`, the output may be truncated. @throws BatonError SCRIPT_FAILED, LIMIT */
   run(args: readonly string[], printed?: 'cut'): Promise<string>
-  /** The workspace within the repository; empty for its top. */
+  /** The path of the workspace within the repository; empty for its top folder. */
   readonly prefix: string
-  /** Refuses files (relative to the workspace) that the repository's own config changes by a program, which is not run. */
+  /**
+   * Rejects files (relative to the workspace) that the repository's own config passes through a filter program, which
+   * is not run.
+   */
   refuseFiltered(paths: readonly string[]): Promise<void>
 }
 
-/** Opens the repository of the workspace with nothing of what its config names: hooks, filters and others. */
+/**
+ * Opens the repository of the workspace without running the programs that its config names: hooks, filters and others.
+ */
 export async function openGit(call: HostCall, signal: AbortSignal): Promise<WorkspaceGit> {
   const { scope, services } = call.context
   const { workspace } = scope.folders
@@ -26,10 +31,10 @@ export async function openGit(call: HostCall, signal: AbortSignal): Promise<Work
   const printed = outputOf(await runGit({ ...place, args: ['rev-parse', '--show-toplevel'] }, signal), call)
   const [top, own] = [realPath(printed.replace(/\n$/, '')), realPath(workspace)]
   // `core.worktree` of a repository could name any folder, and git would restore there
-  if (!isInside(top, own)) throw call.error('the repository of the workspace keeps its files elsewhere')
+  if (!isInside(top, own)) throw call.error('the repository of the workspace has its work tree elsewhere')
   const filters = await repositoryFilters(place, signal)
   if (filters === undefined) {
-    throw call.error('the filters that the config of the repository names cannot be turned off')
+    throw call.error('the filters that the config of the repository names cannot be disabled')
   }
   const settings = [...filters.settings, ['core.safecrlf', 'false']] as const
   const run: WorkspaceGit['run'] = async (args, cut) =>
@@ -37,10 +42,10 @@ export async function openGit(call: HostCall, signal: AbortSignal): Promise<Work
   return { run, prefix: relative(top, own), refuseFiltered: (paths) => refuseFiltered(paths, filters.names, run, call) }
 }
 
-/** So many paths are named on one command line, whose length has a limit. */
+/** The most paths on one command line, whose length is limited. */
 export const pathsAtOnce = 500
 
-/** Without its filter a file would get other contents than it should have: better none. */
+/** Without its filter, a file would be restored with the wrong contents, so it is not restored at all. */
 async function refuseFiltered(
   paths: readonly string[],
   filters: readonly string[],
@@ -50,7 +55,7 @@ async function refuseFiltered(
   if (filters.length === 0) return
   const own = new Set(filters)
   for (let from = 0; from < paths.length; from += pathsAtOnce) {
-    // file, "filter" and its value for each
+    // each entry is the file, "filter" and its value
     const listed = await run(['check-attr', '-z', 'filter', '--', ...paths.slice(from, from + pathsAtOnce)])
     const fields = listed.split('\0')
     const at = fields.findIndex((value, index) => index % 3 === 2 && own.has(value))
@@ -69,16 +74,16 @@ function outputOf({ end, stdout, stderr }: ProcessResult, call: HostCall, cut?: 
     case 'not_started':
       throw new BatonError('SCRIPT_FAILED', `${name}: git cannot be run: ${end.reason}`, { hint: 'Install git.' })
     case 'timed_out':
-      throw new BatonError('LIMIT', `${name}: git was stopped, because it took longer than ${timeLimitMs / 1000} s`)
+      throw new BatonError('LIMIT', `${name}: git was stopped because it took longer than ${timeLimitMs / 1000} s`)
     case 'killed':
-      throw call.error(`git was ended by ${end.signal}`)
+      throw call.error(`git was killed by ${end.signal}`)
     case 'exited':
       if (stdout.lost > 0 && cut === undefined) throw call.error(`too many files below ${shown} have changed`)
       if (end.code === 0 && stderr.text === '') return stdout.text
-      // outside of one git takes the call for another, and explains itself on a hundred lines
+      // outside a repository, git takes this for another form of the command and prints a hundred lines of help
       if (/^(?:fatal|warning): not a git repository/im.test(stderr.text)) {
         throw call.error(`${shown} cannot be restored: the workspace is not a git repository`)
       }
-      throw call.error(`${shown} cannot be restored: ${stderr.text.trim() || `git ended with ${end.code}`}`)
+      throw call.error(`${shown} cannot be restored: ${stderr.text.trim() || `git exited with code ${end.code}`}`)
   }
 }

@@ -27,27 +27,28 @@ import { infoOf } from './file-info.ts'
 import { acting, type HostModule, observing } from './module.ts'
 import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 
-/** `aip.zip`. Unlike AIPack, relative paths start from the workspace, as everywhere else. */
+/** `aip.zip`. Unlike in AIPack, relative paths start from the workspace, as everywhere else. */
 export const zipModule: HostModule = {
   name: 'aip.zip',
   functions: {
     /**
      * `aip.zip.create(src_dir, dest?, {globs?}?) → FileInfo`
-     * Packs a folder into a zip file, `<name>.zip` beside it unless `dest` names another; `globs` pick the files by their
-     * paths in the archive. Equal folders make equal archives. Error when the folder is missing, when a link in it leads
-     * out of what may be read, and for names or sizes that `extract` would refuse.
+     * Packs a folder into a zip file, `<name>.zip` next to it unless `dest` is given; `globs` select the files by their
+     * paths in the archive. Equal folders make equal archives. It is an error if the folder is missing, if a link in it
+     * leads to a path that may not be read, or for names or sizes that `extract` would reject.
      */
     create: acting(createZip),
     /**
-     * `aip.zip.extract(zip, dest?, {globs?}?) → FileInfo[]` Unpacks an archive into `dest`, or a folder beside it that
-     * is named as it is without `.zip`, and gives the files in the order of the archive. Everything is checked before
-     * the first file is written: error for names that lead out or are not good everywhere, links, encrypted or damaged
-     * entries, and more than 20,000 entries, 256 MiB in one, 512 MiB in all, or 250 times the packed size.
+     * `aip.zip.extract(zip, dest?, {globs?}?) → FileInfo[]` Unpacks an archive into `dest`, or into a folder next to it
+     * with its name without `.zip`, and returns the files in the order of the archive. Everything is checked before the
+     * first file is written. These are errors: names that lead outside the folder or are not portable, links, encrypted
+     * or damaged entries, more than 20,000 entries, more than 256 MiB in one entry, 512 MiB in total, or 250 times the
+     * packed size.
      */
     extract: acting(extractZip),
     /**
-     * `aip.zip.list(zip, {globs?}?) → string[]` The names of the entries as they are stored, in the order of the
-     * archive; those of folders end with `/`. They are not checked. Error when the archive is missing or damaged.
+     * `aip.zip.list(zip, {globs?}?) → string[]` The names of the entries as stored, in the order of the archive; names
+     * of folders end with `/`. They are not checked. It is an error if the archive is missing or damaged.
      */
     list: observing((call) => {
       const wants = wantedPaths(call, 1)
@@ -56,21 +57,21 @@ export const zipModule: HostModule = {
         .filter(wants)
     }),
     /**
-     * `aip.zip.read_text(zip, entry) → string?` The text of one entry, by its name as `list` gives it; nil when there
-     * is none. Error when it is not UTF-8, damaged, encrypted, too large, or in the archive twice.
+     * `aip.zip.read_text(zip, entry) → string?` The text of one entry, by its name as `list` returns it; nil if there
+     * is no such entry. It is an error if it is not UTF-8, damaged, encrypted, too large, or in the archive twice.
      */
     read_text: observing((call) => {
       const wanted = call.text(1, 'the entry')
       const archive = readArchive(call.file(0), call)
       const [found, second] = archive.entries.filter(({ name }) => name === wanted)
       if (found === undefined) return undefined
-      if (second !== undefined) throw call.error(`${archive.archive} holds ${wanted} twice`)
+      if (second !== undefined) throw call.error(`${archive.archive} contains ${wanted} twice`)
       return decodeText(readZipEntry(archive, found), `${wanted} in ${archive.archive}`)
     }),
   },
 }
 
-/** What the option `globs` picks of the paths in an archive; everything when it is left out or empty. */
+/** Whether the option `globs` selects a path in an archive; every path if it is omitted or empty. */
 function wantedPaths(call: HostCall, optionsAt: number): (path: string) => boolean {
   const globs = call.options(optionsAt).get('globs')
   const given = globs === undefined ? [] : textList(globs, call.name, 'the option globs')
@@ -104,15 +105,15 @@ async function createZip(call: ActCall): Promise<LuaValue> {
 function defaultArchive(call: HostCall): string {
   const folder = call.path(0, 'the folder')
   const { parent, name } = pathParts(tidyPath(folder))
-  if (name === '') throw call.error(`${folder} has no name to call the archive by: pass a destination`)
+  if (name === '') throw call.error(`${folder} has no name for the archive: pass a destination`)
   return joinPath(parent ?? '', `${name}.zip`)
 }
 
 interface FolderOptions {
   readonly call: HostCall
-  /** Picks files by their path in the archive. */
+  /** Selects files by their path in the archive. */
   readonly wants: (path: string) => boolean
-  /** The archive itself (absolute, links resolved), which may lie in the folder and is left out. */
+  /** The archive itself (absolute, links resolved), which may be in the folder and is skipped. */
   readonly archive: string
 }
 
@@ -122,9 +123,10 @@ interface Found extends ArchiveEntry {
 }
 
 /**
- * What is in a folder (absolute), for an archive, in byte order of the paths: all folders, and the files that are wanted.
- * Hidden files count. A link to a file counts as what it leads to, which must be readable; one to a folder as an empty
- * folder. Names and sizes are checked as when unpacking, before anything is read: what is packed can be unpacked.
+ * The entries of a folder (absolute) for an archive, in byte order of the paths: all folders, and the wanted files,
+ * including hidden ones. A link to a file counts as its target, which must be readable; a link to a folder counts as an
+ * empty folder. Names and sizes are checked as when unpacking, before anything is read, so that every archive can be
+ * unpacked.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 function* folderEntries(folder: string, options: FolderOptions): Generator<ZipInput> {
@@ -141,14 +143,14 @@ function* folderEntries(folder: string, options: FolderOptions): Generator<ZipIn
   }
 }
 
-/** The entries, but no more than one too many: a folder may hold all that there is. */
+/** The entries. Stops as soon as there are too many: the folder may be as large as the whole disk. */
 function limited(entries: Iterable<Found>, archive: string): Found[] {
   const found: Found[] = []
   for (const entry of entries) {
     found.push(entry)
     if (found.length > archiveLimits.entries) {
-      throw new BatonError('FILE_FAILED', `${archive} holds more than ${archiveLimits.entries} files and folders`, {
-        hint: 'Pick a smaller folder, or files by the option globs.',
+      throw new BatonError('FILE_FAILED', `${archive} contains more than ${archiveLimits.entries} files and folders`, {
+        hint: 'Choose a smaller folder, or select files with the option globs.',
       })
     }
   }
@@ -181,8 +183,8 @@ function canRun(path: string): boolean {
 }
 
 /**
- * Unpacks an archive. Names, sizes and content of all entries, and what stands at their places, are checked before the
- * first is written; then each is one file effect, so that every file is written whole or not at all.
+ * Unpacks an archive. Names, sizes and content of all entries, and existing files at their paths, are checked before
+ * the first is written; then each entry is one file effect, so that every file is written atomically.
  */
 async function extractZip(call: ActCall): Promise<LuaValue> {
   const { context } = call
@@ -229,7 +231,7 @@ async function examine(
   const known = new Map<string, FileStatus['kind'] | undefined>()
   for (const { entry, path, kind } of entries) {
     const absolute = join(target, path)
-    // first of all: nothing is said of what lies outside
+    // checked first, so that errors reveal nothing about paths outside
     const real = allowedPath('write', absolute, { context, allow: allowOf(context) })
     const needed: readonly (readonly [string, 'file' | 'folder'])[] = [
       ...foldersBetween(target, absolute).map((folder) => [folder, 'folder'] as const),
@@ -246,13 +248,13 @@ async function examine(
   return { zip, entries, byPath: new Map(entries.map(({ entry, path }) => [path, entry])) }
 }
 
-/** The folders from `target` down to the one that a path below it lies in. */
+/** The folders from `target` down to the parent of a path below it. */
 function foldersBetween(target: string, path: string): string[] {
   const folder = dirname(path)
   return folder === target ? [target] : [...foldersBetween(target, folder), folder]
 }
 
-/** An archive that was replaced since its entries were recorded may no longer hold one of them. */
+/** The archive may have been replaced since its entries were recorded, and may lack one of them. */
 function contentOf(path: string, { zip, byPath }: Examined): Uint8Array {
   const entry = byPath.get(path)
   if (entry === undefined) throw refusedEntry(zip.archive, path, 'is no longer in it')

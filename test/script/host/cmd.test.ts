@@ -49,8 +49,10 @@ describe('aip.cmd.exec', () => {
   })
 
   it('refuses folders that are missing or none', async () => {
-    await expect(exec(['ls', undefined, { cwd: 'nowhere' }])).rejects.toThrow('must be a folder, and nowhere is none')
-    await expect(exec(['ls', undefined, { cwd: 'script.sh' }])).rejects.toThrow('and script.sh is none')
+    await expect(exec(['ls', undefined, { cwd: 'nowhere' }])).rejects.toThrow(
+      'must be a folder, but nowhere is not one',
+    )
+    await expect(exec(['ls', undefined, { cwd: 'script.sh' }])).rejects.toThrow('but script.sh is not one')
   })
 
   it('takes numbers among the arguments for text, as Lua does', async () => {
@@ -77,7 +79,7 @@ describe('aip.cmd.exec', () => {
 
   it('stops a command at its time limit', async () => {
     await expect(exec(['sleep', '300', { timeout_ms: 200 }])).rejects.toThrow(
-      'aip.cmd.exec: sleep was stopped, because it took longer than 0.2 s',
+      'aip.cmd.exec: sleep was stopped because it took longer than 0.2 s',
     )
   })
 

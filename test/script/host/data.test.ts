@@ -86,12 +86,14 @@ describe('aip.toml', () => {
   })
 
   it('refuses what TOML cannot say', async () => {
-    await expect(toml('stringify', { a: { b: null } })).rejects.toThrow('the value.a.b is null, which TOML cannot say')
+    await expect(toml('stringify', { a: { b: null } })).rejects.toThrow(
+      'the value.a.b is null, which TOML cannot represent',
+    )
     await expect(toml('stringify', { a: [1, null] })).rejects.toThrow('the value.a[2] is null')
     await expect(toml('stringify', { a: Number.NaN })).rejects.toThrow('the value.a is NaN')
-    await expect(toml('stringify', [1])).rejects.toThrow('not from a list')
-    await expect(toml('stringify', 'x')).rejects.toThrow('not from string')
-    await expect(toml('stringify', undefined)).rejects.toThrow('not from nil')
+    await expect(toml('stringify', [1])).rejects.toThrow('but was a list')
+    await expect(toml('stringify', 'x')).rejects.toThrow('but was string')
+    await expect(toml('stringify', undefined)).rejects.toThrow('but was nil')
   })
 })
 

@@ -33,7 +33,7 @@ describe('os.time', () => {
     expect(() => os('time', { year: 2024, month: 1 })).toThrow("os.time: field 'day' missing in date table")
     expect(() => os('time', { year: 2024, month: 1, day: 1.5 })).toThrow("field 'day' must be a whole number")
     expect(() => os('time', 'now')).toThrow('argument 1 must be a table, but was string')
-    expect(() => os('time', { year: 1e9, month: 1, day: 1 })).toThrow('too far away')
+    expect(() => os('time', { year: 1e9, month: 1, day: 1 })).toThrow('out of range')
   })
 })
 
@@ -83,7 +83,7 @@ describe('os.date', () => {
   })
 
   it('refuses times that are no dates', () => {
-    expect(() => os('date', '%c', 1e15)).toThrow('too far away')
+    expect(() => os('date', '%c', 1e15)).toThrow('out of range')
     expect(() => os('date', '%c', 'soon')).toThrow('the time must be a whole number')
   })
 })

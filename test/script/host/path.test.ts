@@ -133,7 +133,7 @@ describe('paths as text', () => {
   })
 
   it('refuses a path with NUL', () => {
-    expect(() => path('resolve', 'a\0b')).toThrow('the path holds a NUL character')
+    expect(() => path('resolve', 'a\0b')).toThrow('the path contains a NUL character')
   })
 })
 

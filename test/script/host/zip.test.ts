@@ -154,7 +154,7 @@ describe('aip.zip.list and read_text', () => {
     const entries = [{ name: 'b', data: Buffer.from([0xff]) }, { name: 'c' }, { name: 'c' }, bomb]
     const { zip } = zipHost({ 'x.zip': rawZip(entries) })
     await expect(zip('read_text', 'x.zip', 'b')).rejects.toThrow('b in x.zip is not UTF-8 text')
-    await expect(zip('read_text', 'x.zip', 'c')).rejects.toThrow('x.zip holds c twice')
+    await expect(zip('read_text', 'x.zip', 'c')).rejects.toThrow('x.zip contains c twice')
     await expect(zip('read_text', 'x.zip', 'bomb')).rejects.toThrow('looks like a zip bomb')
     await expect(zip('read_text', 'x.zip', undefined)).rejects.toThrow('the entry must be a string, but was nil')
     await expect(zip('list', undefined)).rejects.toThrow('aip.zip.list: the path must be a string, but was nil')
