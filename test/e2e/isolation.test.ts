@@ -114,7 +114,7 @@ describe('a prompt file with isolation = "worktree"', () => {
     const result = await world.run(['ask.md'], { cwd: join(world.top, '../bare') })
     expect(result.code).toBe(2)
     expect(result.stderr).toContain('is not in a git repository')
-    expect(result.stderr).toContain('Run git init and commit what is there')
+    expect(result.stderr).toContain('Run git init and commit the files')
   })
 })
 
