@@ -20,22 +20,22 @@ interface ToolFacts {
 const toolFacts = {
   bash: { summary: 'runs a command line', alone: true, initial: 'ask' },
   bash_output: {
-    summary: 'shows what a command in the background prints',
+    summary: 'shows the output of a background command',
     reads: true,
     with: 'bash',
     initial: 'allow',
   },
   edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
-  enter_plan: { summary: 'begins plan mode', plans: true, alone: true, initial: 'allow' },
+  enter_plan: { summary: 'starts plan mode', plans: true, alone: true, initial: 'allow' },
   exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, alone: true, initial: 'ask' },
   read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
   glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
   interpreter_run: { summary: 'runs a program that calls the other tools', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
-  kill: { summary: 'ends a command in the background', with: 'bash', initial: 'allow' },
+  kill: { summary: 'ends a background command', with: 'bash', initial: 'allow' },
   task: { summary: 'gives work to an agent', reads: true, initial: 'allow' },
-  task_output: { summary: 'shows what an agent has come to', reads: true, with: 'task', initial: 'allow' },
-  task_stop: { summary: 'stops an agent in the background', reads: true, with: 'task', initial: 'allow' },
+  task_output: { summary: 'shows the result of an agent', reads: true, with: 'task', initial: 'allow' },
+  task_stop: { summary: 'stops a background agent', reads: true, with: 'task', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },
   webfetch: { summary: 'fetches a page', reads: true, initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
@@ -58,7 +58,7 @@ export const teamTools = {
   spawn_agent: 'starts an agent of the team',
   send_input: 'sends a message to an agent',
   wait: 'waits until agents have ended',
-  close_agent: 'ends an agent for good',
+  close_agent: 'ends an agent permanently',
 } as const
 
 /** The tools of a team that works on a list, in a few words. A member has those of the leader or those of a worker. */
@@ -67,8 +67,8 @@ export const itemTools = {
   task_update: 'changes an item',
   task_list: 'shows the list of the team',
   task_claim: 'claims an item to work on it',
-  task_complete: 'says that an item is done',
-  read_messages: 'reads what others of the team have sent',
+  task_complete: 'marks an item as done',
+  read_messages: 'reads messages from others of the team',
   send_message: 'sends a message to others of the team',
   leave_delegate: 'ends the work on the list',
 } as const

@@ -95,7 +95,7 @@ async function verdictOf(change: TreeChange, planning: Planning): Promise<Verdic
   const before = change.kind === 'added' ? undefined : change.before
   const found = entryAt(path, planning)
   const present = found === 'other' && planning.emptied.has(change.path) ? undefined : found
-  if (present === 'other') return conflict('it is no longer a file')
+  if (present === 'other') return conflict('something other than a file is there now')
   if (isSame(present, after)) return modeVerdict(path, { present, after })
   if (isSame(present, before)) {
     if (after === undefined) return { kind: 'steps', away: [{ op: 'delete', path }], here: [] }
