@@ -1,4 +1,4 @@
-/** The words that ask for an effort at the end of a model name, with the value that is sent. */
+/** The suffixes of model names that request an effort, with the value that is sent. */
 const efforts: { readonly [suffix: string]: string } = {
   none: 'none',
   zero: 'none',
@@ -10,16 +10,16 @@ const efforts: { readonly [suffix: string]: string } = {
   max: 'max',
 }
 
-/** Models whose own name ends in an effort word: those that AIPack knows, and others that exist. */
+/** Models whose own name ends in an effort word: those that AIPack knows, and other existing ones. */
 const protectedNames = /^(?:deepseek-r1-zero|qwen[\d.]*-max|(?:mistral|magistral|devstral)-medium|gpt-5\.1-codex-max)$/i
 
 interface Resolved {
   readonly name: string
-  /** Left out: none was written, or no alias was. */
+  /** Omitted if the name has none, or is not an alias. */
   readonly suffix?: string
 }
 
-/** The name an alias stands for: exact name first, else without one effort suffix. One level. */
+/** Resolves an alias, one level deep: the exact name first, then the name without an effort suffix. */
 export function lookUpAlias(name: string, aliases: { readonly [alias: string]: string }): Resolved {
   const exact = Object.hasOwn(aliases, name) ? aliases[name] : undefined
   if (exact !== undefined) return { name: exact }
@@ -29,7 +29,8 @@ export function lookUpAlias(name: string, aliases: { readonly [alias: string]: s
 }
 
 /**
- * The same as one name: the suffix is put on the target, in place of one it has. What it gives is not looked up again.
+ * Like `lookUpAlias`, but returns one name: the suffix is added to the target, replacing any suffix it has. The result
+ * is not looked up again.
  */
 export function resolveAlias(name: string, aliases: { readonly [alias: string]: string }): string {
   const { name: target, suffix } = lookUpAlias(name, aliases)
@@ -37,8 +38,8 @@ export function resolveAlias(name: string, aliases: { readonly [alias: string]: 
 }
 
 /**
- * The same for a request: the effort by itself, so that it is asked for also where names go as they are written. Behind a
- * target that has an effort word of its own it takes its place.
+ * The same for a request: the effort is returned separately, so that it is requested even where names are sent
+ * verbatim. If the target has its own effort suffix, the new one replaces it in the name.
  */
 export function askedModel(name: string, aliases: { readonly [alias: string]: string }): NamedEffort {
   const { name: target, suffix } = lookUpAlias(name, aliases)
@@ -47,7 +48,7 @@ export function askedModel(name: string, aliases: { readonly [alias: string]: st
   return splitEffort(`${target}-${suffix}`)
 }
 
-/** A name with this effort word behind it, in place of one it has. */
+/** A name with this effort suffix, replacing any it has. */
 export function withSuffix(name: string, suffix: string): string {
   return `${splitEffort(name).model}-${suffix}`
 }
@@ -57,7 +58,7 @@ export interface NamedEffort {
   readonly reasoningEffort?: string
 }
 
-/** Takes a trailing effort word off a model name, unless the name itself ends so. */
+/** Splits an effort suffix off a model name, unless it is part of the name. */
 export function splitEffort(name: string): NamedEffort {
   if (protectedNames.test(name.slice(name.search(/[^/:]*$/)))) return { model: name }
   const { base, suffix } = cutSuffix(name)
@@ -65,12 +66,12 @@ export function splitEffort(name: string): NamedEffort {
   return reasoningEffort === undefined ? { model: name } : { model: base, reasoningEffort }
 }
 
-/** The effort that is sent for an effort word. */
+/** The effort value for an effort suffix. */
 export function effortOf(suffix: string): string | undefined {
   return Object.hasOwn(efforts, suffix) ? efforts[suffix] : undefined
 }
 
-/** A name without the effort word at its end, and that word. */
+/** A name without its effort suffix, and that suffix. */
 export function cutSuffix(name: string): { readonly base: string; readonly suffix: string | undefined } {
   const dash = name.lastIndexOf('-')
   const suffix = name.slice(dash + 1)

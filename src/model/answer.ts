@@ -14,10 +14,10 @@ import type { ModelEvent } from './provider.ts'
 import { separateThinking } from './thinking.ts'
 import { createSseDecoder, type SseEvent } from './sse.ts'
 
-/** How long the end mark and the usage are waited for once the model has said that it is finished. */
+/** How long to wait for the end mark and the usage after the finish reason. */
 const tailMs = 10_000
 
-/** How long the end of the body is waited for after the end mark, so that the connection can be used again. */
+/** How long to wait for the end of the body after the end mark, so that the connection can be reused. */
 const drainMs = 100
 
 interface Answering {
@@ -26,17 +26,17 @@ interface Answering {
   readonly timeouts: ModelTimeouts
 }
 
-/** An answer that is on its way. */
+/** An answer that is being received. */
 export interface AnswerReader {
   /** The events of the next read, at least one; undefined at the end of the answer. */
   next(): Promise<readonly ModelEvent[] | undefined>
 }
 
 /**
- * Turns the body of a successful response into model events (R285, R288), those of one read together. Usage (one call
- * with zero tokens when the server counted none) and finish are the last two. Faults are noted in the call and thrown,
- * after the events before them. Once a finish reason came, a connection that breaks or falls silent no longer makes the
- * answer a failure. Events that were read before the caller stopped may still come.
+ * Turns the body of a successful response into model events (R285, R288), one batch per read. The last two events are
+ * usage (one call with zero tokens if the server reported none) and finish. Faults are recorded in the call and thrown
+ * after the preceding events. Once a finish reason was received, a connection that breaks or stalls no longer fails the
+ * answer. Events read before the caller stopped may still be returned.
  */
 export function readAnswer({ headers, body }: HttpAnswer, answering: Answering): AnswerReader {
   const { call } = answering
@@ -48,14 +48,14 @@ export function readAnswer({ headers, body }: HttpAnswer, answering: Answering):
   return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
 }
 
-/** Whether nothing but the end of the connection says where the body ends. */
+/** Whether only the end of the connection marks the end of the body. */
 function endsWithConnection(headers: HttpAnswer['headers']): boolean {
   return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
 interface Body {
   readonly body: BodyReader
-  /** What it means when nothing comes. */
+  /** The fault if the body is empty. */
   readonly empty: ModelFault
 }
 
@@ -73,7 +73,7 @@ function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering)
   }
 }
 
-// one function does all that a read takes: handing on from one to the other costs as much as the reading
+// one function does everything for a read: passing events between functions costs as much as reading them
 function readStream({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
   const idle = createIdleLimit(timeouts.streamIdleMs)
   const tail = createTail(Math.min(tailMs, timeouts.streamIdleMs))
@@ -117,10 +117,10 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
   }
 }
 
-/** Bytes of an event or a body that is not finished yet which are as good as content: a long one may take its time. */
+/** This many bytes of an unfinished event or body count as content, because a long one takes time. */
 const progressBytes = 1024
 
-/** What limits each read, so that bytes without content do not count as an answer, however many come. */
+/** The idle limit of each read. Bytes without content do not reset it, no matter how many arrive. */
 function createIdleLimit(ms: number) {
   let since = performance.now()
   let empty = 0
@@ -130,7 +130,7 @@ function createIdleLimit(ms: number) {
       if (empty === 0) return { ms, fault: idleTimeout }
       return { ms: Math.max(1, since + ms - performance.now()), fault: () => keepAliveTimeout(ms) }
     },
-    /** `hasContent`: something of the answer was in them. `pending`: bytes of what is not finished yet. */
+    /** `hasContent`: the bytes contained part of the answer. `pending`: bytes of the unfinished event or body. */
     came(bytes: number, { hasContent, pending }: { readonly hasContent: boolean; readonly pending: number }): void {
       empty = hasContent ? 0 : empty + bytes
       if (pending < seen) seen = 0
@@ -142,7 +142,7 @@ function createIdleLimit(ms: number) {
   }
 }
 
-/** From the finish reason on, however much more comes. */
+/** The limit from the finish reason on, no matter how much more arrives. */
 function createTail(ms: number): () => TimeLimit {
   let until: number | undefined
   return () => {
@@ -151,7 +151,7 @@ function createTail(ms: number): () => TimeLimit {
   }
 }
 
-/** Whether a piece is something of the answer, and not only says that there is one. */
+/** Whether an event contains part of the answer, not only metadata. */
 function isContent(event: ModelEvent): boolean {
   switch (event.type) {
     case 'text':
@@ -182,33 +182,33 @@ const emptyBody = { ...wrongType, what: 'answered with an empty body' } as const
 const dropped = {
   class: 'network',
   retryable: true,
-  what: 'closed the connection right after the headers of its answer',
+  what: 'closed the connection right after the response headers',
 } as const
 const tooLong = { ...wrongType, what: 'sent an event of more than 64 MB' } as const
-const flooded = { ...wrongType, what: 'sent more than 64 MB without anything of an answer' } as const
+const flooded = { ...wrongType, what: 'sent more than 64 MB without any answer content' } as const
 
-/** What several events gave. `fault` is what they ended with; `events` came before it. */
+/** The result of reading several events. `events` precede `fault`. */
 export interface Batch {
   readonly events: readonly ModelEvent[]
   readonly fault: ModelFault | undefined
 }
 
-/** An answer that is read in batches. */
+/** Reads an answer in batches. */
 export interface BatchReader {
   readonly found: Readonly<Found>
   /** Reads the events that arrived together, up to the end mark or the first fault. */
   read(events: readonly SseEvent[]): Batch
-  /** Reads a whole answer that is no stream. */
+  /** Reads a whole answer that is not a stream. */
   readBody(body: string): Batch
   end(): Batch
 }
 
 /**
- * Neighbouring pieces of one text in a batch become one: whoever shows them gets them at the same moment anyway, and a
- * fast model costs a fraction.
+ * Merges adjacent pieces of one text in a batch: they arrive at the same moment anyway, and this makes fast models much
+ * cheaper to process.
  */
 export function readBatches(format: WireFormat): BatchReader {
-  // never replaced: see the list in exchange.ts
+  // emptied, never replaced: see the list in exchange.ts
   const events: ModelEvent[] = []
   const thinking = separateThinking(add)
   const parser = format.parser(thinking.add)
@@ -249,14 +249,14 @@ export function readBatches(format: WireFormat): BatchReader {
   }
 }
 
-/** Bytes of one event or of a whole body that does not stream; more is not a chat answer. */
+/** Most bytes of one event or of a body that is not a stream; anything larger is not a chat answer. */
 const maxEventBytes = 64 * 1024 * 1024
 
-/** Bytes of an error body that are read, and how long they are waited for; its message is cut far below that. */
+/** Limits for reading an error body; its message is cut to far less than that. */
 const maxErrorBytes = 64 * 1024
 const errorBodyMs = 5_000
 
-/** The whole rest of a body as text; a body above 64 MB is a fault. */
+/** The rest of a body as text; a body above 64 MB is a fault. */
 async function readText(reader: BodyReader, call: Call, idleMs: number): Promise<string> {
   const idle = createIdleLimit(idleMs)
   const decoder = new TextDecoder()
@@ -267,7 +267,7 @@ async function readText(reader: BodyReader, call: Call, idleMs: number): Promise
     const bytes = await call.read(reader, idle.next())
     if (bytes === undefined) return text + decoder.decode()
     size += bytes.length
-    if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent more than 64 MB at once' })
+    if (size > maxEventBytes) call.fail({ class: 'garbled', retryable: false, what: 'sent a body of more than 64 MB' })
     const piece = decoder.decode(bytes, { stream: true })
     if (piece.trim() !== '') written += bytes.length
     idle.came(bytes.length, { hasContent: false, pending: written })
@@ -275,7 +275,7 @@ async function readText(reader: BodyReader, call: Call, idleMs: number): Promise
   }
 }
 
-/** The beginning of an error body; a body that breaks off or never ends gives what came. */
+/** The start of an error body; if the body breaks off or never ends, what was received. */
 export async function readErrorText(body: BodyReader): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
@@ -288,7 +288,7 @@ export async function readErrorText(body: BodyReader): Promise<string> {
       size += bytes.length
     }
   } catch {
-    // the status says enough
+    // the status is enough
   } finally {
     clearTimeout(limit)
   }

@@ -9,23 +9,23 @@ import {
 } from '../event/message.ts'
 import type { FinishReason, ModelEvent } from './provider.ts'
 
-/** What a model answered, put together from the events of its stream. */
+/** A model's answer, assembled from the events of its stream. */
 export interface ModelAnswer {
   /** The parts of the assistant's message, in the order of their blocks. */
   readonly parts: readonly MessagePart[]
   readonly usage: Usage
-  /** `other` when the stream gave none. */
+  /** `other` if the stream had none. */
   readonly finish: FinishReason
-  /** The provider's own figure, when it sent one. */
+  /** As reported by the provider, if it did. */
   readonly costUsd?: number
 }
 
-/** An answer that is on its way. */
+/** An answer that is being received. */
 export interface Assembly {
   add(event: ModelEvent): void
-  /** Characters that came, whether they are kept or not. */
+  /** Characters received, whether kept or not. */
   size(): number
-  /** Whether the arguments of a call have become too long to be kept. */
+  /** Whether the arguments of a call are too long to be kept. */
   hasCut(): boolean
   answer(): ModelAnswer
 }
@@ -35,12 +35,12 @@ interface Draft {
   id: string
   name: string
   text: string
-  /** Characters of arguments that came and are not kept. */
+  /** Characters of arguments that were received but not kept. */
   left: number
   provider: ProviderData | undefined
 }
 
-/** Puts an answer together. A block of which neither text nor anything to send back came is no part of it. */
+/** Assembles an answer. Blocks without text and without data to send back are omitted. */
 export function assembleAnswer(): Assembly {
   const drafts = new Map<number, Draft>()
   let size = 0
@@ -102,7 +102,7 @@ export function assembleAnswer(): Assembly {
 
 function partOf({ type, id, name, text, left, provider }: Draft): readonly MessagePart[] {
   const given = provider === undefined ? {} : { provider }
-  // what a format wants back of it holds the arguments as well
+  // without the provider data, because that contains the arguments as well
   if (type === 'tool_call' && left > 0) return [{ type, id, name, input: cutArguments(left) }]
   if (type === 'tool_call') return [{ type, id, name, input: text, ...given }]
   return text === '' && provider === undefined ? [] : [{ type, text, ...given }]

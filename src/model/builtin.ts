@@ -2,33 +2,33 @@ import type { WireFormatName } from '../event/message.ts'
 import { modelNames } from '../model-names.ts'
 import { commonQuirks, type Quirks } from './wire/format.ts'
 
-/** A provider that is known without any config. Its models are in agents/models.toml. */
+/** A provider that is known without config. Its models are in agents/models.toml. */
 export interface BuiltInProvider {
-  /** What comes before the path of the format, for example `/chat/completions`. */
+  /** The part before the path of the format, which is for example `/chat/completions`. */
   readonly baseUrl: string
-  /** The environment variable that replaces `baseUrl`; another host from there needs no key. */
+  /** The environment variable that overrides `baseUrl`; if it names a different host, no key is required. */
   readonly baseUrlEnv?: string
-  /** How that variable is written, when it is not a base URL (see base-url-env.ts). */
+  /** The form of that variable, if it is not a base URL (see base-url.ts). */
   readonly baseUrlForm?: 'ollama' | 'without-version'
-  /** The first that is set counts. None: no key is sent. */
+  /** The first one that is set is used. If empty, no key is sent. */
   readonly apiKeyEnvs: readonly string[]
   readonly format: WireFormatName
-  /** What servers at another address speak in its name, when that is another format. */
+  /** The format of servers at other addresses that use its name, if different. */
   readonly formatElsewhere?: WireFormatName
   readonly quirks: Quirks
-  /** A server for models of one's own, on this machine unless its variable says otherwise: nobody is paid. */
+  /** A self-hosted server, on this machine unless its variable says otherwise; its calls are free. */
   readonly isLocal?: boolean
-  /** Names that are this provider's without `provider::` before them. */
+  /** Model names that belong to this provider without a `provider::` prefix. */
   readonly names?: RegExp
-  /** Other hosts write ids of its models as `name/model`. */
+  /** Other hosts use ids of the form `name/model` for its models. */
   readonly isVendor?: boolean
-  /** What the host wants before names that have no slash. */
+  /** Prefix that the host requires for names without a slash. */
   readonly modelPrefix?: string
-  /** Takes bare names nobody claims, once its key or base URL is in the environment. */
+  /** Gets bare names that no other provider claims, if its key or base URL is set in the environment. */
   readonly takesOtherNames?: boolean
 }
 
-/** A row with what most of them are: chat completions as OpenAI's, with a key. */
+/** A row with the common defaults: OpenAI's chat completions, with a key. */
 function host(
   baseUrl: string,
   apiKeyEnvs: readonly string[],
@@ -38,8 +38,8 @@ function host(
 }
 
 /**
- * The order is the order in which keys in the environment are looked for when no model is named. Addresses,
- * variables and quirks are those of the hosts' own references.
+ * If no model is named, keys in the environment are tried in this order. Addresses, variables and quirks are taken from
+ * the hosts' documentation.
  */
 export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   openai: host('https://api.openai.com/v1', ['OPENAI_API_KEY'], {
@@ -118,15 +118,15 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   'llama-server': host('http://127.0.0.1:8080/v1', [], { isLocal: true }),
 }
 
-/** A word before `::` that stands for a provider in another way than by its name. */
+/** A prefix before `::` that stands for a provider but is not its name. */
 interface ProviderPrefix {
   readonly provider: string
-  /** In place of the format the address would have. */
+  /** Overrides the format of the address. */
   readonly format?: WireFormatName
   readonly baseUrl?: string
 }
 
-/** Prefixes that AIPack knows under another name than the table. */
+/** Prefixes whose AIPack name differs from the name in the table. */
 export const providerPrefixes: { readonly [prefix: string]: ProviderPrefix } = {
   openai_resp: { provider: 'openai', format: 'responses' },
   open_router: { provider: 'openrouter' },

@@ -4,13 +4,13 @@ import type { ModelFault } from './errors.ts'
 
 /** Time limits of one model call in milliseconds. */
 export interface ModelTimeouts {
-  /** Until there is a connection, TLS included. */
+  /** Until the connection is established, including TLS. */
   readonly connectMs: number
   /** From there to the first line of the response. */
   readonly headersMs: number
-  /** Longest time without anything of the answer. */
+  /** Longest time without answer content. */
   readonly streamIdleMs: number
-  /** The whole call; no limit when left out. A server that sends a little all the time is ended by nothing else. */
+  /** The whole call; no limit if omitted. Only this limit stops a server that keeps sending small amounts. */
   readonly requestMs?: number
 }
 
@@ -21,33 +21,33 @@ export const defaultTimeouts: ModelTimeouts = {
   requestMs: 3_600_000,
 }
 
-/** A body that arrives in pieces. */
+/** A body that arrives in chunks. */
 export interface BodyReader {
   /** What has arrived since the last read, at least one byte; undefined at the end. One read at a time. */
   read(): Promise<Uint8Array | undefined>
-  /** Ends the body, and a read that is under way. */
+  /** Ends the body and a pending read. */
   cancel(): void
 }
 
-/** One HTTP exchange that can be stopped from three sides: the caller's signal, a time limit, and a fault we find. */
+/** One HTTP exchange. It can be stopped by the caller's signal, a time limit, or a fault found here. */
 export interface Call {
-  /** Calls `end` once: when the call is stopped by the caller or a limit, or closed; at once when it has been. */
+  /** Calls `end` once, when the call is stopped by the caller or a limit, or closed; immediately if it already was. */
   onEnd(end: () => void): void
-  /** The first fault that was found, when there is one. */
+  /** The first fault found, if any. */
   fault(): ModelFault | undefined
-  /** Notes a fault and throws. */
+  /** Records a fault and throws. */
   fail(fault: ModelFault): never
-  /** Waits for `work`; rejects at once when the call is stopped or the limit passes. One at a time. */
+  /** Waits for `work`; rejects immediately if the call is stopped or the limit expires. One at a time. */
   within<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T>
-  /** The same for the next bytes of a body. Cheaper, because it can cancel what it waits for. */
+  /** The same for the next bytes of a body. Cheaper, because it can cancel the read. */
   read(body: BodyReader, limit: TimeLimit): Promise<Uint8Array | undefined>
-  /** Gives the wait that is under way another limit, which counts from now. Without a wait it does nothing. */
+  /** Replaces the limit of the current wait; the new one starts now. Does nothing if there is no wait. */
   limit(limit: TimeLimit): void
-  /** Ends the exchange: closes the connection when it is still in use. */
+  /** Ends the exchange and closes the connection if it is still in use. */
   close(): void
 }
 
-/** Opens a call below the caller's signal. Whoever opens it closes it. */
+/** Opens a call under the caller's signal. The caller must close it. */
 export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts, 'requestMs'>): Call {
   const alarm = createAlarm(({ ms, fault }) => stop(fault(ms)))
   const whole = requestMs === undefined ? undefined : createAlarm(({ ms, fault }) => stop(fault(ms)))
@@ -87,7 +87,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
   }
 
   const onAbort = (): void => stop(undefined)
-  // one signal serves all calls of a run; Node would warn about the eleventh listener
+  // all calls of a run share one signal, and Node would warn about the eleventh listener
   manyListeners(signal)
   signal.addEventListener('abort', onAbort, { once: true })
   if (requestMs !== undefined) whole?.set({ ms: requestMs, fault: requestTimeout })
@@ -103,10 +103,10 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
       throw new Error(fault.what)
     },
     within(limit, work) {
-      // the work is told to stop as well, but that it listens is not relied on: a call must never hang
+      // the work is told to stop as well, but it may not respond, and a call must never hang
       return new Promise((resolve, reject) => {
         begin(limit, () => reject(stopped()))
-        // at rest before anyone goes on, who may begin the next wait
+        // the alarm is paused first, because the continuation may start the next wait
         const settle = <V>(go: (value: V) => void) => {
           return (value: V): void => {
             alarm.rest()
@@ -118,7 +118,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
     },
     read(body, limit) {
       if (isOver) return Promise.reject(stopped())
-      // cancelling ends a read that is under way, whatever the sender does
+      // canceling ends a pending read, whatever the sender does
       begin(limit, () => body.cancel())
       return body.read().then(onRead, onReadFailed)
     },
@@ -138,18 +138,18 @@ function stopped(): Error {
   return new Error('stopped')
 }
 
-/** A time limit, and the fault that passing it is. */
+/** A time limit, and the fault if it is exceeded. */
 export interface TimeLimit {
   readonly ms: number
   readonly fault: (ms: number) => ModelFault
 }
 
-export const connectTimeout = timeout('connect', (time) => `allowed no connection within ${time}`)
-export const headersTimeout = timeout('headers', (time) => `did not begin to answer within ${time}`)
-export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} in the middle of the answer`)
+export const connectTimeout = timeout('connect', (time) => `did not accept a connection within ${time}`)
+export const headersTimeout = timeout('headers', (time) => `did not start to answer within ${time}`)
+export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} during the answer`)
 export const keepAliveTimeout = timeout(
   'stream_idle',
-  (time) => `sent nothing but keep-alive messages and empty or unfinished events for ${time}`,
+  (time) => `sent only keep-alive messages and empty or incomplete events for ${time}`,
 )
 const requestTimeout = timeout('request', (time) => `did not finish the answer within ${time}`)
 
@@ -159,19 +159,20 @@ function timeout(key: string, what: (time: string) => string): TimeLimit['fault'
 }
 
 interface Alarm {
-  /** Rings when this much time has passed from now, unless it is set again, paused or cleared before. */
+  /** Rings after this time, starting now, unless it is set again, paused or cleared before. */
   set(limit: TimeLimit): void
   isSet(): boolean
   /** Pauses it until it is set again. */
   rest(): void
-  /** Ends it. Until then it keeps the process running. */
+  /** Stops it. Until then it keeps the process running. */
   clear(): void
 }
 
 /**
- * One timer for all the waits of a call. It is not moved when a wait begins, which would cost more than all else about a
- * read: it looks how long the wait of that moment has been, and comes back when there is time left. Before it rings, what
- * has arrived is read: a process that goes on after a stop runs its timers first.
+ * One timer for all waits of a call. It is not reset for each wait, which would cost more than everything else in a
+ * read: when it fires, it checks how long the current wait has lasted, and is started again if there is time left.
+ * Before it rings, data that has arrived is read, because a process that continues after being suspended runs its
+ * timers first.
  */
 function createAlarm(ring: (limit: TimeLimit) => void): Alarm {
   let timer: { readonly handle: NodeJS.Timeout; readonly at: number } | undefined
@@ -193,7 +194,7 @@ function createAlarm(ring: (limit: TimeLimit) => void): Alarm {
     timer = undefined
     if (current === undefined) return
     const now = performance.now()
-    // timers of Node come up to a millisecond early
+    // timers of Node fire up to a millisecond early
     if (until - now >= 1) return start(now)
     const [limit, end] = [current, until]
     timer = { handle: setTimeout(() => judge(limit, end), catchUpMs(now - end)), at: end }

@@ -9,19 +9,19 @@ export type Environment = { readonly [name: string]: string | undefined }
 
 interface ProviderSettings {
   readonly base_url: string
-  /** Left out: that of the provider of the same name, else `chat`. */
+  /** Default: the format of the built-in provider with the same name, otherwise `chat`. */
   readonly format?: WireFormatName | undefined
-  /** The environment variable that holds the key; it must be set then. */
+  /** The environment variable with the key. If given, it must be set. */
   readonly api_key_env?: string | undefined
   readonly default_model?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
-  /** True when a file says so that came with a folder and was trusted: no key is ever sent there. */
+  /** True for settings from a trusted file of a folder: keys are never sent to that host. */
   readonly keyless?: boolean | undefined
 }
 
 /**
- * Everything a model is chosen from. `providers` and `gateway` must come from the user's own config: keys of the
- * environment are sent to their base URLs. Those of a trusted file are `keyless`.
+ * Everything that model selection depends on. `providers` and `gateway` must come from the user's own config, because
+ * keys from the environment are sent to their base URLs. Those from a trusted file are `keyless`.
  */
 export interface ModelSources {
   readonly env: Environment
@@ -30,46 +30,46 @@ export interface ModelSources {
   readonly aliases: { readonly [alias: string]: string }
 }
 
-/** A host that answers in one of the wire formats. It holds the name of the key's variable, never the key. */
+/** A host that uses one of the wire formats. Contains the name of the key's variable, never the key. */
 export interface HostTarget {
   readonly kind: 'host'
   readonly name: string
   readonly format: WireFormatName
   readonly quirks: Quirks
-  /** Nobody is paid for its calls: a server for models of one's own. */
+  /** Its calls are free: a self-hosted server. */
   readonly isFree: boolean
   readonly baseUrl: string
-  /** The variable or key of the config that says so; left out for addresses that are built in. */
+  /** The variable or config key it comes from; omitted for built-in addresses. */
   readonly baseUrlName?: string
   readonly apiKeyEnv: string | undefined
-  /** Whether a call makes sense without the key. */
+  /** Whether calls need the key. */
   readonly keyRequired: boolean
   readonly headers: { readonly [name: string]: string }
 }
 
 export interface ModelChoice {
   readonly provider: HostTarget | { readonly kind: 'offline' }
-  /** The name the endpoint is asked for, without an effort suffix. */
+  /** The model name sent to the endpoint, without an effort suffix. */
   readonly model: string
-  /** For people and events, for example `openai::gpt-6-sol`. */
+  /** For messages and events, for example `openai::gpt-6-sol`. */
   readonly label: string
-  /** From the suffix of the name; it goes before a `reasoning_effort` of the settings. */
+  /** From the suffix of the name; takes precedence over `reasoning_effort` in the settings. */
   readonly reasoningEffort?: string
-  /** One line for stderr, when the choice needs explaining. */
+  /** One line for stderr, if the choice needs an explanation. */
   readonly notice?: string
 }
 
-/** A variable's value without blanks around it; a blank value counts as not set. */
+/** A variable's trimmed value; a blank value counts as not set. */
 export function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
 
-/** Where the gateway is, when there is one. The one of the environment goes before the configured one. */
+/** The gateway, if there is one. The environment takes precedence over the config. */
 export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | undefined {
   const url = readVariable(env, gatewayUrlEnv)
   const shared = { kind: 'host', name: 'gateway', quirks: commonQuirks, isFree: false } as const
-  // headers, key and format of the configured gateway belong to its address and are not used for another one
+  // headers, key and format of the configured gateway belong to its address and are not used for a different one
   if (url !== undefined) {
     const address = { baseUrl: url, baseUrlName: gatewayUrlEnv }
     return { ...shared, ...address, format: 'chat', apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
@@ -87,8 +87,8 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
 }
 
 /**
- * Where the provider is that this word before `::` stands for: base URL of the environment, else of the config, else
- * built in. A provider of the config goes before a prefix of the same name.
+ * The provider for a prefix before `::`, with its base URL from the environment, the config, or the built-in table, in
+ * this order. A provider in the config takes precedence over a prefix with the same name.
  */
 export function providerTarget(prefix: string, sources: ModelSources): HostTarget | undefined {
   const name = providerNameOf(prefix, sources)
@@ -102,18 +102,18 @@ export function providerTarget(prefix: string, sources: ModelSources): HostTarge
   return alias?.format === undefined ? target : { ...target, format: alias.format }
 }
 
-/** The provider a word before `::` stands for, which need not exist. */
+/** The provider name that a prefix before `::` stands for; the provider need not exist. */
 export function providerNameOf(prefix: string, { providers }: ModelSources): string {
   if (Object.hasOwn(providers, prefix) || !Object.hasOwn(providerPrefixes, prefix)) return prefix
   return providerPrefixes[prefix]?.provider ?? prefix
 }
 
-/** The row of the built-in table with this name. */
+/** The row with this name in the built-in table. */
 export function rowOf(name: string): BuiltInProvider | undefined {
   return Object.hasOwn(builtInProviders, name) ? builtInProviders[name] : undefined
 }
 
-/** The address in the provider's variable, when it is set. */
+/** The address from the provider's variable, if it is set. */
 export function addressInEnvironment(
   { baseUrlEnv, baseUrlForm }: BuiltInProvider,
   env: Environment,
@@ -127,7 +127,7 @@ export function keyVariableSet({ apiKeyEnvs }: BuiltInProvider, env: Environment
   return apiKeyEnvs.find((name) => readVariable(env, name) !== undefined)
 }
 
-/** Whether the provider's variable leads to another host than its own. */
+/** Whether the provider's variable names a host other than the provider's own. */
 export function isElsewhere(row: BuiltInProvider, env: Environment): boolean {
   const url = addressInEnvironment(row, env)
   return url !== undefined && !isSameHost(url, row.baseUrl)
@@ -172,12 +172,14 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
   }
 }
 
-/** Servers that speak in the name of a provider know its format; OpenAI's is spoken by many that are not like it. */
+/**
+ * Servers at other addresses use the provider's format, except for OpenAI: many servers support only its older format.
+ */
 function dialectElsewhere({ format, formatElsewhere, quirks }: BuiltInProvider): Pick<HostTarget, 'format' | 'quirks'> {
   return formatElsewhere === undefined ? { format, quirks } : { format: formatElsewhere, quirks: commonQuirks }
 }
 
-/** Whether two base URLs lead to the same host and port. */
+/** Whether two base URLs have the same host and port. */
 export function isSameHost(left: string, right: string): boolean {
   return URL.canParse(left) && URL.canParse(right) && new URL(left).host === new URL(right).host
 }
@@ -192,8 +194,8 @@ interface SecretSettings {
 }
 
 /**
- * What is to be masked besides the well-known key variables: what the user named, the keys of the hosts, the secrets
- * in the queries of their addresses, wherever those come from, and those of MCP servers.
+ * The secrets to mask in addition to the well-known key variables: those named by the user, the keys of the hosts,
+ * secrets in the queries of all their addresses, and those of MCP servers.
  */
 export async function secretsOf(
   { secrets, providers, gateway, mcp_servers: servers }: SecretSettings,
@@ -217,7 +219,7 @@ export async function secretsOf(
   }
 }
 
-/** Runs without servers do not load what finds their secrets. */
+/** Loads the module that finds secrets of MCP servers only if there are servers. */
 async function secretsOfServers(
   servers: SecretSettings['mcp_servers'],
   env: Environment,
@@ -226,10 +228,10 @@ async function secretsOfServers(
   return (await import('../journal/server-secrets.ts')).serverSecrets(servers, env)
 }
 
-/** Query parameters that every address of a kind has: their values are ordinary text. */
+/** Query parameters that are not secret, such as versions and regions. */
 const publicParameter = /version|^(?:region|location|deployment|model|project|provider)$/i
 
-/** Decoded, and as it is written where that differs. */
+/** The decoded values, and the encoded ones if they differ. */
 function querySecrets(name: string, url: string): readonly (readonly [string, string])[] {
   if (!URL.canParse(url)) return []
   const entries = [...new URL(url).searchParams].filter(([parameter]) => !publicParameter.test(parameter))

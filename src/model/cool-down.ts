@@ -2,14 +2,16 @@ import type { Clock } from '../base/clock.ts'
 
 const defaultMs = 5 * 60_000
 
-/** Models that failed lately. One for each run. */
+/** Models that failed recently. One per run. */
 export interface CoolDown {
-  /** The model failed: it cools down, for the full time again when it did already, and is not asked first. */
+  /**
+   * Call it when the model failed. Its cooldown starts, or starts over; until it ends, other models are tried first.
+   */
   rest(model: string): void
   isResting(model: string): boolean
 }
 
-/** @param options.ms how long a model cools down, in milliseconds */
+/** @param options.ms length of the cooldown, in milliseconds */
 export function createCoolDown({
   clock,
   ms = defaultMs,
@@ -25,8 +27,8 @@ export function createCoolDown({
 }
 
 /**
- * The order in which models are tried: as written, but those that rest come last, so that there is always one to ask.
- * A model that is named twice is tried once.
+ * The order in which models are tried: as written, but those in cooldown last, so that there is always a model to try.
+ * Duplicates are removed.
  */
 export function candidates(models: readonly string[], coolDown: Pick<CoolDown, 'isResting'>): readonly string[] {
   const named = [...new Set(models)]

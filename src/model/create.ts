@@ -8,14 +8,14 @@ import type { WireFormatName } from '../event/message.ts'
 import type { WireFormat } from './wire/format.ts'
 
 export interface ProviderContext {
-  /** Where the key is read from, now and only now. */
+  /** The environment that the key is read from, only when the provider is created. */
   readonly env: Environment
   readonly timeouts?: ModelTimeouts
 }
 
 /**
- * Makes the provider a choice names and loads only what it needs. One provider serves any number of calls at once.
- * @throws BatonError KEY_MISSING, KEY_REFUSED (a key that cannot be sent) or CONFIG_INVALID (a base URL that is none)
+ * Creates the chosen provider and loads only the modules it needs. One provider serves any number of concurrent calls.
+ * @throws BatonError KEY_MISSING, KEY_REFUSED (a key that cannot be sent) or CONFIG_INVALID (an invalid base URL)
  */
 export async function createProvider(choice: ModelChoice, context: ProviderContext): Promise<ModelProvider> {
   const { provider, model } = choice
@@ -29,7 +29,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, baseUrlName ?? name).host })
   }
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new BatonError('KEY_REFUSED', `${apiKeyEnv} holds a blank or a character that cannot be part of a key`, {
+    throw new BatonError('KEY_REFUSED', `${apiKeyEnv} contains a space or a character that keys cannot have`, {
       hint: `Set ${apiKeyEnv} again, without quotes and line breaks.`,
     })
   }

@@ -2,7 +2,7 @@ import { formsOf } from '../journal/secret-forms.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 
-/** The error classes of R315 (models), R296 and R297. `garbled`: what came back is not an answer in the agreed form. */
+/** The error classes of R315 (models), R296 and R297. `garbled`: the response is not in the expected format. */
 export type FailureClass =
   | 'network'
   | 'timeout'
@@ -14,47 +14,51 @@ export type FailureClass =
   | 'not_found'
   | 'garbled'
 
-/** Why a call failed, before it is put into words for a person. */
+/** Why a call failed, before it is turned into an error message. */
 export interface ModelFault {
   readonly class: FailureClass
   readonly retryable: boolean
-  /** What the endpoint did: the rest of a sentence that begins with its host, for example `answered with status 500`. */
+  /**
+   * What the endpoint did: the rest of a sentence that starts with its host, for example `answered with status 500`.
+   */
   readonly what: string
   readonly status?: number
-  /** The host has too much to do, or allows no more requests for now: waiting helps, also for long. */
+  /** The host is overloaded or limits requests: waiting helps, even for a long time. */
   readonly isOverload?: boolean
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
-  /** The server's own words, as they came. */
+  /** The server's error message, verbatim. */
   readonly detail?: string
-  /** What to do, when it is not what the class says. */
+  /** Overrides the hint of the class. */
   readonly hint?: string
 }
 
-/** The `cause` of every error of a model call: what retries decide on. Holds no text from outside. */
+/** The `cause` of every error of a model call; retries depend on it. Contains no text from outside. */
 export interface ModelFailure {
   readonly kind: 'model-failure'
   readonly class: FailureClass
   readonly retryable: boolean
-  /** 429, 503, 529 and what says the same inside a stream: to be waited for, not only tried again. */
+  /** 429, 503, 529 and their equivalents in a stream: wait for the host, instead of only retrying. */
   readonly isOverload: boolean
   readonly status?: number
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
 }
 
-/** What messages say about an endpoint. `host` has no path and no query; `secrets` are masked in every text. */
+/** Data about an endpoint for messages. `host` has no path and no query; `secrets` are masked in every text. */
 export interface Endpoint {
   readonly host: string
-  /** Where its address was written, for example `BATON_GATEWAY_URL`; undefined for addresses that are built in. */
+  /** Where its address comes from, for example `BATON_GATEWAY_URL`; undefined for built-in addresses. */
   readonly addressName?: string | undefined
-  /** The environment variable of the key, when one is known. */
+  /** The environment variable of the key, if known. */
   readonly keyName: string | undefined
   readonly keySent: boolean
   readonly secrets: readonly string[]
 }
 
-/** The data about a failed call that issue-wide decisions need, or undefined when the error is not from a model call. */
+/**
+ * The data about a failed call that retries and fallbacks depend on; undefined if the error is not from a model call.
+ */
 export function modelFailureOf(error: unknown): ModelFailure | undefined {
   if (!isBatonError(error)) return undefined
   const { cause } = error
@@ -62,8 +66,8 @@ export function modelFailureOf(error: unknown): ModelFailure | undefined {
 }
 
 /**
- * A fault as the error people see: `KEY_REFUSED` for a refused key, else `MODEL_FAILED` (R315). The message names the
- * model, the host, what happened and the server's own words, masked and shortened.
+ * Turns a fault into the error for the user: `KEY_REFUSED` for a refused key, otherwise `MODEL_FAILED` (R315). The
+ * message has the model, the host, what happened and the server's own message, masked and shortened.
  */
 export function modelError(
   fault: ModelFault,
@@ -78,7 +82,7 @@ export function modelError(
   })
 }
 
-/** The error for a key that is needed and whose environment variable is not set. */
+/** The error for a required key whose environment variable is not set. */
 export function keyMissing(keyName: string, call: { readonly model: string; readonly host: string }): BatonError {
   return new BatonError('KEY_MISSING', `${call.model}: ${call.host} needs a key, and ${keyName} is not set`, {
     hint: `Set the environment variable ${keyName}, or use -m offline::extractive, which needs none.`,
@@ -95,15 +99,15 @@ const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = 
   network: ({ host, addressName }) =>
     `Check the network, and that ${host}${from(addressName)} is the right host and is running.`,
   timeout: () => 'Run it again; if it happens often, the server is overloaded or the prompt is too large for it.',
-  rate_limit: () => 'Wait a little and run it again, or lower input_concurrency.',
-  unavailable: () => 'The server has a problem of its own: run it again later, or name another model with -m.',
+  rate_limit: () => 'Wait a moment and run it again, or lower input_concurrency.',
+  unavailable: () => 'The server has a problem: run it again later, or use another model with -m.',
   auth: keyHint,
   invalid_request: () => 'The server does not accept this request: check the model and its settings.',
-  quota: () => 'Check the plan and the billing of the account that the key belongs to.',
+  quota: () => 'Check the plan and billing of the account that the key belongs to.',
   not_found: ({ addressName }) =>
     `Check the name of the model, and that the base URL${from(addressName)} is the root of the API (it often ends in /v1).`,
   garbled: ({ addressName }) =>
-    `Check that the base URL${from(addressName)} is the root of an API in the format that the provider is set to.`,
+    `Check that the base URL${from(addressName)} is the root of an API in the format configured for the provider.`,
 }
 
 function from(addressName: string | undefined): string {
@@ -111,36 +115,36 @@ function from(addressName: string | undefined): string {
 }
 
 function keyHint({ keyName, keySent }: Endpoint): string {
-  if (keySent) return `Check the value of ${keyName ?? 'the key'}, and that it may use this model.`
+  if (keySent) return `Check the value of ${keyName ?? 'the key'}, and that it has access to this model.`
   if (keyName !== undefined) return `No key was sent: set the environment variable ${keyName}.`
-  return 'No key was sent: name the environment variable that holds it with api_key_env in the user config.'
+  return 'No key was sent: set api_key_env in the user config to the name of the environment variable with the key.'
 }
 
 const mark = '«secret»'
 
-/** Shapes that are keys whoever owns them: `sk-…` and its relatives, and what follows `Bearer`. */
+/** Patterns that are always keys: `sk-…` and similar prefixes, and anything after `Bearer`. */
 const keyShapes = [
   /\b(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi)[-_][\w.*-]{6,}/g,
   /\bAIza[\w.*-]{6,}/g,
   /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi,
 ]
 
-/** Characters that could steer a terminal, turn the direction of text or hide. */
+/** Control characters of terminals, characters that change the text direction, and invisible ones. */
 const unsafeCharacters = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u{e0000}-\u{e007f}]+/gu
 
-/** Longest text of a server that is repeated in a message, in UTF-16 units. */
+/** Most UTF-16 units of server text in a message. */
 const maxLength = 300
 
 /**
- * Text from outside made fit for a message: secrets and anything that looks like a key masked, control characters
- * removed, one line, at most 300 characters. Masks before it cuts, so that no half of a key remains.
+ * Makes text from outside safe for a message: secrets and anything that looks like a key are masked, control characters
+ * removed; one line, at most 300 characters. Masks before it cuts, so that no partial key remains.
  */
 export function safeText(text: string, secrets: readonly string[]): string {
   const line = maskSecrets(text, secrets).replaceAll(unsafeCharacters, ' ').replaceAll(/\s+/g, ' ').trim()
   return line.length > maxLength ? `${line.slice(0, maxLength - 1).trimEnd()}…` : line
 }
 
-/** Replaces every secret, also in other forms, and when it is repeated by its beginning only. */
+/** Replaces every secret, including its encoded forms and truncated copies. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length > 3).toSorted((left, right) => right.length - left.length)
   const masked = known.reduce(maskOne, text)

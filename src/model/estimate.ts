@@ -3,18 +3,18 @@ import { type FilePart, type Message, type MessagePart, noUsage, type Usage } fr
 import { modelFailureOf, type FailureClass } from './errors.ts'
 import type { ModelRequest, ToolDefinition } from './provider.ts'
 
-/** Measured on source code; counting by a vocabulary would cost more time than it is worth. */
+/** Measured on source code; a real tokenizer would cost more time than it is worth. */
 const bytesPerToken = 3.6
 
-/** Images are charged by their pixels: about as much as the hosts charge for a large one. */
+/** Images are charged by pixels; this is about what hosts charge for a large one. */
 const tokensOfLargeImage = 5000
 
 const usualOutput = 16_384
 
-/** Less output than this is no answer. */
+/** Less output than this is not a useful answer. */
 const leastOutput = 1024
 
-/** Tokens of a request, by its UTF-8 bytes; files roughly, by their size. */
+/** Estimates the tokens of a request from its UTF-8 bytes, and of files roughly from their size. */
 export function estimateTokens(messages: readonly Message[], tools: readonly ToolDefinition[] = []): number {
   const parts = messages.flatMap((message) => message.parts)
   const names = messages.map(({ name = '' }) => name)
@@ -29,7 +29,7 @@ function textsOf(part: MessagePart): readonly string[] {
     case 'text':
       return [part.text]
     case 'reasoning':
-      // encrypted, where it is not shown
+      // if the text is not shown, its encrypted form is sent
       return [part.text === '' && part.provider !== undefined ? JSON.stringify(part.provider.data) : part.text]
     case 'tool_call':
       return [part.name, part.input]
@@ -46,8 +46,8 @@ function filesOf(part: MessagePart): readonly FilePart[] {
 }
 
 /**
- * What a call may cost at most: its input, and the output limit it asks for. `perToken` in US dollars; undefined when
- * the model has no known price.
+ * Upper bound for the cost of a call: its input, and the output limit it requests. `perToken` in US dollars; undefined
+ * if the price of the model is not known.
  */
 export function estimateOf(
   { messages, tools, output, max_tokens: asked = usualOutput }: ModelRequest,
@@ -68,7 +68,7 @@ function fileTokens({ mediaType, data }: FilePart): number {
   return mediaType.startsWith('image/') ? Math.min(tokens, tokensOfLargeImage) : tokens
 }
 
-/** Failures in which the host says itself that it did no work. In all others it may have, and may charge for it. */
+/** Failures in which the host reports that it did no work. In all others it may have worked, and may charge for it. */
 const uncharged: ReadonlySet<FailureClass> = new Set<FailureClass>([
   'auth',
   'invalid_request',
@@ -79,8 +79,8 @@ const uncharged: ReadonlySet<FailureClass> = new Set<FailureClass>([
 ])
 
 /**
- * The tokens of a call that failed: none where the host did no work, else its input, and what had come of the answer.
- * An estimate, because the host counts only whole answers.
+ * The tokens of a failed call: none if the host did no work, otherwise its input and the part of the answer that was
+ * received. An estimate, because hosts report usage only for complete answers.
  */
 export function usageOfFailedCall(error: unknown, request: ModelRequest, came: string): Usage {
   const failure = modelFailureOf(error)
@@ -88,7 +88,7 @@ export function usageOfFailedCall(error: unknown, request: ModelRequest, came: s
   return isFree ? { ...noUsage, calls: 1 } : estimatedUsage(request, came)
 }
 
-/** What a call used whose server did not say: `came` is what it answered. */
+/** Estimates the usage of a call if the server did not report it; `came` is the answer received. */
 export function estimatedUsage({ messages, tools }: ModelRequest, came: string): Usage {
   return {
     ...noUsage,

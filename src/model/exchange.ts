@@ -15,25 +15,28 @@ export interface HttpQuestion {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Uint8Array[]
-  /** Called when the request goes out on an open connection, TLS included; again when it is sent a second time. */
+  /**
+   * Called when the request is sent on an established connection, including TLS; called again if it is sent a second
+   * time.
+   */
   readonly onConnected: () => void
-  /** Is given what ends the exchange and closes its connection. After the end of an answer that does nothing. */
+  /** Receives a function that aborts the exchange and closes its connection; a no-op after the end of the answer. */
   readonly onOpened: (close: () => void) => void
 }
 
 export interface HttpAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** Decompressed. A body that breaks off rejects after what came before. */
+  /** Decompressed. If the body breaks off, a read rejects after the data received before. */
   readonly body: BodyReader
 }
 
 /**
- * One `POST` by the HTTP client of Node, on a connection of its pool. Not by `fetch`, whose streams cost more than the
- * sending itself, and which does not say when there is a connection. No redirect is followed, and there is no time limit.
- * A server may close a connection that was kept in the same moment as the request goes out on it: nothing was answered
- * then, and the request is sent again once, on another.
- * @throws the error of Node, with its `code`, when no answer begins
+ * Sends one `POST` with the HTTP client of Node, on a pooled connection. Not with `fetch`, whose streams cost more than
+ * the sending itself, and which does not report when it is connected. Redirects are not followed, and there is no time
+ * limit. A server may close a kept-alive connection just as the request is sent on it: then there is no answer, and the
+ * request is sent again once, on a different connection.
+ * @throws the error of Node, with its `code`, if no answer starts
  */
 export async function exchange(question: HttpQuestion): Promise<HttpAnswer> {
   const client = await (question.url.startsWith('https:') ? import('node:https') : import('node:http'))
@@ -52,7 +55,9 @@ interface Client {
   readonly Agent: new (options: AgentOptions) => Agent
 }
 
-/** As Node's own, whose pool of a host keeps no more than 256 connections. They outlive runs, so the pools do too. */
+/**
+ * Like Node's own pool, except that it keeps more than 256 connections per host. Pools and connections outlive runs.
+ */
 const pool: AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, maxFreeSockets: 4_096 }
 const agents = new Map<Client['Agent'], Agent>()
 
@@ -75,7 +80,7 @@ function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, client
     agent: agentOf(client),
   })
   onOpened(() => {
-    // with an error of its own, which is no reset: what is closed here is not sent again
+    // an error that is not a reset, so that a request closed here is not sent again
     if (!request.destroyed) request.destroy(new Error('the exchange was closed'))
   })
   request.once('socket', (socket) => {
@@ -83,7 +88,7 @@ function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, client
     else onConnected()
   })
   const answer = new Promise<HttpAnswer>((resolve, reject) => {
-    // stays: what breaks after the answer has begun is told by its body as well
+    // also needed later: errors after the start of the answer are emitted here, but are reported by its body
     request.on('error', reject)
     request.once('response', (response) => resolve(answerOf(response)))
   })
@@ -101,7 +106,7 @@ function answerOf(response: IncomingMessage): HttpAnswer {
   return { status, headers, body: readerOf(decompressed(response, headers['content-encoding'] ?? '')) }
 }
 
-// what came is given at once, and an end without the mark of the compression is for the reader of the answer to judge
+// data is flushed immediately, and a truncated compressed stream is left to the reader of the answer to judge
 const zlib = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
 const brotli = { flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }
 const decoders: { readonly [encoding: string]: () => NodeJS.ReadWriteStream & Readable } = {
@@ -111,7 +116,7 @@ const decoders: { readonly [encoding: string]: () => NodeJS.ReadWriteStream & Re
   br: () => createBrotliDecompress(brotli),
 }
 
-/** A body that a server has compressed without being asked to. What has an encoding that is not known stays as it is. */
+/** Decompresses a body that a server compressed without being asked to. Unknown encodings are left alone. */
 function decompressed(response: IncomingMessage, encoding: string): Readable {
   let source: Readable = response
   const names = encoding.split(',').map((name) => name.trim().toLowerCase())
@@ -124,13 +129,14 @@ function decompressed(response: IncomingMessage, encoding: string): Readable {
   return source
 }
 
-/** Bytes that are kept for a reader that is slower than the sender; more wait at the sender. */
+/** Bytes buffered for a slow reader before the sender is paused. */
 const mostKept = 256 * 1024
 
-/** Everything that has arrived by the time of a read is given together: neighbouring pieces cost one read. */
+/** Returns everything that has arrived by the time of a read, so that adjacent chunks cost only one read. */
 function readerOf(source: Readable): BodyReader {
-  // Emptied, never replaced. Where many lists of one place in the code have lived long, as while the first pieces are waited
-  // for, V8 makes the next ones among old objects, and what a list there has held is kept until all old objects are looked at.
+  // Emptied, never replaced. If many arrays created at one place in the code live long, for example while waiting for
+  // the first chunks, V8 allocates later ones in the old generation, and their contents are kept until the next major
+  // GC.
   const pieces: Uint8Array[] = []
   let kept = 0
   let end: { readonly error?: Error } | undefined
@@ -171,7 +177,7 @@ function readerOf(source: Readable): BodyReader {
   }
 
   return {
-    // no async function: each that hands on what another one has read costs as much as reading it
+    // not an async function: passing bytes through another one costs as much as reading them
     read() {
       const hasCome = pieces.length > 0 || end !== undefined
       const come = hasCome ? Promise.resolve() : new Promise<void>((resolve) => (wake = resolve))

@@ -4,7 +4,7 @@ import { defined, isObject } from '../base/json.ts'
 import { parseJson } from './wire/reading.ts'
 import type { FailureClass, ModelFault } from './errors.ts'
 
-/** A response that is not a success: its status, its body as text, where a redirect leads, how long it asks to wait. */
+/** An unsuccessful response: its status, its body as text, the target of a redirect, and the wait it asks for. */
 interface Refusal {
   readonly status: number
   readonly body: string
@@ -39,7 +39,7 @@ export function faultOfErrorObject(error: unknown): ModelFault {
 
 interface Report {
   readonly status: number | undefined
-  /** What the error calls itself, in lower case. */
+  /** The codes of the error, in lower case. */
   readonly code: string
   readonly detail: string | undefined
   readonly retryAfterMs: number | undefined
@@ -61,17 +61,17 @@ function faultOfReport(report: Report): ModelFault {
 
 type Kind = Pick<ModelFault, 'class' | 'hint'>
 
-/** What a host may do otherwise the next time. */
+/** Failures that may not happen again on the next attempt. */
 const retried: ReadonlySet<FailureClass> = new Set<FailureClass>(['timeout', 'rate_limit', 'unavailable'])
 
 const actions: { readonly [K in FailureClass]: string } = {
   network: 'failed',
-  timeout: 'gave up waiting',
-  rate_limit: 'allows no more requests for now',
+  timeout: 'timed out',
+  rate_limit: 'is limiting requests',
   unavailable: 'failed',
   auth: 'refused the key',
   invalid_request: 'refused the request',
-  quota: 'says that the quota is used up',
+  quota: 'reports that the quota is used up',
   not_found: 'does not know the model or the path',
   garbled: 'failed',
 }
@@ -85,7 +85,7 @@ function classOfStatus(status: number): FailureClass {
   return status >= 500 && status !== 501 ? 'unavailable' : 'invalid_request'
 }
 
-/** For errors without a status: what is not known is taken for a trouble of the server. */
+/** For errors without a status: unknown codes count as server problems. */
 function classOfCode(code: string): FailureClass {
   if (/not_found/.test(code)) return 'not_found'
   if (/timeout|deadline/.test(code)) return 'timeout'
@@ -102,16 +102,16 @@ const tooLong =
 
 const noCredit = /credit balance is too low|insufficient (?:credit|balance|funds)|exceeded your current quota/i
 
-/** As Ollama, OpenRouter, vLLM, Groq, Gemini, and servers that know no such field say it. */
+/** The messages of Ollama, OpenRouter, vLLM, Groq, Gemini, and servers that do not know the field. */
 const noTools = [
   /\b(?:not|n't|cannot) (?:be )?(?:support|use|call|allow)\w*[^.;]*\b(?:tools?|function[ _]call\w*)\b/i,
   /\b(?:tools?|tool[ _](?:calling|calls?|use|choice)|function[ _]calling)\b[^.;]*\b(?:not |n't |un)(?:be )?(?:support|allow|permit|enabl|recogni)/i,
   /\bno\b[^.;]*\bsupport tool use|tool choice requires/i,
   /\b(?:unknown|unrecognized|unexpected|unsupported)\b[^.;]*\b(?:tools|tool_choice)\b|\btools\b[^.;]*\bextra (?:inputs|fields)/i,
 ]
-/** Characters of the server's words that are looked at. */
+/** Characters of the server's message that are examined. */
 const lookedAt = 1000
-const noToolsHint = 'The model or its server cannot call tools: leave out tools, or name another model.'
+const noToolsHint = 'The model or its server does not support tools: remove tools, or use another model.'
 
 function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
@@ -121,8 +121,7 @@ function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit' }
   if (/model_not_found/.test(code)) return { class: 'not_found' }
   if (status === 413 || tooLong.test(code) || tooLong.test(detail)) {
-    const hint =
-      'The prompt is too long for this model: give it fewer or smaller files, or name a model with a larger context.'
+    const hint = 'The prompt is too long for this model: use fewer or smaller files, or a model with a larger context.'
     return { class: 'invalid_request', hint }
   }
   if (noTools.some((said) => said.test(detail.slice(0, lookedAt))))
@@ -136,12 +135,12 @@ function redirect(status: number, location: string | undefined): ModelFault {
     class: 'invalid_request',
     retryable: false,
     status,
-    what: `redirects${where} (status ${status}), which is not followed because a key could go with it`,
+    what: `redirects${where} (status ${status}), which is not followed because it could leak the key`,
     hint: 'Set the base URL to the address the server redirects to.',
   }
 }
 
-/** The words of a server's error body, in the forms that are in use: `error.message`, `error`, `message`, `detail`. */
+/** The message of an error body, in the forms in use: `error.message`, `error`, `message`, `detail`. */
 function serverMessage(body: unknown): string | undefined {
   if (!isObject(body)) return undefined
   const { error, message, detail } = body
@@ -152,14 +151,15 @@ function serverMessage(body: unknown): string | undefined {
 }
 
 /**
- * The error object of a body: its `error`, else the body itself. Google's endpoints put the body into a list of one.
+ * The error object of a body: its `error`, otherwise the body itself. Google's endpoints wrap the body in a list of one
+ * item.
  */
 function errorObject(body: unknown): unknown {
   const one: unknown = Array.isArray(body) ? body[0] : body
   return isObject(one) && isObject(one['error']) ? one['error'] : one
 }
 
-/** What an error object calls itself, in lower case: its `code`, `type`, `status` and the `reason` of its details. */
+/** The codes of an error object, in lower case: its `code`, `type`, `status` and the `reason` of its details. */
 function errorCode(error: unknown): string {
   if (!isObject(error)) return ''
   const { code, type, status, details } = error
@@ -172,7 +172,7 @@ function errorCode(error: unknown): string {
     .toLowerCase()
 }
 
-/** The words of a body that is not JSON; of an HTML page its title. */
+/** The text of a body that is not JSON; for an HTML page, its title. */
 function plainText(body: string): string | undefined {
   const text = body.trim()
   if (text === '') return undefined
@@ -181,12 +181,12 @@ function plainText(body: string): string | undefined {
   return title === undefined || title === '' ? 'an HTML page' : `an HTML page titled "${title}"`
 }
 
-/** Longest wait that is taken for one: 30 days. Longer ones are some other number. */
+/** Longest plausible wait: 30 days. Larger numbers mean something else. */
 const mostMs = 30 * 24 * 3600 * 1000
 
 /**
  * How long a response asks to wait, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as an HTTP date.
- * A date counts from the server's own `Date`, when it sends one, because clocks differ; else from `now`.
+ * A date is relative to the server's own `Date`, if it sends one, because clocks differ; otherwise to `now`.
  */
 export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number | undefined {
   const exact = wait(numberOf(String(headers['retry-after-ms'])))
@@ -200,7 +200,7 @@ export function retryAfterOf(headers: IncomingHttpHeaders, now: number): number 
   return wait(Math.max(0, until - (Number.isNaN(from) ? now : from)))
 }
 
-/** The same in an error object of Google: `details` with a `retryDelay` such as `34s` or `0.5s`. */
+/** The same for an error object of Google: `details` with a `retryDelay` such as `34s` or `0.5s`. */
 export function retryDelayOf(error: unknown): number | undefined {
   const details = isObject(error) ? error['details'] : undefined
   if (!Array.isArray(details)) return undefined
@@ -220,40 +220,40 @@ function wait(ms: number | undefined): number | undefined {
   return ms === undefined || ms > mostMs ? undefined : Math.ceil(ms)
 }
 
-/** The last one: what came ended in the middle of the headers. */
+/** The last one: the response ended within the headers. */
 const cutCodes = ['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']
 const unreachableCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN']
 const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$)/
 
 /**
- * The fault for anything an exchange or the reading of its body threw (R315 NetworkError and Timeout).
- * `answering`: whether the answer had begun.
+ * The fault for an error thrown by an exchange or while reading its body (R315 NetworkError and Timeout).
+ * `answering`: whether the answer had started.
  */
 export function faultOfThrown(error: unknown, { answering }: { readonly answering: boolean }): ModelFault {
   const code = codeOf(error)
   const detail = messageOf(error)
   const passing = (kind: 'network' | 'timeout', what: string): ModelFault => ({ class: kind, retryable: true, what })
   const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what })
-  if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing listens there')
+  if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing is listening there')
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return passing('network', `has no address that can be found (${code})`)
+    return passing('network', `could not be resolved (${code})`)
   }
   if (unreachableCodes.includes(code) && !answering) {
-    return passing('network', `cannot be reached through this network (${code})`)
+    return passing('network', `cannot be reached from this network (${code})`)
   }
   if (code === 'ETIMEDOUT') {
-    const what = answering ? 'stopped in the middle of the answer' : 'did not answer in time'
+    const what = answering ? 'stopped during the answer' : 'did not answer in time'
     return passing('timeout', `${what} (${code})`)
   }
   if (tlsCode.test(code)) {
-    const what = `allowed no secure connection (${code})`
+    const what = `cannot be reached securely (${code})`
     const hint = isPlain(code)
       ? 'The server seems to speak plain HTTP: write http:// in the base URL.'
-      : 'Check the name in the base URL and the certificate; of an authority of your own, name the file in NODE_EXTRA_CA_CERTS.'
+      : 'Check the host name in the base URL and the certificate; for a private certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.'
     return { class: 'network', retryable: false, what, detail: isPlain(code) ? '' : detail, hint }
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const hint = `Let the server send less, or raise Node's limit: NODE_OPTIONS=--max-http-header-size=65536.`
+    const hint = `Make the server send fewer headers, or raise Node's limit: NODE_OPTIONS=--max-http-header-size=65536.`
     return { ...garbled(`sent headers that are larger than ${maxHeaderSize} bytes (${code})`), hint }
   }
   if (code.startsWith('Z_') || code.startsWith('ERR_BUFFER')) {
@@ -266,17 +266,17 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
 
-/** What came back was no TLS at all. */
+/** Whether the response was not TLS at all. */
 function isPlain(code: string): boolean {
   return code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
 }
 
-/** A stream that ended before its end mark: what came before is no answer. */
+/** A stream that ended before its end mark: the part received is not an answer. */
 export const closedInTheMiddle: ModelFault = {
   class: 'network',
   retryable: true,
-  what: 'closed the connection in the middle of the answer',
-  hint: 'Run it again: the part that came is not used, because it may be cut anywhere.',
+  what: 'closed the connection during the answer',
+  hint: 'Run it again: the partial answer is discarded, because it may be cut off anywhere.',
 }
 
 function codeOf(error: unknown): string {

@@ -13,26 +13,26 @@ export interface LocalSearch {
   readonly env: Environment
   readonly signal: AbortSignal
   readonly fetch?: typeof fetch
-  /** By provider, in place of the ports of the table and of `OLLAMA_HOST`. */
+  /** Ports by provider, overriding the table and `OLLAMA_HOST`. */
   readonly ports?: { readonly [provider: string]: number }
 }
 
-/** `off` in this variable: no server is looked for. */
+/** If this variable is `off`, no local server is searched for. */
 export const localServersEnv = 'BATON_LOCAL_SERVERS'
-/** How long a local server may take to name its models, in milliseconds. */
+/** How long a local server may take to list its models, in milliseconds. */
 const limitMs = 200
 
-/** A server of this machine that was asked for its models. */
+/** A local server that was asked for its models. */
 export interface LocalServer {
   readonly provider: HostTarget
-  /** What it names; undefined when nothing answers there. */
+  /** The models it lists; undefined if nothing answers there. */
   readonly models: readonly string[] | undefined
 }
 
 /**
- * Asks the servers for models of one's own (Ollama, LM Studio, llama-server) at the same time, in table order. Only
- * loopback is asked: nothing of a prompt may go to another machine because nobody named a model.
- * @throws the signal's reason when it is aborted
+ * Asks the local model servers (Ollama, LM Studio, llama-server) in parallel; the result is in table order. Only
+ * loopback is asked: a prompt must never go to another machine just because no model was named.
+ * @throws the signal's reason if it is aborted
  */
 export async function askLocalServers({
   env,
@@ -50,15 +50,14 @@ export async function askLocalServers({
 }
 
 /**
- * The first model of the first server that names one which writes text. Whatever goes wrong means that there is no
- * such server.
- * @throws the signal's reason when it is aborted
+ * The first text model of the first server that lists one. Servers that fail in any way are skipped.
+ * @throws the signal's reason if it is aborted
  */
 export async function findLocalModel(search: LocalSearch): Promise<HostModel | undefined> {
   return firstLocalModel(await askLocalServers(search))
 }
 
-/** The same among servers that were asked. */
+/** The same for servers that were already asked. */
 export function firstLocalModel(servers: readonly LocalServer[]): HostModel | undefined {
   const found = servers.flatMap(({ provider, models = [] }) => {
     const model = models.find((id) => !/embed/i.test(id))
@@ -81,7 +80,7 @@ async function modelsAt(
   { send, signal }: { readonly send: typeof fetch; readonly signal: AbortSignal },
 ): Promise<readonly string[] | undefined> {
   const timeout = new AbortController()
-  // the clock starts behind the call: the first one in a process loads the whole HTTP client
+  // the timer starts after the call, because the first one in a process loads the whole HTTP client
   const asked = send(url, { redirect: 'manual', signal: AbortSignal.any([signal, timeout.signal]) })
   const timer = setTimeout(() => timeout.abort(), limitMs)
   try {
@@ -95,7 +94,7 @@ async function modelsAt(
   }
 }
 
-/** The ids of `GET /models`. Servers list models that only embed text among the others. */
+/** The ids from `GET /models`, which include embedding models. */
 function modelIds(body: unknown): readonly string[] {
   const models = isObject(body) && Array.isArray(body['data']) ? (body['data'] as readonly unknown[]) : []
   return models.flatMap((model) => (isObject(model) && typeof model['id'] === 'string' ? [model['id']] : []))

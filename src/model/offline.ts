@@ -3,18 +3,17 @@ import { type Message, textOf } from '../event/message.ts'
 import { filesOf, type Passage, searchWords, splitFiles, splitPassages, stem, wordsOf } from './passages.ts'
 import type { ModelEvent, ModelProvider } from './provider.ts'
 
-/** At most so many quotes, so many of one file, and none that is ranked below this part of the best one's score. */
+/** Limits: quotes in all, quotes per file, and the lowest score, relative to the best one. */
 const maxQuotes = 5
 const maxQuotesOfFile = 3
 const leastScore = 0.3
 
-/** Quoted lines longer than this are cut with a mark: minified files are not for reading. */
+/** Longer quoted lines are truncated: minified files are not meant to be read. */
 const maxLineLength = 400
 
 /**
- * `offline::extractive`: answers without a model, by quoting the passages of the given files that fit the instruction
- * best. The same request always gives the same answer. Its usage is one call with zero tokens, because no tokens are
- * made or paid.
+ * `offline::extractive`: answers without a model, by quoting the passages of the given files that match the instruction
+ * best. The same request always gives the same answer. Its usage is one call with zero tokens.
  */
 export function createOfflineProvider(): ModelProvider {
   return {
@@ -32,7 +31,7 @@ export function createOfflineProvider(): ModelProvider {
   }
 }
 
-/** The whole answer as Markdown: an honest first sentence, then `path:first-last` headings with fenced quotes. */
+/** The whole answer as Markdown: a sentence that explains it, then `path:first-last` headings with fenced quotes. */
 export function extractiveAnswer(messages: readonly Message[]): string {
   const files = filesOf(messages)
   if (files.length === 0) {
@@ -91,7 +90,7 @@ function quote({ path, first, last, text }: Passage): string {
   return `### ${path}:${first}-${last}\n\n${fence}${language}\n${lines.join('\n')}\n${fence}`
 }
 
-/** Pieces of a few lines, so that the answer appears as a streamed one does. */
+/** Chunks of a few lines, so that the answer is shown like a streamed one. */
 function chunks(answer: string): readonly string[] {
   return answer.match(/(?:[^\n]*\n){1,8}|[^\n]+$/g) ?? []
 }

@@ -1,18 +1,18 @@
 import type { Usage } from '../event/message.ts'
 
-/** What the user says a model costs: US dollars for a million tokens. */
+/** The price of a model set by the user, in US dollars per million tokens. */
 export interface OwnPrice {
   readonly input: number
   readonly output: number
-  /** Of input that the host still had; left out: it costs as much as other input. */
+  /** Price of cached input; default: the price of other input. */
   readonly cached?: number | undefined
 }
 
 export type OwnPrices = { readonly [name: string]: OwnPrice }
 
 /**
- * The user's price of a model, by what it is asked for (`glm-5.3`) or by its label (`gateway::glm-5.3`). A name goes before a
- * glob, and of globs the one that says most; `*` stands for any text.
+ * The user's price of a model, by its name (`glm-5.3`) or its label (`gateway::glm-5.3`). Exact names take precedence
+ * over globs, and longer globs over shorter ones; `*` matches any text.
  */
 export function ownPrice(
   prices: OwnPrices,

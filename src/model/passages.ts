@@ -1,7 +1,7 @@
 import { isBlank } from '../base/text-lines.ts'
 import { type Message, textOf } from '../event/message.ts'
 
-/** Some lines of a file that belong together. Lines count from 1; both ends are included and not blank. */
+/** Lines of a file that belong together. Lines are counted from 1; both ends are inclusive and not blank. */
 export interface Passage {
   readonly path: string
   readonly first: number
@@ -9,19 +9,20 @@ export interface Passage {
   readonly text: string
 }
 
-/** Fewer lines than `small` are joined with what follows; more than `large` are cut. */
+/** Passages with fewer lines than `small` are joined with the next one; those with more than `large` are split. */
 const small = 4
 const large = 40
 
 interface Span {
-  /** Indices into the lines; `end` is not included. */
+  /** Line indices; `end` is exclusive. */
   readonly start: number
   readonly end: number
 }
 
 /**
- * Cuts a file where its text does: a heading, or an unindented line after a blank one, begins a passage. So a function
- * stays whole, with the comment above it; short pieces are joined; long ones are cut at a blank line near the limit.
+ * Splits a file along its structure: a heading, or an unindented line after a blank one, starts a passage. So a
+ * function stays whole, with the comment above it; short passages are joined; long ones are split at a blank line near
+ * the limit.
  */
 export function splitPassages({ path, lines }: ContextFile): readonly Passage[] {
   const spans = joinSmall(naturalSpans(lines), lines).flatMap((span) => cutLarge(span, lines))
@@ -59,7 +60,7 @@ function isSmall({ start, end }: Span, lines: readonly string[]): boolean {
   return lines.slice(start, end).filter((line) => !isBlank(line)).length < small
 }
 
-/** A heading begins something new, except below another heading that has no text of its own. */
+/** A heading starts a passage, except directly below another heading without text. */
 function startsSection(
   before: Span,
   { next, lines }: { readonly next: Span; readonly lines: readonly string[] },
@@ -106,9 +107,10 @@ const opening = /^<file path="([^"]+)"(?: lines="(\d+)")?(?: ends_with="([^"]+)"
 const usualEnd = '/file'
 
 /**
- * Finds the blocks `<file path="src/a.ts">`, the file's lines as they are, `</file>`, each tag alone on its line.
- * With `lines="N"` exactly N lines are taken, whatever they hold. Without it a block ends at the last closing line
- * before the next opening one, so a file may itself hold closing lines; `ends_with="…"` names another one. `rest` is everything outside the blocks.
+ * Finds blocks that consist of `<file path="src/a.ts">`, the file's lines verbatim, and `</file>`, each tag on its own
+ * line. With `lines="N"` exactly N lines are taken, whatever they contain. Without it, a block ends at the last closing
+ * line before the next opening one, so a file may itself contain closing lines; `ends_with="…"` sets a different
+ * closing line. `rest` is everything outside the blocks.
  */
 export function splitFiles(text: string): { readonly files: readonly ContextFile[]; readonly rest: string } {
   const lines = text.split('\n')
@@ -128,7 +130,7 @@ export function splitFiles(text: string): { readonly files: readonly ContextFile
   return { files, rest: rest.join('\n').trim() }
 }
 
-/** The files of all messages in order; the same file given twice is there once. */
+/** The files of all messages, in order and without duplicates. */
 export function filesOf(messages: readonly Message[]): readonly ContextFile[] {
   const seen = new Map<string, ContextFile>()
   for (const message of messages) {
@@ -163,7 +165,9 @@ const commonWords = new Set(
   ),
 )
 
-/** The words of a text in lower case; `camelCase`, `snake_case` and `kebab-case` names also give their parts. */
+/**
+ * The words of a text in lower case; `camelCase`, `snake_case` and `kebab-case` names are also split into their parts.
+ */
 export function wordsOf(text: string): string[] {
   const names = text.match(/[\p{L}\p{N}_]+/gu) ?? []
   return names.flatMap((name) => {
@@ -174,12 +178,12 @@ export function wordsOf(text: string): string[] {
   })
 }
 
-/** A word in the form it is compared in: without a plural s. */
+/** A word normalized for comparison: without a plural s. */
 export function stem(word: string): string {
   return word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
 }
 
-/** What to search for: the words of the instruction that mean something, each once, at most 200. */
+/** The search terms: distinct words of the instruction without stop words, at most 200. */
 export function searchWords(instruction: string): string[] {
   const words = wordsOf(instruction).filter((word) => word.length > 1 && !commonWords.has(word))
   return [...new Set(words.map(stem))].slice(0, 200)

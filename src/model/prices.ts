@@ -4,25 +4,25 @@ import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
 import { costByOwnPrice, type OwnPrice } from './own-price.ts'
 
-/** What a price is looked up by. */
+/** What identifies the price of a model. */
 export interface PricedModel {
-  /** Name of the provider in the table or in the config. */
+  /** Name of the provider in the built-in table or the config. */
   readonly provider: string
-  /** Root of its API; undefined when no host is called. */
+  /** Root of its API; undefined if no host is called. */
   readonly baseUrl: string | undefined
   readonly model: string
-  /** Nobody is paid: the offline model, and servers for models of one's own. */
+  /** True for the offline model and self-hosted servers. */
   readonly isFree: boolean
-  /** What the user says it costs, which goes before every list. */
+  /** The user's own price, which takes precedence over the list. */
   readonly own?: OwnPrice | undefined
 }
 
 export interface PriceList {
-  /** US dollars of one call; undefined when the model has no known price, or the host did not count tokens. */
+  /** US dollars of one call; undefined if the price is not known, or the host did not report tokens. */
   costOf(model: PricedModel, usage: Usage): number | undefined
   /**
-   * US dollars one token costs at most, for estimates; undefined when the model has no known price. Where long inputs
-   * cost more, `inputTokens` says how long this one is; left out, the dearest rate holds.
+   * The highest price of one token in US dollars, for estimates; undefined if the price is not known. If long inputs
+   * cost more, the rate depends on `inputTokens`; if omitted, the highest rate applies.
    */
   perToken(model: PricedModel, inputTokens?: number): TokenPrices | undefined
 }
@@ -34,9 +34,9 @@ export interface TokenPrices {
 }
 
 /**
- * The prices that come with the product: nothing is fetched. The list is large; load it only when a host is called that
- * is paid. The provider is the one whose address the base URL is, else the one of that name at its own host; `now`
- * decides between prices that change with time.
+ * Loads the bundled prices; nothing is fetched. The list is large: load it only if a paid host is called. The provider
+ * is found by the base URL, otherwise by its name, but only at its own host; `now` selects among prices that change
+ * over time.
  */
 export async function loadPrices({ now = () => new Date() }: { readonly now?: () => Date } = {}): Promise<PriceList> {
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
@@ -67,7 +67,7 @@ export async function loadPrices({ now = () => new Date() }: { readonly now?: ()
 
 const oneToken: Usage = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0 }
 
-/** Names of ours for which the list has others. */
+/** Providers that have a different name in the list. */
 const listNames: { readonly [provider: string]: string } = { gemini: 'google', xai: 'x-ai', moonshot: 'moonshotai' }
 
 function createLookUp(
@@ -77,11 +77,11 @@ function createLookUp(
   function providerId({ provider, baseUrl }: PricedModel): string | undefined {
     const byUrl = baseUrl === undefined ? undefined : findProvider({ providerApiUrl: baseUrl })
     if (byUrl !== undefined) return byUrl.id
-    // whoever answers elsewhere in the name of a provider has prices of its own
+    // a server at another address that uses a provider's name has its own prices
     const home = Object.hasOwn(builtInProviders, provider) ? builtInProviders[provider]?.baseUrl : undefined
     if (baseUrl !== undefined && (home === undefined || !isSameHost(baseUrl, home))) return undefined
     const id = Object.hasOwn(listNames, provider) ? listNames[provider] : provider
-    // the list also takes names that only contain a provider's, which says nothing about who is paid
+    // the list also matches names that merely contain a provider's name, which does not identify the provider
     return id !== undefined && findProvider({ providerId: id })?.id === id ? id : undefined
   }
 
@@ -92,19 +92,19 @@ function createLookUp(
       const found = calcPrice(listUsage(usage), model.model, { providerId: id, timestamp: now() })
       return found !== null && isPriced(found) ? found : undefined
     } catch {
-      // an answer that was paid for is not lost because its price cannot be told
+      // an answer must not be lost because its price cannot be calculated
       return undefined
     }
   }
 }
 
-/** The list holds models without any price, and calculates 0 for them. Only those it calls free are. */
+/** The list contains models without a price, and calculates 0 for them. Only those marked as free are free. */
 function isPriced({ model, model_price: prices }: PriceCalculation): boolean {
   if (model.id.endsWith(':free')) return true
   return prices['input_mtok'] !== undefined && prices['output_mtok'] !== undefined
 }
 
-/** Cached and written tokens are parts of the input, reasoning is a part of the output: no part is larger than it. */
+/** Cached and cache-written tokens are part of the input, and reasoning of the output, so they are capped by it. */
 function listUsage(usage: Usage): { readonly [unit: string]: number } {
   const input = count(usage.input)
   const output = count(usage.output)
@@ -122,7 +122,7 @@ function count(tokens: number | undefined): number {
   return tokens !== undefined && Number.isFinite(tokens) && tokens > 0 ? tokens : 0
 }
 
-/** An input may be longer than estimated: it counts as long from a little below the mark on. */
+/** An input may be longer than estimated, so a higher tier is assumed somewhat below its threshold. */
 const margin = 1.25
 
 function rate(price: PriceCalculation['model_price'][string], inputTokens: number): number {

@@ -8,20 +8,20 @@ export interface ToolDefinition {
   readonly parameters: JsonObject
 }
 
-/** What the whole answer must be: JSON that fits the schema. */
+/** Requires the whole answer to be JSON that matches the schema. */
 export interface OutputFormat {
   /** Letters, digits, `_` and `-`, at most 64 characters. */
   readonly name: string
   readonly schema: JsonObject
 }
 
-/** One call of a model (R281, R283, R284). What is left out is left to the server. */
+/** One call of a model (R281, R283, R284). The server decides about omitted settings. */
 export interface ModelRequest {
   readonly model: string
   readonly messages: readonly Message[]
   readonly temperature?: number
   readonly top_p?: number
-  /** Output limit in tokens, reasoning included. */
+  /** Output limit in tokens, including reasoning. */
   readonly max_tokens?: number
   /** none, minimal, low, medium, high, xhigh or max. */
   readonly reasoning_effort?: string
@@ -33,21 +33,21 @@ export interface ModelRequest {
 }
 
 /**
- * Why the model stopped. `length`: the output limit was reached; `refusal`: what it says is that it does not answer;
- * `incomplete`: it stopped in the middle for another reason. `other`: it gave no reason, or one that is not known.
+ * Why the model stopped. `length`: the output limit was reached; `refusal`: the model declined to answer; `incomplete`:
+ * it stopped early for another reason. `other`: no reason, or an unknown one.
  */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal' | 'incomplete' | 'other'
 
 /**
- * The one internal stream that all wire formats are turned into (R285). `start` is the first event when the server names
- * its answer, `finish` the last one of every stream; what is an error in R285 is thrown. Pieces with the same block
- * number make up one part of the answer, and the parts stand in the order of their numbers.
+ * The internal stream that all wire formats are converted to (R285). `start` is the first event if the server sends an
+ * id for its answer; `finish` is the last one of every stream; the error events of R285 are thrown. Pieces with the
+ * same block number form one part of the answer, and parts are ordered by block number.
  */
 export type ModelEvent =
   | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly block: number; readonly text: string }
   | { readonly type: 'reasoning'; readonly block: number; readonly text: string }
-  /** A piece of a tool call. Id and name come with the first one. */
+  /** A piece of a tool call. The first one has the id and the name. */
   | {
       readonly type: 'tool_call'
       readonly block: number
@@ -55,30 +55,32 @@ export type ModelEvent =
       readonly name?: string
       readonly input: string
     }
-  /** What the format wants back with this part. It completes the block, which has no other pieces when `part` was silent. */
+  /** Data to send back with this part. It completes the block; a part without text has no other pieces. */
   | {
       readonly type: 'provider'
       readonly block: number
       readonly part: 'text' | 'reasoning' | 'tool_call'
       readonly provider: ProviderData
     }
-  /** `costUsd`: the provider's own figure, when it sends one. */
+  /** `costUsd`: as reported by the provider, if it does. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd?: number }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
-/** A setting of a request that is not sent, and what that comes from, as the end of a sentence about the model. */
+/** A setting of a request that is not sent, and the reason as the end of a sentence about the model. */
 export interface UnsentSetting {
   readonly name: string
   readonly reason: string
   readonly hint: string
 }
 
-/** One way to reach models. `stream` throws `BatonError` (`MODEL_FAILED`, `KEY_MISSING`, `KEY_REFUSED`) when a call fails. */
+/**
+ * One way to call models. `stream` throws `BatonError` (`MODEL_FAILED`, `KEY_MISSING`, `KEY_REFUSED`) if a call fails.
+ */
 export interface ModelProvider {
   readonly name: string
-  /** False: requests with tools are not for it. Left out: it calls them, or nobody knows. */
+  /** False if it does not support tools. Omitted if it does, or if that is not known. */
   readonly callsTools?: false
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
-  /** The settings that the model is not sent because it does not take them. Left out: nobody knows. */
+  /** The settings that are not sent because the model does not support them. Omitted if not known. */
   unsent?(request: ModelRequest): readonly UnsentSetting[]
 }

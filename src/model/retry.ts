@@ -12,24 +12,24 @@ import {
 import { modelFailureOf } from './errors.ts'
 
 interface CallRetryOptions {
-  /** For network errors, time limits and servers that fail. */
+  /** For network errors, timeouts and failing servers. */
   readonly policy: RetryPolicy
-  /** How long one call may wait, in all, for a host that is overloaded or allows no more requests. 0: `policy` holds. */
+  /** Total time one call may wait for a host that is overloaded or limits requests. 0: `policy` applies. */
   readonly patienceMs: number
-  /** Another model can be asked: an overload ends the call at once. */
+  /** There is another model to try, so an overload ends the call immediately. */
   readonly leavesOverloads?: boolean
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Told before each wait. `attempt` counts all calls. */
+  /** Called before each wait. `attempt` counts all calls. */
   readonly onRetry: (notice: RetryNotice) => void
 }
 
 /**
- * Makes a model call, and makes it again when that can help (R276, R278, R289..R300). `call` gets its number from 1 and
- * rejects with errors that `modelFailureOf` knows; all others are permanent. A place in a pool belongs inside `call`, so
- * that it is free during waits.
- * @throws the error of a permanent failure as it came; the last error with the number of attempts; BatonError LIMIT when
- *   the host needs more patience than there is; the signal's reason
+ * Makes a model call, and retries it if that can help (R276, R278, R289..R300). `call` gets its number, from 1. Errors
+ * that `modelFailureOf` does not know are permanent. Acquire a slot of a pool inside `call`, so that it is free during
+ * waits.
+ * @throws the unchanged error of a permanent failure; the last error with the number of attempts; BatonError LIMIT if
+ *   the host asks for more patience than configured; the signal's reason
  */
 export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, options: CallRetryOptions): Promise<T> {
   const { onRetry } = options
@@ -54,20 +54,20 @@ export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, 
 
 type Wait = Pick<RetryNotice, 'delayMs' | 'error'>
 
-/** A longer wait than this is not made without patience: less would be in vain. */
+/** Without patience, a call fails if the host asks for a longer wait, because a shorter one would be useless. */
 const longestWithoutPatienceMs = 120_000
 
 function classify(error: unknown, { patienceMs, leavesOverloads }: CallRetryOptions): RetryVerdict {
   const failure = modelFailureOf(error)
   if (failure === undefined || !failure.retryable) return { kind: 'permanent' }
   const { isOverload, retryAfterMs = 0 } = failure
-  // with patience, an overload that comes up to here has used it up
+  // with patience, an overload that gets here has used it up
   const isOver = patienceMs > 0 || leavesOverloads === true || retryAfterMs > longestWithoutPatienceMs
   if (isOverload && isOver) return { kind: 'permanent' }
   return { kind: 'retry', ...defined({ delayMs: failure.retryAfterMs }) }
 }
 
-/** The error of an overload for which nobody waits, because there is no patience and the host asks for much. */
+/** The error of an overload that is not waited for: there is no patience, and the host asks for a long wait. */
 function tooLong(error: unknown, { patienceMs, leavesOverloads, clock }: CallRetryOptions): BatonError | undefined {
   const failure = modelFailureOf(error)
   if (!isBatonError(error) || error.code === 'LIMIT' || failure?.isOverload !== true) return undefined
@@ -83,7 +83,7 @@ function exhausted(error: unknown, attempts: number): unknown {
   return new BatonError(code, message, { ...defined({ hint, place }), cause })
 }
 
-/** `call`, which sits out overloads until the patience is used up; what it waited counts on from call to call. */
+/** Wraps `call` so that it waits out overloads until the patience is used up; waiting time adds up across calls. */
 function patiently<T>(
   call: () => Promise<T>,
   { patienceMs, clock, signal }: CallRetryOptions,
@@ -116,7 +116,7 @@ function patiently<T>(
 
 interface Patience {
   readonly patienceMs: number
-  /** How often, and how long in all, was waited. */
+  /** The number of waits so far, and their total length. */
   readonly waits: number
   readonly waitedMs: number
 }
@@ -125,25 +125,25 @@ const firstWaitMs = 5_000
 const longestWaitMs = 60_000
 
 /**
- * The next wait in milliseconds for an overloaded host, without jitter: what it asks for, else 5 s doubling to 60 s, the
- * last one as long as the patience lasts. Undefined when there is no patience left, or not enough.
+ * The next wait in milliseconds for an overloaded host, without jitter: what it asks for, otherwise 5 s doubling up to
+ * 60 s, capped by the remaining patience. Undefined if no or not enough patience is left.
  */
 function overloadDelay({ patienceMs, waits, waitedMs }: Patience, askedMs: number | undefined): number | undefined {
   const leftMs = patienceMs - waitedMs
   if (leftMs <= 0 || (askedMs !== undefined && askedMs > leftMs)) return undefined
   if (askedMs === undefined) return Math.min(firstWaitMs * 2 ** waits, longestWaitMs, leftMs)
-  // a host that keeps asking for no wait at all must not be called without a pause
+  // a host that keeps asking for a wait of zero must not be called without a pause
   const leastMs = backoffDelay(defaultRetryPolicy, waits + 1, 0.5)
   return Math.min(Math.max(askedMs, leastMs), leftMs)
 }
 
-/** Why waiting ends: `error` is what the host said last, `askedMs` the wait it asks for, `now` the time of the clock. */
+/** Why waiting ends: `askedMs` is the wait the host asks for, `now` the current time. */
 interface Impatience extends Patience {
   readonly askedMs: number | undefined
   readonly now: number
 }
 
-/** The error of a run that can go on later: how long was waited, and when the host wants to be asked again. */
+/** The error of a run that can continue later: how long it waited, and when the host accepts requests again. */
 function outOfPatience(error: BatonError, { patienceMs, waitedMs, askedMs = 0, now }: Impatience): BatonError {
   const waited = waitedMs > 0 ? [`waited ${durationText(waitedMs)}`] : []
   const asked = askedMs > 0 ? [`the host asks to wait ${durationText(askedMs)}`] : []

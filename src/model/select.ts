@@ -22,24 +22,24 @@ import { namelessEndpoint, noDefaultModel, noModel, noModelFor, someKeys, unknow
 export const offlineName = 'offline::extractive'
 const offlineChoice: ModelChoice = { provider: { kind: 'offline' }, model: offlineName, label: offlineName }
 
-/** What a name leads to. `undecided`: nobody named a model and no key decides; a local server may be running. */
+/** The result of resolving a name. `undecided`: no model is named and no key decides; a local server may be running. */
 type Selection =
   | { readonly kind: 'chosen'; readonly choice: ModelChoice }
   | {
       readonly kind: 'undecided'
-      /** The alias that was asked for, as it was written; left out when no model is named anywhere. */
+      /** The requested alias, as written; omitted if no model is named anywhere. */
       readonly role?: string
       /** From the suffix of that alias. */
       readonly reasoningEffort?: string
     }
 
 /**
- * Decides which endpoint gets which model name. Pure: keys are only looked at for whether they are set.
- * `offline::extractive` is itself; a gateway takes every other name as it is; then come the aliases of the table,
- * `provider::name`, `provider/name`, and bare names. Aliases of the user go before all of it. Without a name the
- * first answers that is there: a gateway, a provider whose key is set, one of the config, a local server, the offline
- * model; `normal`, `high` and `fast` follow it, but never stand for the offline model.
- * @throws BatonError CONFIG_INVALID for a name nobody takes, with what is available as the hint
+ * Decides which endpoint gets which model name. Pure: of keys, only whether they are set matters. The order: aliases of
+ * the user; `offline::extractive`; a gateway, which takes every other name verbatim; aliases of the table;
+ * `provider::name`; `provider/name`; bare names. Without a name, the first of these that exists is used: a gateway, a
+ * provider whose key is set, a provider in the config, a local server, the offline model. `normal`, `high` and `fast`
+ * use the same provider, but never the offline model.
+ * @throws BatonError CONFIG_INVALID for an unknown name; the hint lists what is available
  */
 export function selectModel(name: string | undefined, sources: ModelSources, table: ModelTable): Selection {
   const wanted = name?.trim() ?? ''
@@ -61,7 +61,7 @@ export function selectModel(name: string | undefined, sources: ModelSources, tab
   return chosen(place.target, { name: place.model, suffix })
 }
 
-/** A name for an endpoint. `suffix`: the effort word behind an alias or a role, which is no part of any name. */
+/** A name for an endpoint. `suffix`: the effort suffix of an alias or role, which is not part of the name. */
 interface AskedName {
   readonly name: string
   readonly suffix?: string | undefined
@@ -70,7 +70,7 @@ interface AskedName {
 interface NamedRole {
   readonly role: Role
   readonly written: string
-  /** An effort behind the alias, for example `low`. */
+  /** The effort suffix of the alias, for example `low`. */
   readonly suffix: string | undefined
 }
 
@@ -82,7 +82,7 @@ function roleOf(name: string): NamedRole | undefined {
   return role === undefined ? undefined : { role, written: name, suffix }
 }
 
-/** The names of a gateway are its own; only where it has a default model is known what the three aliases mean. */
+/** Names are sent to a gateway verbatim; the three aliases are resolved only if it has a default model. */
 function throughGateway(gateway: HostTarget, asked: AskedName, sources: ModelSources): Selection {
   const role = roleOf(asked.suffix === undefined ? asked.name : withSuffix(asked.name, asked.suffix))
   const model = role === undefined ? undefined : gatewayDefault(sources)
@@ -90,7 +90,7 @@ function throughGateway(gateway: HostTarget, asked: AskedName, sources: ModelSou
 }
 
 function gatewayDefault({ env, gateway, aliases }: ModelSources): AskedName | undefined {
-  // the environment's gateway is not that of the config
+  // a gateway from the environment does not use the config's default model
   const model = readVariable(env, gatewayUrlEnv) === undefined ? gateway?.default_model : undefined
   return model === undefined ? undefined : lookUpAlias(model, aliases)
 }
@@ -118,7 +118,9 @@ function withRole(wanted: NamedRole | undefined, sources: ModelSources, table: M
   return { kind: 'undecided', role: wanted.written, ...effortFor(wanted.suffix) }
 }
 
-/** The provider that answers when none is named: the first built-in one with a key, else the first usable of the config. */
+/**
+ * The provider used if none is named: the first built-in one with a key, otherwise the first usable one in the config.
+ */
 function defaultProvider({ env, providers }: ModelSources): string | undefined {
   const keyed = Object.entries(builtInProviders).find(([, row]) => keyVariableSet(row, env) !== undefined)
   const usable = Object.entries(providers).find(([, { default_model: model, api_key_env: key }]) => {
@@ -138,8 +140,8 @@ function chosen(provider: HostTarget, { name, suffix }: AskedName): Selection {
 }
 
 /**
- * Whether an effort word at the end of a name is no part of it: where the names of the models are known, which is at the
- * hosts of the built-in providers, and elsewhere for names of their families. Everybody else's names go as written.
+ * Whether an effort suffix is split off a name. Only where model names are known: at the hosts of the built-in
+ * providers, and elsewhere for names of their model families. All other names are sent verbatim.
  */
 function splits({ baseUrl }: HostTarget, name: string, row: BuiltInProvider | undefined): boolean {
   if (row === undefined || row.isLocal === true) return false
@@ -153,14 +155,14 @@ function effortFor(suffix: string | undefined): { readonly reasoningEffort?: str
 
 interface Place {
   readonly target: HostTarget
-  /** With an effort suffix, if one was written. */
+  /** Including an effort suffix, if given. */
   readonly model: string
 }
 
 /**
- * Who answers for a name that is no alias: `provider::name`, `provider/name`, bare names by whose they are, and ids of
- * the form `vendor/model` at OpenRouter. Undefined when nobody takes it.
- * @throws BatonError CONFIG_INVALID for `provider::` when it has no default model
+ * The endpoint for a name that is not an alias: `provider::name`, `provider/name`, bare names by their owner, and ids
+ * of the form `vendor/model` at OpenRouter. Undefined if there is none.
+ * @throws BatonError CONFIG_INVALID for `provider::` if it has no default model
  */
 function placeOf(name: string, sources: ModelSources, table: ModelTable): Place | undefined {
   const [, prefix, rest] = /^([^:]+)::(.*)$/.exec(name) ?? []
@@ -175,7 +177,7 @@ function placeOf(name: string, sources: ModelSources, table: ModelTable): Place 
   return { target, model: models.normal }
 }
 
-/** What `normal`, `high` and `fast` mean at a provider. A default model of the config stands for all of them. */
+/** The models of `normal`, `high` and `fast` at a provider. A default model in the config replaces all three. */
 function modelsOf(provider: string, { providers }: ModelSources, table: ModelTable): RoleModels | undefined {
   const model = Object.hasOwn(providers, provider) ? providers[provider]?.default_model : undefined
   if (model !== undefined) return { normal: model, high: model, fast: model }
@@ -183,9 +185,9 @@ function modelsOf(provider: string, { providers }: ModelSources, table: ModelTab
 }
 
 /**
- * `provider/model`. Ids of models have slashes too: an endpoint in OpenAI's place gets them whole, unless the provider
- * has a key of its own; and `openai/...` is only OpenAI when that is one of its names and OpenRouter is not the only one
- * with a key.
+ * Resolves `provider/model`. Model ids may contain slashes too: an endpoint that replaces OpenAI gets them whole,
+ * unless the provider has its own key; and `openai/...` means OpenAI only if the rest is one of its model names and
+ * OpenRouter is not the only one of the two with a key.
  */
 function placeOfPath(name: string, sources: ModelSources): Place | undefined {
   const [, prefix = '', rest = ''] = /^([^/:]+)\/(.+)$/.exec(name) ?? []
@@ -216,7 +218,7 @@ function placeOfBareName(model: string, sources: ModelSources): Place | undefine
   return target === undefined ? undefined : { target, model }
 }
 
-/** `openai:gpt-5` as other tools write it, which must not become a model of Ollama with the tag `gpt-5`. */
+/** `openai:gpt-5`, the notation of other tools, which must not become an Ollama model with the tag `gpt-5`. */
 function isOneColonShort(name: string, sources: ModelSources): boolean {
   const [, prefix = '', rest = ''] = /^([^/:]+):([^:]*)$/.exec(name) ?? []
   if (prefix === '' || providerTarget(prefix, sources) === undefined) return false
@@ -230,13 +232,13 @@ function placeOfVendorName(name: string, sources: ModelSources): Place | undefin
   return target === undefined ? undefined : { target, model: name }
 }
 
-/** An endpoint of the user's own that was put in the place of a provider and serves names of any vendor. */
+/** The user's own endpoint that replaces a provider and serves models of any vendor. */
 function ownEndpoint(sources: ModelSources): HostTarget | undefined {
   const found = Object.entries(builtInProviders).find(([, row]) => row.takesOtherNames && isElsewhere(row, sources.env))
   return found === undefined ? undefined : providerTarget(found[0], sources)
 }
 
-/** Whether something outside the built-in table speaks for this provider: its key, its base URL, or the config. */
+/** Whether this provider is set up: by its key, its base URL, or the config. */
 function isReachable(name: string, { env, providers }: ModelSources): boolean {
   if (Object.hasOwn(providers, name)) return true
   const row = rowOf(name)
@@ -245,17 +247,17 @@ function isReachable(name: string, { env, providers }: ModelSources): boolean {
 
 interface ChoosingOptions {
   readonly loadTable: () => Promise<ModelTable>
-  /** Called only when neither a name nor a key decides. */
+  /** Called only if neither a name nor a key decides. */
   readonly findLocal: () => Promise<HostModel | undefined>
-  /** A person looks on: where there is no model at all, the offline one answers, with a notice. */
+  /** Whether the user sees the output. If so and there is no other model, the offline one is used, with a notice. */
   readonly isAttended: boolean
 }
 
 /**
- * `selectModel`, and what it leaves undecided: a local server that answers, else for no name the offline model with a
- * notice where a person sees it, for `normal`, `high` and `fast` an error.
- * @throws BatonError CONFIG_INVALID as `selectModel`, or when no model stands behind one of the three aliases; KEY_MISSING
- *   when there is no model and nobody looks on
+ * Like `selectModel`, and settles what that leaves undecided: with a local server if one answers; otherwise, without a
+ * name, with the offline model and a notice if the run is attended. For `normal`, `high` and `fast` it is an error.
+ * @throws BatonError CONFIG_INVALID like `selectModel`, or if there is no model for one of the three aliases;
+ *   KEY_MISSING if there is no model and the run is not attended
  */
 export async function chooseModelFor(
   name: string | undefined,
@@ -272,12 +274,12 @@ export async function chooseModelFor(
     if (!isAttended) throw noModel()
     return { ...offlineChoice, notice: offlineNotice }
   }
-  // its names are taken as they are: an effort word is part of them
+  // its names are used verbatim: an effort suffix is part of them
   const { provider, model } = local
   const label = `${provider.name}::${model}`
   if (role !== undefined) return { provider, model, label, ...defined({ reasoningEffort }) }
-  const notice = `no model is configured: ${label} on ${new URL(provider.baseUrl).host} answers`
+  const notice = `no model is configured: using ${label} on ${new URL(provider.baseUrl).host}`
   return { provider, model, label, notice }
 }
 
-const offlineNotice = `no model is configured: the built-in ${offlineName} answers by quoting the given files; for a real model name one with -m and set its key (${someKeys}), start a local server (Ollama, LM Studio, llama-server), or set ${gatewayUrlEnv} (and ${gatewayKeyEnv})`
+const offlineNotice = `no model is configured: the built-in ${offlineName} answers by quoting the given files; for a real model, name one with -m and set its key (${someKeys}), start a local server (Ollama, LM Studio, llama-server), or set ${gatewayUrlEnv} (and ${gatewayKeyEnv})`

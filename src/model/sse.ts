@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 import { withoutMark } from '../base/text-lines.ts'
 
-/** One event of a server-sent event stream. `complete` is false for a last one without its blank line. */
+/** One event of a server-sent event stream. `complete` is false for a last event without its blank line. */
 export interface SseEvent {
   readonly name: string
   readonly data: string
@@ -10,24 +10,24 @@ export interface SseEvent {
 }
 
 export interface SseDecoder {
-  /** Takes the next bytes, cut anywhere, and gives the events that are finished by them. */
+  /** Takes the next bytes, split anywhere, and returns the events they complete. */
   push(bytes: Uint8Array): readonly SseEvent[]
-  /** The end of the body: the last event when its blank line is missing. */
+  /** Call at the end of the body; returns the last event if its blank line is missing. */
   end(): readonly SseEvent[]
-  /** Characters of the event that is not finished yet, without comments and empty lines; what a limit is put on. */
+  /** Characters of the unfinished event, without comments and empty lines; used for a size limit. */
   pending(): number
 }
 
 /**
- * Decodes `text/event-stream`: UTF-8 that is cut anywhere, and a last event without a blank line. An event that is sent
- * again with its id is given once.
+ * Decodes `text/event-stream`: accepts UTF-8 that is split anywhere, and a last event without a blank line. Events that
+ * are sent again with the same id are returned once.
  */
 export function createSseDecoder(): SseDecoder {
-  // takes a fraction of the time of a TextDecoder
+  // much faster than a TextDecoder
   const decoder = new StringDecoder('utf8')
   const isRepeated = createRepeatFinder()
   const pending = createPendingCount()
-  // never replaced: see the list in exchange.ts
+  // emptied, never replaced: see the list in exchange.ts
   const events: SseEvent[] = []
   let complete = true
   let endsInReturn = false
@@ -64,7 +64,7 @@ export function createSseDecoder(): SseDecoder {
   }
 }
 
-/** Counts what has come of the event that is not finished yet: without comments and empty lines, which may be cut anywhere. */
+/** Counts the characters of the unfinished event, without comments and empty lines; input may be split anywhere. */
 function createPendingCount(): { add(text: string): void; bytes(): number } {
   let line: 'start' | 'comment' | 'field' = 'start'
   let bytes = 0
@@ -76,7 +76,7 @@ function createPendingCount(): { add(text: string): void; bytes(): number } {
 
   return {
     add(text) {
-      // nearly every read ends with its last event
+      // fast path: nearly every read ends with a complete event
       if (text.endsWith('\n\n')) {
         line = 'start'
         bytes = 0
@@ -85,7 +85,8 @@ function createPendingCount(): { add(text: string): void; bytes(): number } {
       const [first = '', ...others] = text.split(/\r\n|[\r\n]/)
       read(first)
       for (const piece of others) {
-        // an empty line ends an event, also one without data; after a CR that came before it may be half of a line end
+        // an empty line ends an event, even one without data; after a CR at the end of the last chunk it may be half a
+        // CRLF
         if (line === 'start') bytes = 0
         line = 'start'
         read(piece)
@@ -95,12 +96,12 @@ function createPendingCount(): { add(text: string): void; bytes(): number } {
   }
 }
 
-/** An id is remembered this long: what is sent again is sent soon after. */
+/** The number of ids remembered: repeated events follow soon. */
 const mostIds = 1024
 
 /**
- * Finds events that are sent again after a connection on the way broke: the same id and the same data. Some hosts give all
- * events of an answer one id; there it says nothing.
+ * Detects events that are repeated after an intermediate connection broke: they have the same id and the same data.
+ * Some hosts use one id for all events of an answer; then ids are ignored.
  */
 function createRepeatFinder(): (id: string, data: string) => boolean {
   const known = new Map<string, string>()

@@ -8,17 +8,17 @@ export const roles = ['normal', 'high', 'fast'] as const
 export type Role = (typeof roles)[number]
 export type RoleModels = Readonly<Record<Role, string>>
 
-/** The model names Baton brings along: agents/models.toml. */
+/** The built-in model names: agents/models.toml. */
 export interface ModelTable {
-  /** Names that stand for a model; those of the user's config go before them. */
+  /** Aliases of models; those in the user's config take precedence. */
   readonly aliases: { readonly [alias: string]: string }
-  /** By provider: what `normal`, `high` and `fast` are there. `normal` is its default model. */
+  /** The models of `normal`, `high` and `fast` by provider. `normal` is its default model. */
   readonly providers: { readonly [provider: string]: RoleModels }
 }
 
 /**
- * Reads the table. It is read when a model is chosen and not before: runs that call no model never need it.
- * @throws BatonError FILE_UNREADABLE or CONFIG_INVALID when the installed file is damaged
+ * Reads the table. Call it only when a model is chosen: runs that call no model never need it.
+ * @throws BatonError FILE_UNREADABLE or CONFIG_INVALID if the installed file is damaged
  */
 export async function loadModelTable(file: string): Promise<ModelTable> {
   const text = readSourceFile(file)
@@ -50,8 +50,8 @@ function table(value: Json | undefined, file: string): JsonObject {
 }
 
 function damaged(file: string): BatonError {
-  return new BatonError('CONFIG_INVALID', `${file} is not the table of models that was installed`, {
+  return new BatonError('CONFIG_INVALID', `${file} is not a valid model table`, {
     place: { file },
-    hint: 'Install Baton again, or undo the change; your own names go into model_aliases of your config file.',
+    hint: 'Reinstall Baton, or undo the change; define your own names in model_aliases of your config file.',
   })
 }

@@ -1,10 +1,10 @@
 import type { ModelEvent } from './provider.ts'
 import type { Emit } from './wire/format.ts'
 
-/** Events on their way to whoever reads them. */
+/** Filters events on their way to the reader. */
 export interface ThinkingFilter {
   readonly add: Emit
-  /** Hands on what was held back; nothing comes after it. */
+  /** Emits the text held back; call it last. */
   readonly end: () => void
 }
 
@@ -14,9 +14,9 @@ const possibleOpening = /^\s*(?:<(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g)?)?)?)?)?)?)?)
 const opening = /^\s*<(think|thinking)>/i
 
 /**
- * Turns the reasoning that servers leave in the text of an answer into reasoning: what the first text begins with
- * between `<think>` or `<thinking>` and its end, or up to the end of the answer. It becomes a block right before
- * that of the text, and white space around it goes. At most a tag is held back while it comes in pieces.
+ * Extracts reasoning that servers leave in the text of an answer: text between `<think>` or `<thinking>` at the start
+ * of the first text and the closing tag, or the end of the answer. It becomes a block right before that of the text,
+ * without the white space around it. At most a tag that arrives in pieces is held back.
  */
 export function separateThinking(emit: Emit): ThinkingFilter {
   let state: 'before' | 'inside' | 'behind' | 'passing' = 'before'
@@ -67,7 +67,7 @@ export function separateThinking(emit: Emit): ThinkingFilter {
     if (held !== '') end()
   }
 
-  /** Hands on the beginning of what is held. */
+  /** Emits the start of the text held back. */
   function give(type: 'text' | 'reasoning', text: string): void {
     if (text !== '' && block !== undefined) emit({ type, block: type === 'text' ? block : block - 0.5, text })
     held = held.slice(text.length)
@@ -81,7 +81,7 @@ export function separateThinking(emit: Emit): ThinkingFilter {
   return { add, end }
 }
 
-/** The text without an end that white space or the tag may begin with, which the next piece decides. */
+/** The text without trailing white space or a partial tag, which must wait for the next piece. */
 function withoutEnd(text: string, tag: string): string {
   const at = text.lastIndexOf('<')
   const rest = at !== -1 && tag.startsWith(text.slice(at).toLowerCase()) ? text.slice(0, at) : text

@@ -11,14 +11,16 @@ import { faultOfStatus, faultOfThrown, retryAfterOf } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest, UnsentSetting } from './provider.ts'
 
 export interface TransportOptions {
-  /** What the provider is called: `openai`, `gateway`, or its name in the config. */
+  /** The name of the provider: `openai`, `gateway`, or its name in the config. */
   readonly name: string
-  /** Root of the API, for example `https://api.openai.com/v1`. A query (`?api-version=…`) goes with every request. */
+  /**
+   * Root of the API, for example `https://api.openai.com/v1`. A query (`?api-version=…`) is sent with every request.
+   */
   readonly baseUrl: string
-  /** Where that was written, for hints; left out for addresses that are built in. */
+  /** Where that comes from, for hints; omitted for built-in addresses. */
   readonly baseUrlName?: string | undefined
   readonly quirks: Quirks
-  /** Goes into the headers the format names. Without it no such header is sent at all. */
+  /** Sent in the headers that the format uses. If undefined, no such header is sent. */
   readonly apiKey: string | undefined
   /** The environment variable the key comes from, for hints. */
   readonly apiKeyName?: string | undefined
@@ -29,8 +31,8 @@ export interface TransportOptions {
 
 /**
  * The one HTTP stack below all wire formats (R276, R281..R288). Nothing is retried here. A stream that is left early,
- * aborted or failed has closed its connection.
- * @throws BatonError CONFIG_INVALID when the base URL is none
+ * aborted or failed closes its connection.
+ * @throws BatonError CONFIG_INVALID if the base URL is invalid
  */
 export function createTransport(format: WireFormat, options: TransportOptions): ModelProvider {
   const { name, apiKey, headers = {}, timeouts, quirks } = options
@@ -42,8 +44,7 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     keySent: apiKey !== undefined,
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
   }
-  // it makes addresses only: its own way of sending is slower by far, and our headers, limits and faults are
-  // not its own
+  // only builds URLs: its own transport is much slower, and does not have our headers, limits and faults
   const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
   const send = createSender(format, options)
 
@@ -54,7 +55,7 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     return readAnswer(await call.within(limit, () => send(url, body, call)), { format, call, timeouts })
   }
 
-  /** The events of one call, from the first time that they are asked for. */
+  /** The events of one call. The call starts with the first `next`. */
   function read(request: ModelRequest, signal: AbortSignal): AsyncIterator<ModelEvent> {
     let call: Call | undefined
     let answer: AnswerReader | undefined
@@ -67,7 +68,7 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
       return { done: true, value: undefined }
     }
 
-    // no generator: to hand on events costs one as much as to read them
+    // not a generator: passing events through one costs as much as reading them
     return {
       async next() {
         try {
@@ -100,10 +101,10 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }
 }
 
-/** Characters from which on a body is not made as one text. */
+/** Bodies with more characters are not built as one string. */
 const longBody = 256 * 1024
 
-/** The bytes of a body. Of a long one there is one copy, outside of the heap. */
+/** The bytes of a body. For a long one there is only one copy, outside the heap. */
 function bodyBytes(body: JsonObject): readonly Buffer[] {
   if (!isLongJson(body, longBody)) return [Buffer.from(JSON.stringify(body))]
   const parts: Buffer[] = []
@@ -114,8 +115,8 @@ function bodyBytes(body: JsonObject): readonly Buffer[] {
 type Send = (url: string, body: readonly Buffer[], call: Call) => Promise<HttpAnswer>
 
 /**
- * Sends the requests of one endpoint. It follows no redirect, because a key could go with it, and turns every status that
- * is no success into a fault of the call.
+ * Sends the requests of one endpoint. Does not follow redirects, because they could leak the key, and turns every
+ * unsuccessful status into a fault of the call.
  */
 function createSender(format: WireFormat, { apiKey, headers = {}, timeouts }: TransportOptions): Send {
   const sent = {
@@ -152,13 +153,13 @@ function createSender(format: WireFormat, { apiKey, headers = {}, timeouts }: Tr
 type Settings = Pick<ModelRequest, 'reasoning_effort' | 'temperature' | 'top_p' | 'seed' | 'max_tokens'>
 type Name = keyof Settings
 
-/** The output limit is always sent, but leaves no room for others when it is low. */
+/** `max_tokens` is always sent, but a low limit can prevent other settings. */
 const names: readonly Name[] = ['reasoning_effort', 'temperature', 'top_p', 'seed', 'max_tokens']
 
 /**
- * The settings of a request that are not sent, found by what its body would be without each of them, so that no format
- * keeps a second account of what it leaves out. An effort of `none` asks for nothing.
- * @param body what is sent for a request
+ * The settings of a request that are not sent. They are found by comparing the body with and without each of them, so
+ * that formats need not list separately what they omit. An effort of `none` requests nothing.
+ * @param body builds the body that is sent for a request
  */
 export function unsentSettings(
   request: ModelRequest,
@@ -176,7 +177,7 @@ export function unsentSettings(
     return JSON.stringify(body(bare)) !== JSON.stringify(body({ ...bare, [name]: settings[name] }))
   }
 
-  /** What keeps a setting from being sent; none when it is not sent by itself either. */
+  /** The settings that prevent this one from being sent; empty if it is not sent on its own either. */
   function rivalsOf(name: Name): readonly Name[] {
     const others = given.filter((other) => other !== name)
     const rival = others.find((other) => isSent(name, without(settings, name, other)))
@@ -191,10 +192,10 @@ export function unsentSettings(
 
 function explained(name: Name, rivals: readonly Name[], settings: Settings): Pick<UnsentSetting, 'reason' | 'hint'> {
   if (rivals.length === 0)
-    return { reason: 'is not known to take it', hint: `Leave ${name} out, or name another model.` }
+    return { reason: 'is not known to support it', hint: `Remove ${name}, or use another model.` }
   const shown = rivals.map((rival) => `${rival} = ${JSON.stringify(settings[rival])}`).join(' and ')
-  const hint = rivals[0] === 'max_tokens' ? `Raise max_tokens, or leave ${name} out.` : 'Leave one of them out.'
-  return { reason: `does not take it together with ${shown}`, hint }
+  const hint = rivals[0] === 'max_tokens' ? `Raise max_tokens, or remove ${name}.` : 'Remove one of them.'
+  return { reason: `does not support it together with ${shown}`, hint }
 }
 
 function without(settings: Settings, ...left: readonly Name[]): Settings {

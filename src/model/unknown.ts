@@ -4,27 +4,27 @@ import { builtInProviders, gatewayUrlEnv, providerPrefixes } from './builtin.ts'
 import { addressInEnvironment, keyVariableSet, type ModelSources } from './choice.ts'
 import { roles, type ModelTable } from './table.ts'
 
-/** For an endpoint that has no default model; `role` is the alias that was asked for, if one was. */
+/** For an endpoint without a default model; `role` is the requested alias, if any. */
 export function namelessEndpoint(what: string, role?: string): BatonError {
   if (role === undefined) {
     const hint = 'Name a model with -m NAME, or with `model` in the front matter of the file.'
-    return invalid(`no model is named, and ${what} has no default one`, hint)
+    return invalid(`no model is named, and ${what} has no default model`, hint)
   }
   const hint = `Define "${role}" in model_aliases of your config file, or name a model.`
-  return invalid(`nothing says which model "${role}" is at ${what}`, hint)
+  return invalid(`there is no model for "${role}" at ${what}`, hint)
 }
 
 function invalid(message: string, hint: string): BatonError {
   return new BatonError('CONFIG_INVALID', message, { hint })
 }
 
-/** For `provider::` where nothing says which model that is. */
+/** For `provider::` if it has no default model. */
 export function noDefaultModel(provider: string): BatonError {
   const hint = `Name one: ${provider}::NAME, or set default_model in [providers.${provider}] of your config file.`
   return invalid(`${provider} has no default model`, hint)
 }
 
-/** As examples: the list of all is in the documents. */
+/** Examples; the docs list all of them. */
 export const someKeys = 'OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY ...'
 
 /** For `normal`, `high` and `fast`, which never stand for the offline model. */
@@ -33,9 +33,9 @@ export function noModelFor(role: string): BatonError {
   return invalid(`there is no model for "${role}": no key is set and no local server answers`, hint)
 }
 
-/** For no name at all, where nobody looks on who would see that the offline model answers. */
+/** For no name in an unattended run, where nobody would see that the offline model answers. */
 export function noModel(): BatonError {
-  const hint = `Name one with -m and set its key (${someKeys}), start a local server, set ${gatewayUrlEnv}, or write model = "offline::extractive" for answers that only quote the given files.`
+  const hint = `Name one with -m and set its key (${someKeys}), start a local server, set ${gatewayUrlEnv}, or set model = "offline::extractive" for answers that only quote the given files.`
   return new BatonError('KEY_MISSING', 'no model is configured: no key is set, and no local server answers', { hint })
 }
 
@@ -44,9 +44,9 @@ interface UnknownName {
   readonly resolved: string
 }
 
-/** Names first what can be used here and now, so that the one line stays readable with many providers. */
+/** Lists what can be used right now first, so that the line stays readable with many providers. */
 export function unknownModel({ wanted, resolved }: UnknownName, sources: ModelSources, table: ModelTable): BatonError {
-  const alias = wanted === resolved ? '' : ` (which stands for "${resolved}")`
+  const alias = wanted === resolved ? '' : ` (alias for "${resolved}")`
   const { usable, others } = providersByKey(sources)
   const aliases = [...new Set([...Object.keys(sources.aliases).toSorted(), ...roles])]
   const available = [
@@ -57,12 +57,12 @@ export function unknownModel({ wanted, resolved }: UnknownName, sources: ModelSo
   const hints = [
     ...suggestion(resolved, sources, table),
     `Available: ${available.join('; ')}.`,
-    `With their key: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
+    `If their key is set: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
   ]
   return invalid(`unknown model "${wanted}"${alias}`, hints.join(' '))
 }
 
-/** Providers that can be asked as things are, those of the config first, and those that wait for their key. */
+/** Providers that can be used now, those in the config first, and those whose key is not set. */
 function providersByKey({ env, providers }: ModelSources): { readonly usable: string[]; readonly others: string[] } {
   const configured = Object.keys(providers).toSorted()
   const rows = Object.entries(builtInProviders).filter(([name]) => !configured.includes(name))

@@ -38,8 +38,8 @@ const begin = (socket: Socket, head: string, body: string | Buffer = ''): void =
   socket.write(body)
 }
 
-const idle = /sent nothing but keep-alive messages and empty or unfinished events for 1 s.*stream_idle/s
-const flood = /sent more than 64 MB without anything of an answer/
+const idle = /sent only keep-alive messages and empty or incomplete events for 1 s.*stream_idle/s
+const flood = /sent more than 64 MB without any answer content/
 const tooLong = /sent an event of more than 64 MB/
 const whole = /did not finish the answer within 4 s.*raise request in \[timeouts\]/s
 
@@ -81,7 +81,7 @@ const servers: Readonly<Record<string, Hostile>> = {
   'an answer without end': { ...slow(stream, '', content, whole), request: '4s' },
   'calls of tools without end': { ...slow(stream, '', call, whole), request: '4s' },
   'headers without end': {
-    says: /did not begin to answer within 8 s.*headers/s,
+    says: /did not start to answer within 8 s.*headers/s,
     play: (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
       return endlessly(socket, 'x-a: b\r\n', 100)
@@ -123,18 +123,18 @@ const floods: Readonly<Record<string, Hostile>> = {
     stream,
     '',
     `data: ${'x'.repeat(60_000)}\n`,
-    /sent an event of more than 64 MB|sent more than 64 MB without anything of an answer/,
+    /sent an event of more than 64 MB|sent more than 64 MB without any answer content/,
   ),
   'comments as fast as they go': fast(stream, content, `: ${'x'.repeat(60_000)}\n\n`, flood),
   'events without content as fast as they go': fast(stream, content, `data: {"x":"${'x'.repeat(60_000)}"}\n\n`, flood),
-  'a body of JSON without end': fast(json, '{"choices": "', megabyte, /sent more than 64 MB at once/),
+  'a body of JSON without end': fast(json, '{"choices": "', megabyte, /sent a body of more than 64 MB/),
   'a packed line': {
     says: tooLong,
     play: (socket) =>
       void socket.end(Buffer.concat([Buffer.from(`${stream}content-encoding: gzip\r\n\r\n`), bombs.line])),
   },
   'a packed body of JSON': {
-    says: /sent more than 64 MB at once/,
+    says: /sent a body of more than 64 MB/,
     play: (socket) =>
       void socket.end(Buffer.concat([Buffer.from(`${json}content-encoding: gzip\r\n\r\n`), bombs.json])),
   },

@@ -148,7 +148,7 @@ describe('checking a prompt file', () => {
     const others = [
       'error ask.md:2:9 unknown model "opnai::x"',
       'error ask.md:4:53 unknown model "nobody::x"',
-      'error a.aip:4:9 unknown model "mine" (which stands for "somebody::x") < ask.md:4:24',
+      'error a.aip:4:9 unknown model "mine" (alias for "somebody::x") < ask.md:4:24',
     ]
     expect(await check(files)).toEqual([others[0], missing, others[1], others[2]])
     expect(await check(files, { env: { OPENAI_API_KEY: 'a-key-that-is-set' } })).toEqual(others)

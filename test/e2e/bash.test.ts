@@ -93,7 +93,7 @@ it.skipIf(!hasBox)('what runs in the background is ended with the run, which say
   expect(end.code, end.stderr).toBe(0)
   expect(told()[1]).toBe('bash_1 runs\nup')
   const messages = jsonLines(end.stdout).flatMap(({ type, message }) => (type === 'warning' ? [message] : []))
-  expect(messages).toEqual(['ended in the background, because the conversation has ended: bash_1 (echo up; sleep 300)'])
+  expect(messages).toEqual(['background commands stopped at the end of the conversation: bash_1 (echo up; sleep 300)'])
 })
 
 it.skipIf(!hasBox)('a replay runs nothing and says the same (in a box)', async () => {

@@ -113,8 +113,8 @@ describe('a prompt file with isolation = "worktree"', () => {
     world.write({ '../bare/ask.md': isolated(), '../bare/baton.toml': '' })
     const result = await world.run(['ask.md'], { cwd: join(world.top, '../bare') })
     expect(result.code).toBe(2)
-    expect(result.stderr).toContain('is in no git repository')
-    expect(result.stderr).toContain('Run git init and commit what is there')
+    expect(result.stderr).toContain('is not in a git repository')
+    expect(result.stderr).toContain('Run git init and commit the files')
   })
 })
 
@@ -148,7 +148,7 @@ describe('a workflow step with isolation = "worktree"', () => {
     const result = await world.run(['ask.md', '--json'])
     expect(result.code).toBe(1)
     expect(String(Object(eventsOf(result, 'run.failed')[0]?.['error']).message)).toContain(
-      'a.txt: it was changed in the workspace meanwhile, and in the work tree',
+      'a.txt: it was changed both in the workspace and in the work tree',
     )
     expect(['two\n', 'three\n']).toContain(world.read('a.txt'))
   })

@@ -124,7 +124,7 @@ describe('what fails for good is said at once', () => {
       'invalid JSON',
       { body: '{"choices": [', headers: { 'content-type': 'application/json' } },
       1,
-      'JSON that cannot be read',
+      'answered with invalid JSON',
     ],
     ['malformed events', { rawChunks: [Buffer.from('data: {oops\n\n')] }, 1, 'sent an event that is not a JSON object'],
     [
@@ -138,7 +138,7 @@ describe('what fails for good is said at once', () => {
       'a used up quota',
       { status: 429, body: { error: { message: 'no money', code: 'insufficient_quota' } } },
       1,
-      'says that the quota is used up (status 429): no money',
+      'reports that the quota is used up (status 429): no money',
     ],
   ])('%s', async (_, reply, expected, message) => {
     const { code, stderr, stdout, requests } = await ask([reply])
@@ -172,7 +172,7 @@ describe('silence', () => {
       'retry.max_attempts=2',
     )
     expect([code, requests]).toEqual([1, 2])
-    expect(stderr).toContain('did not begin to answer within 0.06 s (after 2 attempts)')
+    expect(stderr).toContain('did not start to answer within 0.06 s (after 2 attempts)')
     expect(stderr).toContain('raise headers in [timeouts]')
   })
 
@@ -180,7 +180,7 @@ describe('silence', () => {
     const reply = { text: 'a b c', stallAfter: 2 }
     const { code, stderr } = await ask([reply], '-c', 'timeouts.stream_idle=60ms', '-c', 'retry.max_attempts=1')
     expect(code).toBe(1)
-    expect(stderr).toContain('sent nothing for 0.06 s in the middle of the answer')
+    expect(stderr).toContain('sent nothing for 0.06 s during the answer')
   })
 
   it('an answer that drips for ever ends at the request limit', async () => {
@@ -202,7 +202,7 @@ it('nobody listens: three tries, then the address', async () => {
     env: { BATON_GATEWAY_URL: `http://127.0.0.1:${port}/v1` },
   })
   expect(code).toBe(1)
-  expect(stderr).toContain(`127.0.0.1:${port} refused the connection: nothing listens there (after 3 attempts)`)
+  expect(stderr).toContain(`127.0.0.1:${port} refused the connection: nothing is listening there (after 3 attempts)`)
 })
 
 it('text that is cut inside a character arrives whole', async () => {
@@ -230,10 +230,10 @@ it('says once for each model which settings it is not sent', async () => {
   expect(result.code).toBe(0)
   expect(server.requests).toHaveLength(2)
   expect(result.stderr.split('\n')).toEqual([
-    'warning top_p is not sent: anthropic::claude-haiku-4-5 does not take it together with temperature = 0.3',
-    '  Leave one of them out.',
-    'warning seed is not sent: anthropic::claude-haiku-4-5 is not known to take it',
-    '  Leave seed out, or name another model.',
+    'warning top_p is not sent: anthropic::claude-haiku-4-5 does not support it together with temperature = 0.3',
+    '  Remove one of them.',
+    'warning seed is not sent: anthropic::claude-haiku-4-5 is not known to support it',
+    '  Remove seed, or use another model.',
     '',
   ])
 })

@@ -20,8 +20,8 @@ describe('an answer that is none', () => {
     ],
     ['an empty stream', { rawChunks: [] }, 'answered with an empty body'],
     ['an empty JSON body', { body: '' }, 'answered with an empty body'],
-    ['truncated JSON', { body: '{"choices":[{"message":{"content":"half' }, 'answered with JSON that cannot be read'],
-    ['JSON of another kind', { body: { status: 'ok' } }, 'answered with JSON that is no chat completion'],
+    ['truncated JSON', { body: '{"choices":[{"message":{"content":"half' }, 'answered with invalid JSON'],
+    ['JSON of another kind', { body: { status: 'ok' } }, 'answered with JSON that is not a chat completion'],
     [
       'an event that is not JSON',
       { rawChunks: [Buffer.from('data: {oops}\n\n')] },
@@ -94,7 +94,7 @@ describe('a server that only keeps the connection alive', () => {
     const { error, events } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
     expect(textOf(events)).toBe('half ')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
-    expect(error.message).toContain('sent nothing but keep-alive messages and empty or unfinished events for 0.12 s')
+    expect(error.message).toContain('sent only keep-alive messages and empty or incomplete events for 0.12 s')
   })
 
   it('is silent as well when its JSON does not begin', async () => {
@@ -106,7 +106,7 @@ describe('a server that only keeps the connection alive', () => {
       }
     })
     const { error } = await failing(url, { timeouts: { ...defaultTimeouts, streamIdleMs: 120 } })
-    expect(error.message).toContain('sent nothing but keep-alive messages and empty or unfinished events for 0.12 s')
+    expect(error.message).toContain('sent only keep-alive messages and empty or incomplete events for 0.12 s')
   })
 
   it('has its whole time again with each event, and with each piece of a long one', async () => {

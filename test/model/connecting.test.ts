@@ -50,21 +50,21 @@ describe('a server that takes too long', () => {
   it('to agree on a secure connection is a timeout of connecting', async () => {
     const limits = { ...defaultTimeouts, connectMs: 60 }
     const { error } = await failing(`https://${await openSilent()}/v1`, { timeouts: limits })
-    expect(error.message).toContain('allowed no connection within 0.06 s')
+    expect(error.message).toContain('did not accept a connection within 0.06 s')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true, isOverload: false })
   })
 
   it('to take a connection is a timeout of connecting', async () => {
     const limits = { ...defaultTimeouts, connectMs: 60 }
     const { error } = await failing(`http://${await openFull()}/v1`, { timeouts: limits })
-    expect(error.message).toContain('allowed no connection within 0.06 s')
+    expect(error.message).toContain('did not accept a connection within 0.06 s')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
   })
 
   it('to answer on its connection has the limit of the headers, not that of connecting', async () => {
     const limits = { ...defaultTimeouts, connectMs: 40, headersMs: 120 }
     const { error } = await failing(`http://${await openSilent()}/v1`, { timeouts: limits })
-    expect(error.message).toContain('did not begin to answer within 0.12 s')
+    expect(error.message).toContain('did not start to answer within 0.12 s')
   })
 
   it('to answer on a connection that was open already has that limit too', async () => {
@@ -74,21 +74,21 @@ describe('a server that takes too long', () => {
     const provider = chatProvider(server.url, { timeouts: { ...defaultTimeouts, connectMs: 40, headersMs: 120 } })
     const request = { model: 'm1', messages: [] }
     await collectModelEvents(provider.stream(request, never))
-    await expect(collectModelEvents(provider.stream(request, never))).rejects.toThrow(/begin to answer within 0.12 s/)
+    await expect(collectModelEvents(provider.stream(request, never))).rejects.toThrow(/start to answer within 0.12 s/)
   })
 
   const timeouts = { ...defaultTimeouts, headersMs: 60 }
 
   it('to begin its answer is a timeout', async () => {
     const { error } = await failingReply({ gate: new Promise<void>(() => undefined) }, { timeouts })
-    expect(error.message).toContain('did not begin to answer within 0.06 s')
+    expect(error.message).toContain('did not start to answer within 0.06 s')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
   })
 
   it('between two pieces of its answer is a timeout, and the connection is closed', async () => {
     const server = await openServer({ text: 'a b c', stallAfter: 2 })
     const { error, events } = await failing(server.url, { timeouts: { ...defaultTimeouts, streamIdleMs: 60 } })
-    expect(error.message).toContain('sent nothing for 0.06 s in the middle of the answer')
+    expect(error.message).toContain('sent nothing for 0.06 s during the answer')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
     expect(textOf(events)).toBe('a b ')
     await server.closedByClient()

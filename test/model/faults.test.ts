@@ -117,14 +117,14 @@ describe('a status that is no success', () => {
   ])('%i because of tools says what to do: %s', async (status, words) => {
     const { error } = await failingReply({ status, body: errorBody(words) })
     expect(modelFailureOf(error)).toMatchObject({ class: 'invalid_request', retryable: false })
-    expect(error.hint).toContain('leave out tools, or name another model')
+    expect(error.hint).toContain('remove tools, or use another model')
   })
 
   it.each(['tool_use ids were found without tool_result blocks', 'Invalid schema for function "read"'])(
     '400 because of a call is no such thing: %s',
     async (words) => {
       const { error } = await failingReply({ status: 400, body: errorBody(words) })
-      expect(error.hint).not.toContain('leave out tools')
+      expect(error.hint).not.toContain('remove tools')
     },
   )
 

@@ -71,7 +71,7 @@ describe('no model named anywhere', () => {
       provider: found.provider,
       model: 'llama3:8b',
       label: 'ollama::llama3:8b',
-      notice: 'no model is configured: ollama::llama3:8b on 127.0.0.1:11434 answers',
+      notice: 'no model is configured: using ollama::llama3:8b on 127.0.0.1:11434',
     })
     const keyed = await choose('', { local: found, env: { GROQ_API_KEY: 'k' } })
     expect(keyed.label).toBe('groq::openai/gpt-oss-120b')
@@ -144,7 +144,7 @@ describe('normal, high and fast', () => {
 
   it('are an error at an endpoint of which nothing is known', async () => {
     const { message } = await errorOf('high', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
-    expect(message).toBe('nothing says which model "high" is at the endpoint of OPENAI_BASE_URL')
+    expect(message).toBe('there is no model for "high" at the endpoint of OPENAI_BASE_URL')
   })
 })
 

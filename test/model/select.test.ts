@@ -287,7 +287,7 @@ describe('a name nobody takes', () => {
     const { hint = '' } = errorOf('nope-nope', { providers: lab, aliases: { tiny: 'x' }, env: { XAI_API_KEY: 'k' } })
     expect(hint).toBe(
       'Available: lab::NAME; xai::NAME; ollama::NAME; lmstudio::NAME; llama-server::NAME; offline::extractive; ' +
-        'the aliases tiny, normal, high, fast. With their key: openai, anthropic, gemini, groq, deepseek, mistral, ' +
+        'the aliases tiny, normal, high, fast. If their key is set: openai, anthropic, gemini, groq, deepseek, mistral, ' +
         'openrouter, together, fireworks, cerebras, moonshot, zai. A gateway (BATON_GATEWAY_URL) takes every name.',
     )
   })
@@ -303,9 +303,7 @@ describe('a name nobody takes', () => {
   })
 
   it('is named together with the alias that stands for it', () => {
-    expect(errorOf('mine', { aliases: { mine: 'nope' } }).message).toBe(
-      'unknown model "mine" (which stands for "nope")',
-    )
+    expect(errorOf('mine', { aliases: { mine: 'nope' } }).message).toBe('unknown model "mine" (alias for "nope")')
   })
 
   it('is different from a provider without a default model', () => {

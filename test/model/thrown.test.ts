@@ -11,7 +11,7 @@ describe('a connection that fails', () => {
     const shared = { class: 'timeout', retryable: true }
     const [before, during] = [false, true].map((answering) => faultOfThrown(error, { answering }))
     expect(before).toEqual({ ...shared, what: 'did not answer in time (ETIMEDOUT)' })
-    expect(during).toEqual({ ...shared, what: 'stopped in the middle of the answer (ETIMEDOUT)' })
+    expect(during).toEqual({ ...shared, what: 'stopped during the answer (ETIMEDOUT)' })
   })
 
   it('by being refused is a network failure', async () => {
@@ -19,7 +19,7 @@ describe('a connection that fails', () => {
     await server.close()
     const { error } = await failing(server.url)
     expect(error.code).toBe('MODEL_FAILED')
-    expect(error.message).toBe(`m1: ${server.host} refused the connection: nothing listens there`)
+    expect(error.message).toBe(`m1: ${server.host} refused the connection: nothing is listening there`)
     expect(modelFailureOf(error)).toEqual({
       kind: 'model-failure',
       class: 'network',
@@ -30,14 +30,14 @@ describe('a connection that fails', () => {
 
   it('by having no address is a network failure', async () => {
     const { error } = await failing('http://no-such-host.invalid/v1')
-    expect(error.message).toContain('no-such-host.invalid has no address')
+    expect(error.message).toContain('no-such-host.invalid could not be resolved')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
   })
 
   it('by not speaking TLS is not worth a retry', async () => {
     const server = await openServer({ text: 'a' })
     const { error } = await failing(server.url.replace('http:', 'https:'))
-    expect(error.message).toContain('no secure connection')
+    expect(error.message).toContain('cannot be reached securely')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: false })
   })
 
@@ -72,7 +72,7 @@ describe('a connection that fails', () => {
   ]
   it.each(cuts)('%s is never an answer', async (_, reply) => {
     const { error, events } = await failingReply(reply)
-    expect(error.message).toContain('closed the connection in the middle of the answer')
+    expect(error.message).toContain('closed the connection during the answer')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
     expect(events.map(({ type }) => type)).not.toContain('finish')
   })

@@ -20,7 +20,7 @@ function unsent(
   )
 }
 
-const unknown = 'is not known to take it'
+const unknown = 'is not known to support it'
 
 describe('settings that are not sent', () => {
   it('are none where the format has a place for all of them', () => {
@@ -37,18 +37,18 @@ describe('settings that are not sent', () => {
   it.each([
     [
       { reasoning_effort: 'high', max_tokens: 500 },
-      ['reasoning_effort does not take it together with max_tokens = 500'],
+      ['reasoning_effort does not support it together with max_tokens = 500'],
     ],
     [
       { reasoning_effort: 'high', temperature: 0.3 },
-      ['temperature does not take it together with reasoning_effort = "high"'],
+      ['temperature does not support it together with reasoning_effort = "high"'],
     ],
-    [{ temperature: 0.3, top_p: 0.5 }, ['top_p does not take it together with temperature = 0.3']],
+    [{ temperature: 0.3, top_p: 0.5 }, ['top_p does not support it together with temperature = 0.3']],
     [
       { reasoning_effort: 'high', temperature: 0.3, top_p: 0.5 },
       [
-        'temperature does not take it together with reasoning_effort = "high"',
-        'top_p does not take it together with reasoning_effort = "high" and temperature = 0.3',
+        'temperature does not support it together with reasoning_effort = "high"',
+        'top_p does not support it together with reasoning_effort = "high" and temperature = 0.3',
       ],
     ],
     [{ seed: 7 }, [`seed ${unknown}`]],

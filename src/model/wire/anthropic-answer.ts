@@ -17,15 +17,15 @@ import {
   textAt,
 } from './reading.ts'
 
-/** A content block that has begun; its place in the list is its block in the answer. */
+/** A content block that has started; its index in the list is its block number in the answer. */
 interface ContentBlock {
   readonly index: unknown
   readonly kind: string
-  /** Arguments of a call, or the signature of a thought, came. */
+  /** Whether the arguments of a call, or the signature of a thought, were received. */
   complete: boolean
 }
 
-/** Reads one message (R285). Kinds of events and blocks that are not known are passed over. */
+/** Reads one message (R285). Unknown kinds of events and blocks are ignored. */
 export function parseMessage(emit: Emit): AnswerParser {
   const found = nothingFound()
   const blocks: ContentBlock[] = []
@@ -58,10 +58,10 @@ export function parseMessage(emit: Emit): AnswerParser {
 
   function readBody(body: string): ModelFault | undefined {
     const message = parseJson(body)
-    if (!isObject(message)) return garbled('answered with JSON that cannot be read', body)
+    if (!isObject(message)) return garbled('answered with invalid JSON', body)
     if (isObject(message['error'])) return faultOfErrorObject(message['error'])
     found.finish = stopReason(message)
-    if (found.finish === undefined) return garbled('answered with JSON that is no message', body)
+    if (found.finish === undefined) return garbled('answered with JSON that is not a message', body)
     start(message)
     for (const [index, block] of listAt(message, 'content').entries()) {
       startBlock(block, index)
@@ -80,7 +80,7 @@ export function parseMessage(emit: Emit): AnswerParser {
   function count(from: Fields): void {
     if (!isObject(from['usage'])) return
     for (const [key, value] of Object.entries(from['usage'])) {
-      // some servers send null for what they counted before
+      // some servers send null for counts they sent before
       if (value !== null && value !== undefined) counts[key] = value
     }
     found.usage = usageOf(counts)
@@ -125,7 +125,7 @@ export function parseMessage(emit: Emit): AnswerParser {
     return blocks.findLastIndex(({ index }) => index === named)
   }
 
-  /** What an API that leaves something out gets instead: an empty object for a call, a thought without signature. */
+  /** Completes a block if the API omitted something: a call gets an empty object, a thought has no signature. */
   function stopBlock(named: unknown): undefined {
     const at = blockOf(named)
     const block = blocks[at]
@@ -134,7 +134,7 @@ export function parseMessage(emit: Emit): AnswerParser {
     if (block.kind === 'thinking') seal(at, { type: 'thinking' })
   }
 
-  /** A piece of a block that was not announced begins one. */
+  /** A piece of a block that was not announced starts one. */
   function write(type: 'text' | 'reasoning', index: unknown, text: string): undefined {
     if (text === '') return
     const known = blockOf(index)
@@ -163,7 +163,7 @@ export function parseMessage(emit: Emit): AnswerParser {
     emit({ type: 'provider', block: at, part: 'reasoning', provider: { format: 'anthropic', data } })
   }
 
-  /** A stream in which neither a stop reason nor the end came is cut: its text is no answer (R288). */
+  /** A stream without a stop reason and without its end is truncated: its text is not an answer (R288). */
   function end(): ModelFault | undefined {
     return found.finish === undefined && !found.done ? closedInTheMiddle : undefined
   }
@@ -184,7 +184,7 @@ function stopReason(delta: unknown): FinishReason | undefined {
   return reason === '' ? undefined : reasonOf(reason)
 }
 
-/** Tokens of one call. The API counts what it reads from its cache and writes to it outside of `input_tokens`. */
+/** Tokens of one call. `input_tokens` of the API does not include cache reads and cache writes. */
 function usageOf(counts: Fields): Usage {
   const cached = countAt(counts, 'cache_read_input_tokens')
   const written = countAt(counts, 'cache_creation_input_tokens')

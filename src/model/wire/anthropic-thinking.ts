@@ -3,7 +3,9 @@ import { toolCallsOf, type Message } from '../../event/message.ts'
 import type { ModelRequest } from '../provider.ts'
 import { providerData } from './request-parts.ts'
 
-/** What this API wants as an output limit when none is given: with thinking, without, and for the highest efforts. */
+/**
+ * The output limit this API requires, if none is given: without thinking, with thinking, and for the highest efforts.
+ */
 const defaultLimits = { plain: 16_384, thinking: 32_000, deep: 64_000 }
 
 const budgets: { readonly [effort: string]: number } = {
@@ -15,15 +17,15 @@ const budgets: { readonly [effort: string]: number } = {
   max: 24_000,
 }
 
-/** The smallest budget that is taken, and what stays at least for the answer itself. */
+/** The smallest budget the API accepts, and the least that is left for the answer itself. */
 const leastBudget = 1024
 const leastAnswer = 1024
 
 /**
- * The output limit, thinking and sampling of a request (R281, R284). The limit holds thinking and answer; without one
- * it is 16,384 tokens, 32,000 where the model thinks and 64,000 for the efforts xhigh and max, never above what the
- * model can do. Temperature and top_p are left out with thinking and for models that refuse them; of the two only the
- * temperature is sent, because newer models refuse both together.
+ * The output limit, thinking and sampling of a request (R281, R284). The limit includes thinking and answer; the
+ * default is 16,384 tokens, 32,000 with thinking and 64,000 for the efforts xhigh and max, but never more than the
+ * model supports. Temperature and top_p are omitted with thinking and for models that refuse them; if both are set,
+ * only the temperature is sent, because newer models refuse the combination.
  */
 export function effortSettings(request: ModelRequest): JsonObject {
   const { model, temperature, top_p, max_tokens } = request
@@ -54,7 +56,7 @@ function thinkingOf(
   if (effort === undefined || family.thinking === 'none') return {}
   if (family.thinking === 'budget') return lacksThought(messages) ? {} : budget(effort, limit)
   if (effort === 'none') {
-    // some of these models cannot be kept from thinking; the lowest effort is what all of them take
+    // thinking cannot be turned off for some of these models; all of them accept the lowest effort
     return family.thinksUnasked ? { output_config: { effort: 'low' } } : {}
   }
   return {
@@ -73,14 +75,14 @@ function knownEffort(effort: string, { knowsXhigh }: Family): string {
   return effort === 'xhigh' && !knowsXhigh ? 'high' : effort
 }
 
-/** Whether the model takes thoughts of its own back. */
+/** Whether the model accepts its own thoughts in later requests. */
 export function takesThinking(model: string): boolean {
   return familyOf(model).thinking !== 'none'
 }
 
 /**
- * Whether the model is in the middle of calling tools, and the API would miss the signed thought that this began with:
- * then the rest of such a turn goes without thinking, because a budget is refused.
+ * Whether the model is in a tool-calling turn that did not start with a signed thought: the API refuses a thinking
+ * budget there, so the rest of such a turn runs without thinking.
  */
 function lacksThought(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
@@ -92,21 +94,21 @@ function lacksThought(messages: readonly Message[]): boolean {
 }
 
 interface Family {
-  /** How an effort is asked for: not at all, by a number of tokens, or by its name. */
+  /** How an effort is requested: not at all, as a number of tokens, or by name. */
   readonly thinking: 'none' | 'budget' | 'adaptive'
-  /** It thinks also when it is not asked to. */
+  /** It thinks by default. */
   readonly thinksUnasked: boolean
-  /** The effort `xhigh` is known. */
+  /** It supports the effort `xhigh`. */
   readonly knowsXhigh: boolean
-  /** `temperature` and `top_p` are taken. */
+  /** It accepts `temperature` and `top_p`. */
   readonly takesSampling: boolean
   /** The largest output limit in tokens. */
   readonly mostTokens: number
 }
 
 /**
- * The family of a model by its name. A Claude name without a version is taken for the newest; a name that is no Claude
- * is a model of somebody else behind the same API, which knows thinking budgets.
+ * The family of a model by its name. A Claude name without a version counts as the newest; any other name is a model of
+ * another vendor behind the same API, which supports thinking budgets.
  */
 function familyOf(model: string): Family {
   if (!/claude/i.test(model)) return { ...ruledBy(400), mostTokens: 64_000 }
@@ -130,7 +132,7 @@ function mostTokens(model: string, version: number): number {
   return version < 406 ? 64_000 : 128_000
 }
 
-/** 4.5 is 405. Dates and other long numbers are no versions. */
+/** 4.5 is 405. Dates and other long numbers are not versions. */
 function versionOf(model: string): number {
   const found = /(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(model)
   return found === null ? Infinity : Number(found[1]) * 100 + Number(found[2] ?? 0)

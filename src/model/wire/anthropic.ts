@@ -24,8 +24,8 @@ export const anthropicFormat: WireFormat = {
 }
 
 /**
- * The body of a streaming Messages request. System messages go to the top, wherever they stand. A schema for the answer
- * is asked for in words at the end of the system text. `seed` has no place in this API and is left out.
+ * The body of a streaming Messages request. System messages go to the top, wherever they appear. A schema for the
+ * answer is requested in words at the end of the system text. This API does not support `seed`, so it is omitted.
  */
 function messagesBody(request: ModelRequest): JsonObject {
   const { model, messages, output } = request
@@ -42,7 +42,10 @@ function messagesBody(request: ModelRequest): JsonObject {
   }
 }
 
-/** A conversation that holds calls of tools is refused without them: those that are offered no more cannot be called. */
+/**
+ * The API refuses a conversation with tool calls if no tools are given, so tools that are no longer offered are
+ * declared, but cannot be called.
+ */
 function toolSettings({ tools = [], messages }: ModelRequest): JsonObject {
   if (tools.length > 0) return { tools: tools.map(toolOf) }
   const called = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ name }) => name)))
@@ -74,7 +77,10 @@ function systemBlocks(messages: readonly Message[]): readonly Block[] {
     .flatMap((message) => blocksOf(message, namedParts(message).flatMap(blockOf)))
 }
 
-/** All other messages; neighbours of the same side become one turn, and results of tools are the user's (R282, R287). */
+/**
+ * All other messages; adjacent messages of the same side become one turn, and tool results belong to the user's (R282,
+ * R287).
+ */
 function turnsOf(messages: readonly Message[], model: string): readonly Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
@@ -90,7 +96,7 @@ function turnsOf(messages: readonly Message[], model: string): readonly Turn[] {
   return turns
 }
 
-/** The mark stands on the last block that may have one: thoughts may not. */
+/** The cache mark goes on the last block that may have one, which thoughts may not. */
 function blocksOf({ cache }: Message, contents: readonly JsonObject[]): readonly Block[] {
   const last = contents.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
   return contents.map((content, index) => ({ content, cache: cache === true && index === last }))
@@ -99,7 +105,7 @@ function blocksOf({ cache }: Message, contents: readonly JsonObject[]): readonly
 function blockOf(part: MessagePart): readonly JsonObject[] {
   switch (part.type) {
     case 'text':
-      // a block without a visible character is refused
+      // the API refuses blocks without a visible character
       return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
     case 'file':
       return [fileBlock(part)]
@@ -112,7 +118,7 @@ function blockOf(part: MessagePart): readonly JsonObject[] {
   }
 }
 
-/** A thought as it came. Those of other APIs are not known here. */
+/** A thought, as received. Thoughts of other APIs are omitted. */
 function thinkingBlock(part: Extract<MessagePart, { readonly type: 'reasoning' }>): readonly JsonObject[] {
   const own = providerData(part, 'anthropic')
   if (own === undefined) return []
@@ -135,17 +141,17 @@ function resultBlock({ id, parts, is_error: isError }: ToolResultPart): JsonObje
   return { type: 'tool_result', tool_use_id: callId(id), content, ...(isError === true ? { is_error: true } : {}) }
 }
 
-/** Calls of another model may have ids with characters that are refused here. */
+/** Calls of other models may have ids with characters that this API refuses. */
 function callId(id: string): string {
   return id.replace(/[^A-Za-z0-9_-]/g, '_')
 }
 
-/** More marks in one request are refused. */
+/** The API refuses more cache marks in one request. */
 const mostMarks = 4
 
 /**
- * The blocks as they are sent, those with a cache mark as such. When there are too many, the last ones stay, because a
- * mark covers everything before it; one of the system text is among them, because it serves other conversations too.
+ * The blocks to send, with their cache marks. If there are too many marks, the last ones are kept, because a mark
+ * covers everything before it; one mark of the system text is always kept, because it serves other conversations too.
  */
 function markCached({ system, turns }: { readonly system: readonly Block[]; readonly turns: readonly Turn[] }): {
   readonly system: readonly JsonObject[]

@@ -17,13 +17,13 @@ import {
   textAt,
 } from './reading.ts'
 
-/** What is kept of the reasoning of a chat completion: the field it came in, and what hosts sign of it. */
+/** Data kept about the reasoning of a chat completion: the field it was in, and the signed details of hosts. */
 export interface ChatReasoning extends JsonObject {
   readonly field?: string
   readonly details?: readonly JsonObject[]
 }
 
-/** Reads one chat completion (R285): text, reasoning and tool calls become events at once. */
+/** Reads one chat completion (R285): text, reasoning and tool calls are emitted immediately. */
 export function parseChat(emit: Emit): AnswerParser {
   const found = nothingFound()
   const reasoned: number[] = []
@@ -47,18 +47,18 @@ export function parseChat(emit: Emit): AnswerParser {
 
   function readBody(body: string): ModelFault | undefined {
     const completion = parseJson(body)
-    if (!isObject(completion)) return garbled('answered with JSON that cannot be read', body)
+    if (!isObject(completion)) return garbled('answered with invalid JSON', body)
     const error = completion['error']
     if (isPresent(error)) return faultOfErrorObject(error)
     const fault = readChoice(completion, 'message')
     if (fault !== undefined) return fault
-    return end() === undefined ? undefined : garbled('answered with JSON that is no chat completion', body)
+    return end() === undefined ? undefined : garbled('answered with JSON that is not a chat completion', body)
   }
 
   function readChoice(chunk: Fields, part: 'delta' | 'message'): ModelFault | undefined {
     const choice = listAt(chunk, 'choices')[0]
     const stopped = textAt(choice, 'finish_reason')
-    if (stopped === 'error') return faultOfErrorObject('it gave no reason')
+    if (stopped === 'error') return faultOfErrorObject('no reason was given')
     if (id === '' && textAt(chunk, 'id') !== '') {
       id = textAt(chunk, 'id')
       emit({ type: 'start', id })
@@ -89,7 +89,7 @@ export function parseChat(emit: Emit): AnswerParser {
       if (textAt(part, 'type') === 'text' && isObject(part) && typeof part['text'] === 'string') {
         piece('text', part['text'])
       } else if (textAt(part, 'type') === 'thinking') {
-        // what Mistral sends when a model thinks: `{ type: 'thinking', thinking: [{ type: 'text', text }] }`
+        // what Mistral sends for a thinking model: `{ type: 'thinking', thinking: [{ type: 'text', text }] }`
         piece(
           'reasoning',
           listAt(part, 'thinking')
@@ -97,7 +97,7 @@ export function parseChat(emit: Emit): AnswerParser {
             .join(''),
         )
       } else {
-        return garbled('sent answer text in a form that is not known', JSON.stringify(content))
+        return garbled('sent answer text in an unknown form', JSON.stringify(content))
       }
     }
     return undefined
@@ -131,8 +131,8 @@ export function parseChat(emit: Emit): AnswerParser {
   }
 
   /**
-   * Pieces without an index, which some servers send, belong to the last call, or begin one when they have an id. A call
-   * that is given no id gets one, because its result has to name it.
+   * Pieces without an index, which some servers send, belong to the last call, or start a new one if they have an id. A
+   * call without an id gets one, because its result has to refer to it.
    */
   function readCalls(delta: Fields): void {
     for (const given of listAt(delta, 'tool_calls')) {
@@ -156,8 +156,8 @@ export function parseChat(emit: Emit): AnswerParser {
   }
 
   /**
-   * Without a finish reason or an end mark it is a fault: text that came does not make a cut stream an answer (R288).
-   * Some servers end a call of tools with `stop`.
+   * Without a finish reason or an end mark it is a fault: a truncated stream is not an answer, even if it has text
+   * (R288). Some servers finish tool calls with `stop`.
    */
   function end(): ModelFault | undefined {
     if (found.finish === undefined && !found.done) return closedInTheMiddle
@@ -175,7 +175,7 @@ export function parseChat(emit: Emit): AnswerParser {
   return { found, read, readBody, end }
 }
 
-/** Adds a piece of `reasoning_details`: text and summary come in pieces, which have the same type, index and id. */
+/** Adds a piece of `reasoning_details`: pieces of a text or summary have the same type, index and id. */
 function addDetail(details: JsonObject[], given: unknown): void {
   if (!isObject(given)) return
   const detail = given as JsonObject
@@ -201,14 +201,14 @@ function indexOf(call: Fields, begun: number): number {
   return textAt(call, 'id') === '' ? Math.max(begun - 1, 0) : begun
 }
 
-/** JSON as text; a few servers send the object itself. */
+/** The arguments as JSON text; a few servers send the object itself. */
 function inputOf(call: Fields): string {
   const { arguments: written } = objectAt(call, 'function')
   if (typeof written === 'string') return written
   return isPresent(written) ? JSON.stringify(written) : ''
 }
 
-/** What a host says of a call besides OpenAI's own fields, for example the signature of a thought. */
+/** Fields of a call that OpenAI does not have, for example the signature of a thought. */
 function extrasOf(call: Fields): JsonObject | undefined {
   const own = ['index', 'id', 'type', 'function']
   const extras = Object.entries(call as JsonObject).filter(([key, value]) => !own.includes(key) && value !== null)
@@ -229,8 +229,8 @@ const finishReason = finishReasons({
 })
 
 /**
- * Some hosts count reasoning beside the completion; their total tells. The tokens of a cache stand in other places at
- * DeepSeek and Moonshot.
+ * Some hosts do not include reasoning in the completion tokens, which their total reveals. DeepSeek and Moonshot report
+ * cached tokens in different fields.
  */
 function usageOf(usage: Fields): Usage {
   const details = objectAt(usage, 'prompt_tokens_details')

@@ -24,7 +24,7 @@ export const chatFormat: WireFormat = {
 
 /**
  * The body of a streaming chat completion (R281, R282, R284). Settings that are not given are left to the server. This
- * API has no place for `reasoning_summary`; what a host is known to refuse is left out.
+ * API does not support `reasoning_summary`; fields that a host is known to refuse are omitted.
  */
 function chatBody(request: ModelRequest, quirks: Quirks): JsonObject {
   const { model, max_tokens: limit, temperature, top_p, seed, tools = [] } = request
@@ -51,7 +51,7 @@ function effortSettings({ reasoning_effort: effort }: ModelRequest, quirks: Quir
     case 'object':
       return { reasoning: { effort } }
     case 'thinking':
-      // hosts of this kind have the switch from early on and the levels since later; older models pass over them
+      // these hosts had the switch first and added levels later; older models ignore the levels
       if (effort === 'none') return { thinking: { type: 'disabled' } }
       return { thinking: { type: 'enabled' }, reasoning_effort: effort }
     case 'enable':
@@ -72,7 +72,7 @@ function toolOf({ name, description, parameters }: ToolDefinition): JsonObject {
   return { type: 'function', function: { name, description, parameters } }
 }
 
-/** The messages of a chat completion (R282), with what the host cannot be told in another way. */
+/** The messages of a chat completion (R282), including instructions that the host has no setting for. */
 function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): readonly JsonObject[] {
   const marked = quirks.cacheMarks ? marks(messages) : new Set<Message>()
   const written = messages.flatMap((message, index) => {
@@ -86,10 +86,10 @@ function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): reado
     : instructed(written, schemaInstruction(output))
 }
 
-/** More marks in one request are refused by the models that need them. */
+/** Models that need cache marks refuse more of them in one request. */
 const mostMarks = 4
 
-/** The messages whose mark is sent: one of the system messages, and of all others the last ones. */
+/** The messages whose cache mark is sent: one system message, and the last ones of all others. */
 function marks(messages: readonly Message[]): ReadonlySet<Message> {
   const found = messages.filter(({ cache, parts }) => cache === true && parts.some(hasContent))
   const system = found.findLast(({ role }) => role === 'system')
@@ -129,7 +129,7 @@ function spokenMessage(message: Message, writing: Writing): JsonObject {
   }
 }
 
-/** The model's own reasoning in the fields that the host wants it back in, as it came. */
+/** The model's own reasoning, unchanged, in the fields in which the host expects it back. */
 function reasoningFields({ parts }: Message, { replaysReasoning }: Quirks): JsonObject {
   if (replaysReasoning === 'none') return {}
   const own = parts.flatMap((part) => {
@@ -144,11 +144,11 @@ function reasoningFields({ parts }: Message, { replaysReasoning }: Quirks): Json
   }
 }
 
-/** Text alone stays a string, which every server takes; a mark or a file makes it a list of parts. */
+/** Plain text stays a string, which every server accepts; a cache mark or a file requires a list of parts. */
 function contentOf(parts: readonly ContentPart[], { isMarked }: Writing): string | readonly JsonObject[] {
   if (!isMarked && parts.every(({ type }) => type === 'text')) return textOf({ parts })
   const written = parts.map(contentPart)
-  // a mark covers what stands before it, so it belongs to the last part
+  // a mark covers everything before it, so it goes on the last part
   const last = written.at(-1)
   return isMarked && last !== undefined ? written.with(-1, { ...last, cache_control: { type: 'ephemeral' } }) : written
 }
@@ -169,7 +169,7 @@ function toolMessages({ parts }: Message, { quirks, isMarked }: Writing): readon
   }))
 }
 
-/** What a tool gave in the only form this API has for it, which is text. */
+/** The result of a tool as text, the only form this API supports. */
 function resultTexts({ parts, is_error: isError }: ToolResultPart): readonly ContentPart[] {
   const files = parts.filter((part) => part.type === 'file')
   const named = files.map(({ name }) => `(${name}: see the next message)`).join('\n')
@@ -177,7 +177,7 @@ function resultTexts({ parts, is_error: isError }: ToolResultPart): readonly Con
   return [{ type: 'text', text: isError === true ? `Error: ${text}` : text }]
 }
 
-/** The files that the tools gave whose results end at `last`, as a message behind all of them. */
+/** The files from the tool results that end at `last`, as one message after them. */
 function filesOfTools(messages: readonly Message[], last: number): readonly JsonObject[] {
   let first = last
   while (messages[first - 1]?.role === 'tool') first -= 1
@@ -188,14 +188,14 @@ function filesOfTools(messages: readonly Message[], last: number): readonly Json
   return files.length === 0 ? [] : [{ role: 'user', content: files.map(contentPart) }]
 }
 
-/** The name of who speaks, in the characters that the API takes. */
+/** The name of the speaker, in the characters that the API accepts. */
 function speaker({ name }: Message, { refusesExtras }: Quirks): { readonly name?: string } {
   if (name === undefined || refusesExtras === true) return {}
   const sendable = name.replaceAll(/[^\w-]+/g, '_').slice(0, 64)
   return sendable === '' ? {} : { name: sendable }
 }
 
-/** Adds to the first system message, because many servers take no second one. */
+/** Appends to the first system message, because many servers do not accept a second one. */
 function instructed(messages: readonly JsonObject[], instruction: string): readonly JsonObject[] {
   const index = messages.findIndex(({ role }) => role === 'system')
   const found = messages[index]

@@ -23,19 +23,19 @@ export function parseGemini(emit: Emit): AnswerParser {
   let id = ''
   let calls = 0
   let blocks = 0
-  /** What the last block is, as long as the next part may belong to it. */
+  /** The kind of the last block, as long as the next part may belong to it. */
   let open: 'text' | 'reasoning' | undefined
 
-  /** Reads a whole response, or the list of them which this API sends when it is not asked for events. */
+  /** Reads a complete response, or the list of responses this API sends if no event stream was requested. */
   function readBody(body: string): ModelFault | undefined {
     const value = parseJson(body)
     const chunks: readonly unknown[] = Array.isArray(value) ? value : [value]
     for (const chunk of chunks) {
-      if (!isObject(chunk)) return garbled('answered with JSON that cannot be read', body)
+      if (!isObject(chunk)) return garbled('answered with invalid JSON', body)
       const fault = readChunk(chunk)
       if (fault !== undefined) return fault
     }
-    if (found.finish === undefined) return garbled('answered with JSON that is no response of a model', body)
+    if (found.finish === undefined) return garbled('answered with JSON that is not a model response', body)
     found.done = true
     return undefined
   }
@@ -60,7 +60,7 @@ export function parseGemini(emit: Emit): AnswerParser {
     const text = textAt(part, 'text')
     const signature = textAt(part, 'thoughtSignature')
     if (text === '' && signature === '') return
-    // a signature is of one part as it came: nothing is to be added to that
+    // a signature covers one part exactly as received: nothing may be added to it
     const begins = open !== type || signature !== ''
     if (begins) blocks += 1
     const block = blocks - 1
@@ -73,7 +73,7 @@ export function parseGemini(emit: Emit): AnswerParser {
     open = signature === '' ? type : undefined
   }
 
-  /** Older models give their calls no id; ours holds the name of the answer, so that it is not given twice. */
+  /** Older models send no ids for calls; the generated id includes the id of the answer, so that it is unique. */
   function readCall(part: Fields, call: Fields): void {
     const block = blocks
     blocks += 1
@@ -81,21 +81,21 @@ export function parseGemini(emit: Emit): AnswerParser {
     const input = JSON.stringify(objectAt(call, 'args'))
     emit({ type: 'tool_call', block, id: textAt(call, 'id') || madeUpId(id, calls), name: textAt(call, 'name'), input })
     calls += 1
-    // the arguments are in the part of the answer
+    // the arguments are already in the tool call part
     const bare = call['args'] === undefined ? call : { ...call, args: {} }
     const data = { ...part, functionCall: bare } as JsonObject
     emit({ type: 'provider', block, part: 'tool_call', provider: { format: 'gemini', data } })
   }
 
   function finishOf(chunk: Fields, candidate: unknown): FinishReason | undefined {
-    // the prompt itself was refused: no answer comes
+    // the prompt itself was refused: there will be no answer
     if (textAt(chunk['promptFeedback'], 'blockReason') !== '') return 'content_filter'
     const reason = finishReason(candidate) ?? found.finish
-    // this API has no reason of its own for calls
+    // this API has no finish reason for tool calls
     return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool_calls' : reason
   }
 
-  /** This API has no end mark: an answer is whole when a finish reason came, and cut when none did (R288). */
+  /** This API has no end mark: an answer is complete if it has a finish reason, and truncated otherwise (R288). */
   function end(): ModelFault | undefined {
     return found.finish === undefined ? closedInTheMiddle : undefined
   }
@@ -116,7 +116,9 @@ function finishReason(candidate: unknown): FinishReason | undefined {
   return reason === '' || reason === 'FINISH_REASON_UNSPECIFIED' ? undefined : reasonOf(reason)
 }
 
-/** Tokens of one call so far. Thinking and what tools of the server read are counted outside of answer and prompt. */
+/**
+ * Tokens of one call so far. The API does not include thinking in the answer, nor input of server tools in the prompt.
+ */
 function usageOf(metadata: unknown): Usage | undefined {
   if (!isObject(metadata)) return undefined
   const reasoning = countAt(metadata, 'thoughtsTokenCount')

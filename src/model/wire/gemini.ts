@@ -15,15 +15,15 @@ export const geminiFormat: WireFormat = {
   parser: parseGemini,
 }
 
-/** A name with a slash (`tunedModels/…`) is a path already. */
+/** A name with a slash (`tunedModels/…`) is already a path. */
 function modelPath(model: string): string {
   const path = model.includes('/') ? model : `models/${model}`
   return path.split('/').map(encodeURIComponent).join('/')
 }
 
 /**
- * The body of a streaming Gemini request; the model is in the path. System messages go to the top, wherever they stand.
- * Marks of caching have no place in this API, which caches by itself.
+ * The body of a streaming Gemini request; the model is in the path. System messages go to the top, wherever they
+ * appear. This API has no cache marks; it caches automatically.
  */
 function geminiBody(request: ModelRequest, quirks: Quirks): JsonObject {
   const { messages, tools = [], output } = request
@@ -52,12 +52,12 @@ function generationConfig(request: ModelRequest, quirks: Quirks): JsonObject {
   }
 }
 
-/** Models before Gemini 3 refuse tools together with an answer in JSON: there the schema is asked for in words. */
+/** Models before Gemini 3 refuse tools together with a JSON answer: there the schema is requested in words. */
 function outputMode({ model, tools = [] }: ModelRequest, { structured }: Quirks): Quirks['structured'] {
   return tools.length > 0 && generationOf(model) < 3 ? 'none' : structured
 }
 
-/** Google's own value for a call that comes without the signature the model gave it. */
+/** Google's placeholder for a call without the signature of the model. */
 const noSignature = 'skip_thought_signature_validator'
 
 type Content = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] }
@@ -69,8 +69,8 @@ function systemParts(messages: readonly Message[]): readonly JsonObject[] {
 }
 
 /**
- * All other messages; neighbours of the same side become one, so that the results of parallel calls stand together
- * (R282, R287).
+ * All other messages; adjacent messages of the same side are merged, so that the results of parallel calls are in one
+ * message (R282, R287).
  */
 function contentsOf({ messages, model }: ModelRequest): readonly JsonObject[] {
   const contents: Content[] = []
@@ -110,7 +110,7 @@ function partOf(part: MessagePart): readonly JsonObject[] {
   }
 }
 
-/** From Gemini 3 on the first call of each answer must be signed: calls of other models get Google's own mark for that. */
+/** From Gemini 3 on, the first call of each answer must be signed: calls of other models get Google's placeholder. */
 function withSignature(parts: readonly JsonObject[]): readonly JsonObject[] {
   const first = parts.findIndex((part) => 'functionCall' in part)
   const call = parts[first]
@@ -119,11 +119,11 @@ function withSignature(parts: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 function filePart({ mediaType, data }: FilePart): JsonObject {
-  // of all kinds of text only the plain one is taken everywhere
+  // text/plain is the only text type that is accepted everywhere
   return { inlineData: { mimeType: mediaType.startsWith('text/') ? 'text/plain' : mediaType, data } }
 }
 
-/** What a result has to say of its call: its name, and its id where the call is sent with one. */
+/** How a result refers to its call: by name, and by id if the call is sent with one. */
 type CallName = { readonly name: string; readonly id?: string }
 
 function callsById(messages: readonly Message[]): ReadonlyMap<string, CallName> {
@@ -147,7 +147,7 @@ function resultParts(
   return [{ functionResponse: { ...(call ?? { id, name: id }), response } }, ...files]
 }
 
-/** Tokens of thinking for an effort; minimal is the least all models but the largest take. */
+/** Thinking tokens for an effort; minimal is the least that all models except the largest accept. */
 const budgets: { readonly [effort: string]: number } = {
   none: 0,
   minimal: 512,
@@ -162,9 +162,9 @@ const budgets: { readonly [effort: string]: number } = {
 const proBudget = { least: 128, most: 32_768 }
 
 /**
- * How much is thought, and whether it is shown (R284): by tokens up to Gemini 2.5, by name from Gemini 3 on. Models
- * that do not think get no such setting, and without an effort the model decides. Thoughts are shown with an effort or
- * when a summary is asked for.
+ * How much the model thinks, and whether thoughts are shown (R284): in tokens up to Gemini 2.5, by name from Gemini 3
+ * on. Models that do not think get no such setting; without an effort, the model decides. Thoughts are shown if an
+ * effort is set or a summary is requested.
  */
 function thinkingConfig(request: ModelRequest): JsonObject {
   const { model, reasoning_effort: effort, reasoning_summary: summary } = request
@@ -174,7 +174,7 @@ function thinkingConfig(request: ModelRequest): JsonObject {
   return { thinkingConfig: { ...amount, includeThoughts: summary !== 'none' && effort !== 'none' } }
 }
 
-/** The generation of a Gemini, 0 for a model of another family. A name without a number is the newest. */
+/** The generation of a Gemini model, 0 for other families. A name without a number counts as the newest. */
 function generationOf(model: string): number {
   if (!/gemini/i.test(model)) return 0
   const found = /gemini-(\d{1,2}(?:\.\d{1,2})?)(?!\d)/i.exec(model)
@@ -189,7 +189,10 @@ function budget(effort: string, model: string): JsonObject {
   return { thinkingBudget: Math.max(proBudget.least, most) }
 }
 
-/** None of these can be kept from thinking. The lowest level all of them know is `low`; the small ones know `minimal`. */
+/**
+ * Thinking cannot be turned off for these models. The lowest level that all support is `low`; small ones support
+ * `minimal`.
+ */
 function level(effort: string, model: string): JsonObject {
   switch (effort) {
     case 'none':

@@ -6,8 +6,8 @@ import type { SseEvent } from '../sse.ts'
 export type Fields = { readonly [key: string]: unknown }
 
 /**
- * Reads the JSON object of an event. An empty event is passed over, and so are the mark `[DONE]` and a last event that
- * was cut, which the `end` of the parser finds.
+ * Reads the JSON object of an event. Ignores an empty event, the mark `[DONE]`, and a truncated last event, which the
+ * `end` of the parser detects.
  */
 export function readFields(
   event: SseEvent,
@@ -22,7 +22,7 @@ export function readFields(
   return garbled('sent an event that is not a JSON object', data)
 }
 
-/** Finds our word for a reason to stop, by the words that the wire has for each; `other` for those that are not known. */
+/** Maps the finish reasons of a wire format to ours; unknown ones become `other`. */
 export function finishReasons(words: { readonly [reason in FinishReason]?: string }): (word: string) => FinishReason {
   const reasons = new Map<string, string>()
   for (const [reason, known] of Object.entries(words)) for (const word of known.split(' ')) reasons.set(word, reason)
@@ -37,36 +37,36 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** An answer in a form that is not known. `detail` is what came. */
+/** The fault for an answer in an unknown form. `detail` is the text received. */
 export function garbled(what: string, detail: string): ModelFault {
   return { class: 'garbled', retryable: false, what, detail }
 }
 
-/** The object under this key, empty when there is none. */
+/** The object under this key; empty if there is none. */
 export function objectAt(from: unknown, key: string): Fields {
   const value = isObject(from) ? from[key] : undefined
   return isObject(value) ? value : {}
 }
 
-/** The list under this key, empty when there is none. */
+/** The list under this key; empty if there is none. */
 export function listAt(from: unknown, key: string): readonly unknown[] {
   const value = isObject(from) ? from[key] : undefined
   return Array.isArray(value) ? (value as readonly unknown[]) : []
 }
 
-/** The text under this key, empty when there is none. */
+/** The text under this key; empty if there is none. */
 export function textAt(from: unknown, key: string): string {
   const value = isObject(from) ? from[key] : undefined
   return typeof value === 'string' ? value : ''
 }
 
-/** The number of tokens under this key: a whole number, 0 when there is none. */
+/** The number of tokens under this key, rounded; 0 if there is none. */
 export function countAt(from: unknown, key: string): number {
   const value = isObject(from) ? from[key] : undefined
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.round(value) : 0
 }
 
-/** The id of a call that came without one: its result has to name it, in later turns too. */
+/** An id for a call that has none, because its result has to refer to it, in later turns too. */
 export function madeUpId(answer: string, index: number): string {
   return ['call', ...(answer === '' ? [] : [answer]), index].join('_')
 }

@@ -4,7 +4,7 @@ import type { FilePart, Message, MessagePart, TextPart, WireFormatName } from '.
 import type { ModelRequest, OutputFormat } from '../provider.ts'
 import { parseJson } from './reading.ts'
 
-/** Asks in words for an answer that fits the schema, where a host cannot enforce it. */
+/** Requests an answer that matches the schema in words, for hosts that cannot enforce it. */
 export function schemaInstruction({ schema }: OutputFormat): string {
   return [
     'Answer with JSON alone: a single value that fits the JSON Schema below, with no code fence and no words around it.',
@@ -12,14 +12,16 @@ export function schemaInstruction({ schema }: OutputFormat): string {
   ].join('\n\n')
 }
 
-/** The arguments of a tool call as the object some formats want. What the model wrote wrongly is shown to it as it was. */
+/**
+ * The arguments of a tool call as an object, which some formats require. Invalid JSON is shown to the model verbatim.
+ */
 export function callInput(text: string): JsonObject {
   if (text.trim() === '') return {}
   const value = parseJson(text)
   return isObject(value) ? (value as JsonObject) : { invalid_json: text }
 }
 
-/** What this format wants back with a part; undefined when the part came in another one. */
+/** The data to send back with a part in this format; undefined if the part is from a different format. */
 export function providerData(part: MessagePart, format: WireFormatName): JsonObject | undefined {
   const data: Json | undefined = part.provider?.format === format ? part.provider.data : undefined
   return isObject(data) ? data : undefined
@@ -31,7 +33,9 @@ export function isContent(part: MessagePart): part is ContentPart {
   return part.type === 'text' || part.type === 'file'
 }
 
-/** The parts of a message with the name of who speaks before its first text, for a format that has no field for it (R282). */
+/**
+ * The parts of a message with the name of the speaker before its first text, for formats without a field for it (R282).
+ */
 export function namedParts({ name, parts }: Message): readonly MessagePart[] {
   const first = parts.findIndex((part) => part.type === 'text' && part.text !== '')
   const part = parts[first]
@@ -40,8 +44,8 @@ export function namedParts({ name, parts }: Message): readonly MessagePart[] {
 }
 
 /**
- * What requests have in common that begin alike, as 32 hex digits: the model and its messages up to the last cache mark,
- * or its system messages when there is no mark. Undefined when nothing says which part comes again.
+ * A key that requests with the same start share, as 32 hex digits: a hash of the model and its messages up to the last
+ * cache mark, or of its system messages if there is no mark. Undefined if there are neither.
  */
 export function cacheKey({ model, messages }: ModelRequest): string | undefined {
   const marked = messages.findLastIndex(({ cache }) => cache === true)
@@ -50,18 +54,18 @@ export function cacheKey({ model, messages }: ModelRequest): string | undefined 
   return sha256(JSON.stringify([model, shared.map(({ role, parts }) => [role, parts])])).slice(0, 32)
 }
 
-/** What OpenAI's strict mode does not take, wherever it stands in a schema. */
+/** Keywords that OpenAI's strict mode refuses anywhere in a schema. */
 const refused = ['allOf', 'oneOf', 'not', 'if', 'dependentRequired', 'dependentSchemas', 'patternProperties']
 
 /** Keywords whose values are data or names, not schemas. */
 const plain = ['enum', 'const', 'default', 'examples', 'required']
 
-/** Keywords that hold schemas under names. */
+/** Keywords whose values are maps of schemas by name. */
 const named = ['properties', '$defs', 'definitions']
 
 /**
- * Whether OpenAI can hold an answer to this schema exactly: every object lists all its properties as required and
- * allows no others. Any other schema is still a guide for the model; asked for strictly it would be refused.
+ * Whether OpenAI can enforce this schema exactly: every object lists all its properties as required and allows no
+ * others. Any other schema still guides the model, but would be refused in strict mode.
  */
 export function fitsStrictMode(schema: JsonObject): boolean {
   return schema['type'] === 'object' && fits(schema)

@@ -7,23 +7,23 @@ import type { SseEvent } from '../sse.ts'
 import { type AnswerParser, type Emit, nothingFound } from './format.ts'
 import { countAt, type Fields, garbled, listAt, objectAt, parseJson, readFields, textAt } from './reading.ts'
 
-/** The kinds of items of the output that are read, and the parts they become. */
+/** The kinds of output items that are read, and the parts they become. */
 const partOfKind = { message: 'text', reasoning: 'reasoning', function_call: 'tool_call' } as const
 
 type ItemKind = keyof typeof partOfKind
 
-/** An item of the output; its place in the list is its block. */
+/** An output item; its index in the list is its block number. */
 interface OutputItem {
   readonly kind: ItemKind
-  /** How events say that they belong to it; undefined and empty where the server does not say so. */
+  /** How events refer to it; undefined or empty if the server does not send it. */
   index: number | undefined
   id: string
-  /** The parts of a message whose text came, in pieces or whole; `*` for pieces that name no part. */
+  /** The parts of a message whose text was received, in pieces or whole; `*` for pieces that name no part. */
   readonly written: Set<string>
   sealed: boolean
 }
 
-/** Reads one response (R277, R285). Kinds of events and items that are not known are passed over. */
+/** Reads one response (R277, R285). Unknown kinds of events and items are ignored. */
 export function parseResponse(emit: Emit): AnswerParser {
   const found = nothingFound()
   const items: OutputItem[] = []
@@ -31,7 +31,7 @@ export function parseResponse(emit: Emit): AnswerParser {
   let before = ''
 
   function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
-    // sent again on its way: no two events have one number
+    // a repeated event: sequence numbers are unique
     if (typeof fields['sequence_number'] === 'number' && event.data === before) return undefined
     before = event.data
     switch (fields['type'] ?? event.name) {
@@ -49,7 +49,7 @@ export function parseResponse(emit: Emit): AnswerParser {
       case 'response.reasoning_text.delta':
         return write('reasoning', fields, textAt(fields, 'delta'))
       case 'response.reasoning_summary_part.added':
-        // the parts of a summary are paragraphs, and nothing on the wire divides them
+        // the parts of a summary are paragraphs, and have no separator on the wire
         return write('reasoning', fields, fields['summary_index'] === 0 ? '' : '\n\n')
       case 'response.output_item.added':
         return startItem(fields)
@@ -72,11 +72,11 @@ export function parseResponse(emit: Emit): AnswerParser {
 
   function readBody(body: string): ModelFault | undefined {
     const response = parseJson(body)
-    if (!isObject(response)) return garbled('answered with JSON that cannot be read', body)
+    if (!isObject(response)) return garbled('answered with invalid JSON', body)
     start(response)
     const fault = finish(response)
     if (fault !== undefined || found.finish !== undefined) return fault
-    return garbled('answered with JSON that is no response', body)
+    return garbled('answered with JSON that is not a response', body)
   }
 
   function start(response: unknown): undefined {
@@ -84,7 +84,9 @@ export function parseResponse(emit: Emit): AnswerParser {
     if (id !== '') emit({ type: 'start', id })
   }
 
-  /** The item an event belongs to. One that came without any name is taken by the first event of its kind that has one. */
+  /**
+   * The item an event belongs to. An item without id and index gets those of the first event of its kind that has any.
+   */
   function known(kind: ItemKind, fields: Fields): OutputItem | undefined {
     const { id, index } = nameOf(fields)
     const last = items.at(-1)
@@ -110,7 +112,7 @@ export function parseResponse(emit: Emit): AnswerParser {
   }
 
   function write(kind: 'reasoning' | 'function_call', fields: Fields, text: string): undefined {
-    // arguments of a call that was not announced belong to nothing
+    // arguments of a call that was not announced are ignored
     const item = kind === 'reasoning' ? itemFor(kind, fields) : known(kind, fields)
     if (item === undefined || text === '') return
     item.written.add('*')
@@ -127,7 +129,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     emit({ type: 'text', block: items.indexOf(item), text })
   }
 
-  /** The end of a part of a message: its text, when no piece of it came. `from`: what holds the text. */
+  /** Ends a part of a message: emits its text if no piece of it was received. `from`: the object with the text. */
   function finishText(fields: Fields, from: unknown): undefined {
     const text = textAt(from, 'text') || textAt(from, 'refusal')
     if (text === '' || isWritten(fields)) return
@@ -137,7 +139,10 @@ export function parseResponse(emit: Emit): AnswerParser {
     emit({ type: 'text', block: items.indexOf(item), text })
   }
 
-  /** An event that does not say which item it belongs to may belong to any of them: nothing is to be said twice. */
+  /**
+   * Whether the text was already emitted. An event that names no item may belong to any of them; text must not be
+   * emitted twice.
+   */
   function isWritten(fields: Fields): boolean {
     const { id, index } = nameOf(fields)
     const isNameless = id === '' && index === undefined
@@ -158,7 +163,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     emit({ type: 'tool_call', block: items.indexOf(added), ...call })
   }
 
-  /** Some servers send an item only when it is finished, or its text only then. */
+  /** Some servers send an item, or its text, only when it is finished. */
   function finishItem(fields: Fields): undefined {
     const item = objectAt(fields, 'item')
     const kind = kindOf(item)
@@ -181,7 +186,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     const { status, error, usage } = response
     if (error !== undefined && error !== null) return faultOfErrorObject(error)
     if (status === 'failed' || status === 'cancelled') {
-      return faultOfErrorObject(`the response is ${status}, without a reason`)
+      return faultOfErrorObject(`the response is ${status}, and no reason was given`)
     }
     finishOutput(response)
     const cost = objectAt(response, 'usage')['cost']
@@ -192,7 +197,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     return undefined
   }
 
-  /** Some servers send items only with the whole response at the end, and there under other names. */
+  /** Some servers send items only in the complete response at the end, under different ids. */
   function finishOutput(response: Fields): void {
     const streamed = new Set(items.map(({ kind }) => kind))
     for (const [index, item] of listAt(response, 'output').entries()) {
@@ -204,7 +209,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     }
   }
 
-  /** A stream without its last event is cut: text that came does not make it an answer (R288). */
+  /** A stream without its last event is truncated, so it is not an answer, even if it has text (R288). */
   function end(): ModelFault | undefined {
     return found.done ? undefined : closedInTheMiddle
   }
@@ -237,12 +242,12 @@ function isRefusal(part: unknown): boolean {
   return textAt(part, 'refusal') !== ''
 }
 
-/** A call without its id cannot be answered. */
+/** A call without an id cannot be answered. */
 function isReplayable(item: Fields): boolean {
   return item['type'] !== 'function_call' || (textAt(item, 'call_id') !== '' && textAt(item, 'name') !== '')
 }
 
-/** An item without the text that its part holds, so that a journal does not hold it twice. */
+/** An item without the text that is in its part, so that the journal does not store it twice. */
 function withoutText(item: JsonObject): JsonObject {
   if (item['type'] === 'function_call') return { ...item, arguments: '' }
   const content = listAt(item, 'content') as readonly JsonObject[]

@@ -24,9 +24,9 @@ export const responsesFormat: WireFormat = {
 }
 
 /**
- * The body of a streaming Responses request (R277, R283, R284). Nothing is stored at the server, so OpenAI's models are
- * asked for their reasoning in encrypted form, which later requests send back. Settings that are not given are left to
- * the server; `seed` has no place in this API and is left out.
+ * The body of a streaming Responses request (R277, R283, R284). The server stores nothing, so OpenAI's models are asked
+ * for encrypted reasoning, which later requests send back. Settings that are not given are left to the server; this API
+ * does not support `seed`, so it is omitted.
  */
 function responsesBody(request: ModelRequest, quirks: Quirks): JsonObject {
   const { model, messages, max_tokens: limit, temperature, top_p, tools = [] } = request
@@ -51,12 +51,12 @@ function responsesBody(request: ModelRequest, quirks: Quirks): JsonObject {
   }
 }
 
-/** OpenAI refuses to encrypt the reasoning of models that have none: its chat models and those before GPT-5 and o1. */
+/** OpenAI refuses to encrypt reasoning for models without it: its chat models and those before GPT-5 and o1. */
 function reasons(model: string): boolean {
   return !/^(?:ft:)?(?:gpt-[34]|chatgpt|.*-chat\b)/.test(model)
 }
 
-/** A summary comes only when one is asked for, because some accounts may not have it. */
+/** A summary is requested only if configured, because some accounts have no access to it. */
 function effortSettings({ reasoning_effort: effort, reasoning_summary }: ModelRequest, quirks: Quirks): JsonObject {
   const summary = reasoning_summary === 'none' ? undefined : reasoning_summary
   if (quirks.reasoning === 'none' || (effort === undefined && summary === undefined)) return {}
@@ -70,13 +70,13 @@ function textFormat({ output }: ModelRequest, { structured }: Quirks): JsonObjec
   return { text: { format: { type: 'json_schema', name, schema, strict: fitsStrictMode(schema) } } }
 }
 
-/** Part of the input, because the mode `json_object` wants the word JSON there and not in the instructions. */
+/** Part of the input, because the mode `json_object` requires the word JSON there, not in the instructions. */
 function outputInstruction({ output }: ModelRequest, { structured }: Quirks): readonly JsonObject[] {
   return output === undefined || structured === 'schema' ? [] : [{ role: 'system', content: schemaInstruction(output) }]
 }
 
 function toolOf({ name, description, parameters }: ToolDefinition): JsonObject {
-  // left out, `strict` would be on, and most schemas would be refused
+  // the default of `strict` is true, which would refuse most schemas
   return { type: 'function', name, description, parameters, strict: fitsStrictMode(parameters) }
 }
 
@@ -87,7 +87,7 @@ function afterInstructions(messages: readonly Message[]): number {
   return first === -1 ? messages.length : first
 }
 
-/** The items of a message; content that stands together is one of them. */
+/** The items of a message; adjacent content becomes one item. */
 function itemsOf(message: Message): readonly JsonObject[] {
   const { role } = message
   const items: JsonObject[] = []
@@ -132,8 +132,8 @@ function withText(item: JsonObject, text: string): JsonObject {
 }
 
 /**
- * The items of an answer. Reasoning that came without its content cannot be sent back, and then nor can the ids of the
- * items that belong to it. The server also refuses reasoning that nothing follows.
+ * The items of an answer. Reasoning that was received without its content cannot be sent back, and neither can the ids
+ * of the items that belong to it. The server also refuses reasoning that is not followed by another item.
  */
 function answerItems(message: Message): readonly JsonObject[] {
   const items = itemsOf(message)
@@ -150,7 +150,7 @@ function holdsReasoning({ encrypted_content: encrypted, content }: JsonObject): 
   return (typeof encrypted === 'string' && encrypted !== '') || (Array.isArray(content) && content.length > 0)
 }
 
-/** Text alone stays a string; a file makes it a list of parts. */
+/** Plain text stays a string; a file requires a list of parts. */
 function contentOf(parts: readonly ContentPart[]): string | readonly JsonObject[] {
   if (parts.every(({ type }) => type === 'text')) return textOf({ parts })
   return parts.filter((part) => part.type === 'file' || part.text !== '').map(contentPart)

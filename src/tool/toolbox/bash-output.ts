@@ -13,7 +13,7 @@ interface OutputInput {
 
 const mostSeconds = 600
 
-/** Shows what a command in the background has printed since the last time, and whether it runs. */
+/** Shows what a background command has printed since the last call, and whether it is still running. */
 export const bashOutput = defineTool<OutputInput>({
   name: 'bash_output',
   description:
@@ -44,7 +44,7 @@ export const bashOutput = defineTool<OutputInput>({
   },
 })
 
-/** The job of that name; an output says why there is none. */
+/** The job with that name, or an output that says why there is none. */
 export function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOutput {
   const job = jobs.find(id)
   if (job === 'gone') {

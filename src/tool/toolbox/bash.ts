@@ -18,14 +18,14 @@ interface BashInput {
   /** Seconds. */
   readonly timeout?: number
   readonly background?: boolean
-  /** For people. */
+  /** Shown to the user. */
   readonly description?: string
 }
 
 const usualSeconds = 120
 const mostSeconds = 600
 
-/** Runs a command line in the sandbox, once it is allowed. */
+/** Runs a command line in the sandbox, after it was permitted. */
 export const bash = defineTool<BashInput>({
   name: 'bash',
   description: `Run a command line in bash, and get what it prints and its exit code. Each call is a shell of its own that begins in the folder where the one before has ended: cd holds, variables and functions do not. There is no terminal and nothing to read from: a program that asks something fails. It is stopped after ${usualSeconds} seconds, or after timeout. With background it runs on while you do other things: bash_output shows what it has printed, kill ends it. Look at files and change them with the other tools where you have them.`,
@@ -73,11 +73,13 @@ export const bash = defineTool<BashInput>({
     const left = await shell.jobs.close()
     if (left.length === 0) return
     const shown = left.map(({ id, line }) => `${id} (${oneLine(cutText(line, 80))})`).join(', ')
-    emit(context, { type: 'warning', message: `ended in the background, because the conversation has ended: ${shown}` })
+    emit(context, { type: 'warning', message: `background commands stopped at the end of the conversation: ${shown}` })
   },
 })
 
-/** What a line is to the gate: a program that packs need a capability for, and that is not run twice without a person. */
+/**
+ * The effect of a command line: a program that packs need a capability for, and that only the user may have run again.
+ */
 const commandEffect = {
   kind: 'command',
   action: { kind: 'command', program: 'bash', caller: 'bash' },
@@ -93,7 +95,9 @@ interface Line extends BashInput, Pick<Granted, 'process'> {
   readonly signal: AbortSignal
 }
 
-/** Where a line runs: the base folder when that of the session has gone, or leads somewhere else by now. */
+/**
+ * The folder a line runs in: the session's folder, or the base folder if that is gone or its path now leads elsewhere.
+ */
 function directoryFor({ box: { shell, baseDir }, context }: ToolCall): {
   readonly path: string
   readonly lost?: string

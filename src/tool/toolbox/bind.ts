@@ -17,14 +17,14 @@ import { isAlone, isWriter } from './names.ts'
 import { cutOutput } from './output.ts'
 import { whyNotInPlan } from './plan-mode.ts'
 
-/** What is recorded of a call: what the model is told, and what it knows by it. */
+/** The record of a call: its result for the model, and what the model knows from it. */
 interface Recorded extends ToolOutput {
   readonly isDenied?: true
 }
 
 /**
- * A tool for one conversation. A call is asked for once, by name and input, and recorded whole when it returns; what the
- * tool does on the way is asked for and recorded by itself. What goes wrong is told to the model.
+ * Binds a tool to one conversation. A call needs one approval, for its name and input, and its result is recorded when
+ * it returns; effects of the tool are permitted and recorded separately. Errors are returned to the model.
  */
 export function bindTool(kind: ToolKind, box: Toolbox): Tool {
   const { name, description, parameters, output, server } = kind
@@ -60,7 +60,7 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
   return resultOf(recorded, { box, context })
 }
 
-/** Large texts of the input are recorded by their hash: the answer of the model, which is recorded, has them. */
+/** Large texts in the input are recorded by hash only: the model's answer, which is recorded, contains them. */
 async function callRecorded<T extends Recorded>(
   { name, input }: { readonly name: string; readonly input: JsonObject },
   work: () => Promise<T>,
@@ -74,10 +74,10 @@ async function callRecorded<T extends Recorded>(
   return effects.call(scope.at, { name, args }, work)
 }
 
-/** Characters of a text. */
+/** In characters. */
 const leastHashed = 256 * 1024
 
-/** Compiled once: conversations are many. */
+/** Schemas are compiled once and shared by all conversations. */
 const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
 
 function schemaOf(kind: ToolKind): Promise<CompiledSchema> {
@@ -91,7 +91,10 @@ function schemaOf(kind: ToolKind): Promise<CompiledSchema> {
 async function compile({ name, parameters }: ToolKind): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
   if (result.kind === 'ok') return result.compiled
-  throw new BatonError('AGENT_FAILED', `the parameters of the tool ${name} are no valid JSON Schema: ${result.message}`)
+  throw new BatonError(
+    'AGENT_FAILED',
+    `the parameters of the tool ${name} are not a valid JSON Schema: ${result.message}`,
+  )
 }
 
 interface Reading {
@@ -100,7 +103,7 @@ interface Reading {
   readonly signal: AbortSignal
 }
 
-/** The input of a call; a text says what is wrong with it. */
+/** The input of a call, or a text that says what is wrong with it. */
 async function readInput(text: string, { name, schema, signal }: Reading): Promise<JsonObject | string> {
   const cut = cutFrom(text)
   if (cut !== undefined) {
@@ -118,7 +121,7 @@ async function readInput(text: string, { name, schema, signal }: Reading): Promi
   return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are no object'}`
 }
 
-/** Tools act with the rights of an answer: what is protected from that is protected from them. */
+/** Tools have the rights of an answer: what is protected from answers is protected from tools. */
 function held(context: RunContext, { limits: { allow } }: Toolbox): RunContext {
   const { executed } = context.services.sources
   const protect: Protection = { paths: executed(), kind: 'answer', allow, whom: 'a model' }
@@ -150,8 +153,8 @@ async function carryOut(kind: ToolKind, input: JsonObject, { box, context, ...te
 class Denied extends Error {}
 
 /**
- * What allows a call; an output: it needs none, because it comes to that.
- * @throws Denied when the rules, or a person, do not allow the call
+ * Gets the permit for a call, or an output if the result is already known and no permit is needed.
+ * @throws Denied if the rules or the user do not allow the call
  */
 async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying): Promise<Permit | ToolOutput> {
   const { name } = kind
@@ -165,7 +168,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
     ...(subject === undefined ? {} : { subject }),
   }
   const { preview } = kind
-  // what is shown to a person is recorded, so that the decision of an older process is about the same
+  // what the user is shown is recorded, so that a decision from an earlier process applies to the same change
   const isShown = preview !== undefined && permission.check(plain).kind === 'ask'
   const asked = { name: `${name}.preview`, args: input }
   const shown = isShown
@@ -181,7 +184,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
   }
 }
 
-/** What changes files is shown to a person first where file changes are. */
+/** Tools that change files need an approval wherever file changes do. */
 function gateOf(tool: string, { scope, services }: RunContext): Pick<RunContext['services'], 'effects' | 'permission'> {
   const { effects, permission } = services
   if (scope.rights.asks !== true || !isWriter(tool)) return { effects, permission }

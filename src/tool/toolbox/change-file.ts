@@ -10,13 +10,14 @@ import { dryDiffs, noteDry, tooMuchPlanned } from './dry-change.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { type FileDirective, type FilePlan, planFileChange, refusal, type WorkedOut } from './plan-file-change.ts'
 
-/** How often a change is worked out for a file that somebody else is writing. */
+/** Attempts to plan a change for a file that is being written by someone else. */
 const mostTries = 5
 
 /**
- * Changes one file as answers of models may: nothing protected, nothing unseen is replaced, and one change of the run at a time. It
- * is worked out for what the file holds, and only that is replaced: when somebody else writes the file meanwhile, it is
- * worked out again. What is found is an observation, the write a file effect, both below the place of the call.
+ * Changes one file under the rules for answers: nothing protected, no replacing of unseen content, and one change of
+ * the run at a time. The change is planned for the current content and replaces only that: if the file is written in
+ * the meantime, it is planned again. The plan is an observation, the write a file effect, both below the place of the
+ * call.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export async function changeFile(directive: FileDirective, call: ToolCall): Promise<ToolOutput> {
@@ -33,7 +34,7 @@ export async function changeFile(directive: FileDirective, call: ToolCall): Prom
   }, signal)
 }
 
-/** Undefined: somebody else has changed the file meanwhile. */
+/** Undefined if the file was changed by someone else in the meantime. */
 async function tryChange(directive: FileDirective, call: ToolCall, count: number): Promise<ToolOutput | undefined> {
   const { context, box } = call
   const { effects, signal } = context.services
@@ -46,7 +47,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
     worked = await planFileChange(directive, call, approved)
     const { plan: ready, content } = worked
     if (ready.kind !== 'ready' || content === undefined || context.scope.dry === undefined) return ready
-    // a process that resumes the run asks for it
+    // a process that resumes the run looks it up
     context.services.texts?.keep(content.toString('utf8'))
     return { ...ready, dry: await dryDiffs(ready.path, { worked, approved }, call) }
   })
@@ -62,7 +63,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
     return { text: `${text}\n${dry}`, seen, planned: { path: realPath(plan.path), diff: plan.dry.whole } }
   }
   const content = worked?.content ?? (await contentAgain(plan, directive, call))
-  // a replay has no files to be compared; a content that cannot be made is for a file that is not there any more
+  // a replay has no files to compare; if the content cannot be produced again, the file no longer exists
   const isAnswered = effects.answers(at)
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
   const present = content === undefined || isAnswered ? undefined : await readAhead(plan, content, call)
@@ -82,14 +83,14 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
 
 type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
 
-/** The hash of no file. */
+/** Stands for the hash of a file that does not exist. */
 const noFile = ''
-/** Of a smaller file both contents are kept in no time. */
+/** For smaller files, storing both contents takes no noticeable time. */
 const leastAhead = 256 * 1024
 
 /**
- * Keeps what a large file holds and is to hold with the run, and hashes what it holds, piece by piece, before the change would
- * do it at once.
+ * Stores the old and the new content of a large file with the run and hashes the old one, in slices. Otherwise the
+ * change would do it in one step that blocks.
  */
 async function readAhead(
   { path, over, after }: ReadyPlan,
@@ -104,7 +105,7 @@ async function readAhead(
   return hashedFile(file, context)
 }
 
-/** The content that a recorded plan is about; undefined: it cannot be made any more. */
+/** The content that a recorded plan writes; undefined if it can no longer be produced. */
 async function contentAgain(
   { after }: ReadyPlan,
   directive: FileDirective,

@@ -1,9 +1,9 @@
 import type { ReplacedLines } from '../changes/replace-text.ts'
 import { linesText, numberedLines } from './numbered-lines.ts'
 
-/** Lines before and behind a place that are shown with it. */
+/** Context lines shown before and after a place. */
 const around = 2
-/** Of more places only the lines are named. */
+/** Beyond this number of places, only the line numbers are given. */
 const mostPlaces = 4
 const mostNamed = 20
 const mostLines = 40
@@ -12,15 +12,18 @@ const mostCharacters = 400
 interface ChangedFile {
   readonly isNew: boolean
   readonly content: string
-  /** Left out: all of it was written. */
+  /** If omitted, the whole file was written. */
   readonly places?: readonly ReplacedLines[] | undefined
-  /** How many there are, where not all are given. */
+  /** The total number, if not all places are given. */
   readonly placeCount?: number | undefined
-  /** Whether the model may be shown lines that it did not write. */
+  /** Whether the model may see lines that it did not write. */
   readonly isShown: boolean
 }
 
-/** What a model is told of a file that it has changed: the new lines with their numbers, so that it need not read it again. */
+/**
+ * The text for the model after a file change: the new lines with their numbers, so that it need not read the file
+ * again.
+ */
 export function changedText(
   file: string,
   { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
@@ -36,7 +39,7 @@ export function changedText(
   return [head, ...parts.map(({ from }, index) => excerptLines(texts[index] ?? [], from))].join('\n')
 }
 
-/** Lines with their numbers, as `read` shows them, of which the beginning is enough. */
+/** Numbered lines as `read` shows them, each cut to its beginning. */
 export function excerptLines(lines: readonly string[], first: number): string {
   const short = (line: string): string => (line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line)
   return numberedLines(lines.map(short), first)
@@ -51,7 +54,7 @@ interface Excerpt {
   readonly to: number
 }
 
-/** Those that touch are one. */
+/** Adjacent and overlapping excerpts are merged. */
 function excerpts(places: readonly ReplacedLines[], last: number): readonly Excerpt[] {
   const result: Excerpt[] = []
   for (const { line, count } of places) {
@@ -64,7 +67,7 @@ function excerpts(places: readonly ReplacedLines[], last: number): readonly Exce
   return result
 }
 
-/** The lines of parts that follow each other: only they are taken out of a text that may be large. */
+/** The lines of excerpts in ascending order; only these lines are extracted, because the text may be large. */
 function linesAt(text: string, parts: readonly Excerpt[]): readonly (readonly string[])[] {
   let line = 1
   let at = 0
@@ -84,7 +87,7 @@ function linesAt(text: string, parts: readonly Excerpt[]): readonly (readonly st
   })
 }
 
-/** Behind its line feed. */
+/** The index after its line feed. */
 function endOfLine(text: string, from: number): number {
   const feed = text.indexOf('\n', from)
   return feed === -1 ? text.length : feed + 1

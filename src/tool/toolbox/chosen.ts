@@ -4,14 +4,14 @@ import { passesFilters } from '../tool-filter.ts'
 import { verdictOnAny } from '../tool-rules.ts'
 import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
 
-/** What decides which tools there are. */
+/** Determines which tools are available. */
 export interface ToolScope {
   readonly rights: Pick<Rights, 'write' | 'rules' | 'tools' | 'sandbox'>
   readonly folders: Pick<RunScope['folders'], 'workspace'>
 }
 
 /**
- * The tools that a model, or a program, is given: those that are named, not disallowed, and within the rights of the agent
+ * The tools that a model or a program gets: those that are named, not disallowed, and within the rights of the agent
  * (R28).
  */
 export function chosenTools(

@@ -11,14 +11,14 @@ const secretFiles: readonly string[] = [
   '**/.config/{gcloud,gh}/**',
 ]
 
-/** What looks like one of them and is meant to be read: it shows which variables there are. */
+/** Look like secret files but are meant to be read: they document the variables. */
 const exampleFiles = '**/.env*.{example,sample,template}'
 
 const everything = ['/', '/**']
 const workspace = ['.', '**']
 
 const readers = ['read', 'glob', 'grep']
-/** What they may change besides is not for rules to say: nothing outside the workspace, nothing protected. */
+/** Other limits on writing do not depend on rules: nothing outside the workspace, nothing protected. */
 const writers = ['edit', 'write']
 
 function ruled(tool: string, patterns: readonly string[], effect: ToolRule['effect']): readonly ToolRule[] {
@@ -26,8 +26,8 @@ function ruled(tool: string, patterns: readonly string[], effect: ToolRule['effe
 }
 
 /**
- * What tools for files are not given unless somebody opens it: secrets, and to those that read everything outside the
- * workspace. The last rule that matches counts.
+ * What file tools cannot access unless a rule allows it: secrets, and for tools that read, everything outside the
+ * workspace. The last matching rule applies.
  */
 export const fileRules: readonly ToolRule[] = [
   ...readers.flatMap((tool) => [...ruled(tool, everything, 'deny'), ...ruled(tool, workspace, 'allow')]),

@@ -6,7 +6,7 @@ import { type Asking, type DryDiffs, type FilePlan, workDiff, type WorkedOut } f
 
 type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
 
-/** What a change that a dry run does not make would do. `approved`: as a person was shown it, who has agreed. */
+/** The diffs of a change that a dry run only plans. `approved`: the diff that the user has approved. */
 export async function dryDiffs(
   path: string,
   { worked, approved }: { readonly worked: WorkedOut; readonly approved: string | undefined },
@@ -18,7 +18,7 @@ export async function dryDiffs(
   if (isFirst(real, call)) return { diff, whole: diff }
   const { steps } = worked
   const first = box.first.get(real)
-  // of an older process: the disk has it still
+  // the plan is from an earlier process: the disk still has the first content
   if (first === undefined) return { diff, whole: await workDiff({ steps, files: (disk) => disk }, call) }
   const files = (disk: Files): Files => ({
     ...disk,
@@ -29,8 +29,8 @@ export async function dryDiffs(
 }
 
 /**
- * What later calls of a dry run see; false when there is too much of it. `worked`: what the plan was made of; undefined
- * where an older process has made it, which is noted already.
+ * Records a planned change so that later calls of the dry run see it; false if the limit is exceeded. `worked`: what
+ * the plan was made from; undefined if an earlier process planned the change, which is then already recorded.
  */
 export function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefined, call: Asking): boolean {
   const { content, present = null } = worked ?? {}
@@ -42,7 +42,7 @@ export function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefine
   return true
 }
 
-/** Whether no call so far would have changed a file. */
+/** Whether no earlier call would have changed this file. */
 function isFirst(real: string, { box }: Asking): boolean {
   return !box.first.has(real) && !box.work.hasPlanned(real)
 }

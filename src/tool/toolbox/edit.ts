@@ -10,7 +10,7 @@ interface EditInput {
   readonly all?: boolean
 }
 
-/** Replaces a text in a file by another one. */
+/** Replaces a text in a file. */
 export const edit = defineTool<EditInput>({
   name: 'edit',
   description: `Replace a text in a file. old_text must be exactly what the file holds, with its indentation and without line numbers, and must stand there only once: add lines around it until it does, or set all. The line endings of the file are kept. An empty new_text takes the text away, and its line when nothing else is on it. An empty old_text makes a file that does not exist.`,

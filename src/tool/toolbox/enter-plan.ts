@@ -11,7 +11,7 @@ interface EnterInput {
 
 const usualPath = 'plan.md'
 
-/** Begins plan mode: the model only reads, and writes its plan (R137). */
+/** Starts plan mode: the model can only read and write its plan (R137). */
 export const enterPlan = defineTool<EnterInput>({
   name: 'enter_plan',
   description: `Begin plan mode, for a change that concerns several files, or that needs to be understood first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user looks at it, and approves it or says what should be different.`,
@@ -51,7 +51,7 @@ export const enterPlan = defineTool<EnterInput>({
   },
 })
 
-/** Why a plan cannot be written there; empty: it can. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
+/** Why a plan cannot be written there; empty if it can. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
 async function problemWith(filePath: string, call: ToolCall): Promise<string> {
   const { plan } = await planFileChange({ kind: 'New', filePath, content: '# Plan\n' }, call)
   return plan.kind === 'refused' ? plan.text : ''

@@ -7,10 +7,10 @@ import { readText } from '../workspace-reads.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
 
-/** A longer plan is none that a person reads. */
+/** Nobody reads a longer plan. */
 const mostBytes = 256 * 1024
 
-/** Shows the plan to a person, and ends plan mode when they approve it (R19, R137). */
+/** Shows the plan to the user, and ends plan mode if they approve it (R19, R137). */
 export const exitPlan = defineTool<object>({
   name: 'exit_plan',
   description: `Show the plan that you have written to the user, and end plan mode if they approve it. If they do not, they may say what should be different: then change the plan, and call this again.`,
@@ -35,7 +35,7 @@ export const exitPlan = defineTool<object>({
   },
 })
 
-/** The plan as a person sees it, as a file that is new; an output when there is none. */
+/** The plan as the user sees it: the diff of a new file; an output if there is no plan. */
 async function planDiff({ box, context }: Omit<ToolCall, 'permit'>): Promise<string | ToolOutput> {
   const file = box.plan.file()
   if (file === undefined) return failed('plan mode is off: there is no plan to be shown')

@@ -1,10 +1,10 @@
-/** What a file is by its first bytes, where that is no text. */
+/** The kind of a file that is not text, by its first bytes. */
 export type FileKind =
   | { readonly kind: 'image' | 'document'; readonly mediaType: string }
-  /** `what`: as the end of "is". */
+  /** `what` completes "it is …". */
   | { readonly kind: 'binary'; readonly what: string }
 
-/** Bytes at the beginning of a file that say what it is. */
+/** Bytes at the start of a file that are enough to detect its kind. */
 export const headBytes = 8 * 1024
 
 const media: readonly (readonly [magic: RegExp, mediaType: string])[] = [
@@ -28,7 +28,7 @@ const binaries: readonly (readonly [magic: RegExp, what: string])[] = [
   [/^(?:BM[^]{4}\0\0\0\0|II\*\0|MM\0\*|\0\0\x01\0)/, 'an image of another kind'], // oxlint-disable-line no-control-regex
 ]
 
-/** What a file is, by its beginning; undefined for text. A text has no NUL byte. */
+/** The kind of a file, by its first bytes; undefined for text, which has no NUL byte. */
 export function fileKind(head: Uint8Array): FileKind | undefined {
   const beginning = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, headBytes)).toString('latin1')
   const [, mediaType] = media.find(([magic]) => magic.test(beginning)) ?? []

@@ -13,10 +13,10 @@ interface GlobInput {
   readonly path?: string
 }
 
-/** Paths that are given at once or page by page. */
+/** Most paths in one result. */
 const mostPaths = 20_000
 
-/** Finds files by their names. */
+/** Finds files by name. */
 export const glob = defineTool<GlobInput>({
   name: 'glob',
   description:
@@ -50,7 +50,10 @@ export const glob = defineTool<GlobInput>({
   },
 })
 
-/** The names before the first wildcard belong to the folder: so an absolute pattern, or one that goes up, is judged by where it starts. */
+/**
+ * Names before the first wildcard become part of the folder, so absolute patterns and `..` are permitted by where they
+ * start.
+ */
 function split({ pattern, path = '.' }: GlobInput): { readonly folder: string; readonly glob: string } {
   if (pattern.startsWith('!')) return { folder: path, glob: pattern }
   const steps = pattern.split('/')

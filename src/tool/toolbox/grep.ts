@@ -27,7 +27,7 @@ interface GrepInput {
 const mostContext = 50
 const usualLimits = { content: 250, files: 1_000, count: 1_000 }
 
-/** Searches files, by ripgrep where it is installed. */
+/** Searches files, with ripgrep if it is installed. */
 export const grep = defineTool<GrepInput>({
   name: 'grep',
   description:
@@ -91,7 +91,7 @@ async function searchFor(input: GrepInput, call: ToolCall): Promise<ToolOutput> 
 
 interface Searched {
   readonly files: readonly string[]
-  /** The folder they are in. */
+  /** The folder of the files. */
   readonly folder: string
   readonly isWhole: boolean
 }
@@ -117,7 +117,7 @@ async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promi
   }
 }
 
-/** A glob without a slash is about names, in whichever folder. */
+/** A glob without a slash matches file names in any folder. */
 function anywhere(glob = '**'): string {
   const [, not = '', inner = ''] = /^(!?)(.*)$/s.exec(glob) ?? []
   return inner.includes('/') ? glob : `${not}**/${inner}`
@@ -126,7 +126,7 @@ function anywhere(glob = '**'): string {
 interface Shown {
   readonly output: 'content' | 'files' | 'count'
   readonly limit: number
-  /** All files were looked at. */
+  /** Whether all files were searched. */
   readonly isWhole: boolean
 }
 

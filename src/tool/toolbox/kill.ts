@@ -6,7 +6,7 @@ interface KillInput {
   readonly id: string
 }
 
-/** Ends a command in the background, with all that it has started. */
+/** Ends a background command and everything it has started. */
 export const kill = defineTool<KillInput>({
   name: 'kill',
   description: 'End a command in the background, and everything that it has started.',

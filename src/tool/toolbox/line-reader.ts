@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** A line that is shown: without its end, and not all of it when it is long. */
+/** A line to show: without its line ending, and truncated if it is long. */
 export interface ReadLine {
   readonly text: string
   readonly isCut: boolean
@@ -11,18 +11,18 @@ export interface ReadLine {
 interface LineReaderOptions {
   /** Characters of a line that are shown. */
   readonly characters: number
-  /** Asked for the number of each line, from 1, as it begins and ends. */
+  /** Called with the number of each line, from 1, when it starts and when it ends. */
   readonly isWanted: (line: number) => boolean
   /** Called for each line that is wanted. */
   readonly onLine: (number: number, line: ReadLine) => void
 }
 
-/** Takes text that comes in pieces of bytes apart into lines, of which only one is held in memory. */
+/** Splits text that arrives in chunks of bytes into lines, and holds only one line in memory. */
 export interface LineReader {
   readonly take: (piece: Uint8Array) => void
-  /** To be called at the end of the text: its last line need not end. */
+  /** Call at the end of the text; its last line need not have a line ending. */
   readonly finish: () => void
-  /** Lines that have ended. */
+  /** The number of complete lines. */
   readonly count: () => number
 }
 
@@ -30,14 +30,14 @@ const feed = 10
 const carriage = 13
 
 export function createLineReader({ characters, isWanted, onLine }: LineReaderOptions): LineReader {
-  // as many bytes as the characters can have
+  // upper bound of bytes for that many characters
   const mostBytes = characters * 4
   let count = 0
-  /** Of the line that has begun: its bytes that are kept, and how many it has. */
+  /** The kept bytes of the current line, and its full size. */
   let kept: Uint8Array[] = []
   let size = 0
 
-  /** A copy: the piece is overwritten by the next one. */
+  /** Copies the bytes, because the buffer of the chunk is reused for the next one. */
   function add(piece: Uint8Array, from: number, to: number): void {
     const end = Math.min(to, from + mostBytes - size)
     if (end > from && isWanted(count + 1)) kept.push(Uint8Array.from(piece.subarray(from, end)))
@@ -68,14 +68,14 @@ export function createLineReader({ characters, isWanted, onLine }: LineReaderOpt
   }
 }
 
-/** `kept`: the beginning of a line of `size` bytes. */
+/** `kept`: the start of a line of `size` bytes. */
 function lineOf(kept: Buffer, size: number, characters: number): ReadLine {
   const isWhole = kept.length === size
   const endsInCrLf = isWhole && kept.at(-1) === carriage
   const bytes = endsInCrLf ? kept.subarray(0, -1) : kept
   const text = bytes.toString('utf8')
   const shown = text.length <= characters && isWhole ? text : cutLine(text, { size, characters })
-  // of a line that is cut the end of what is kept may be half of a character
+  // the kept part of a truncated line may end within a character
   return { text: shown, isCut: shown !== text, endsInCrLf, isUtf8: !isWhole || isUtf8(bytes) }
 }
 

@@ -3,7 +3,7 @@ import { createLineReader, type ReadLine } from './line-reader.ts'
 
 /** Characters of a line that are shown. */
 const mostLineCharacters = 2_000
-/** Characters that the number of a line takes. */
+/** Characters that a line number takes. */
 const numberCharacters = 9
 
 interface WindowOptions {
@@ -15,25 +15,25 @@ interface WindowOptions {
   readonly characters: number
 }
 
-/** Some lines of a text, of which only they are held in memory. */
+/** A range of lines of a text; only these lines are held in memory. */
 interface LineWindow {
   /** Takes the next bytes. */
   readonly take: (piece: Uint8Array) => void
-  /** All that is wanted is there: what follows only counts lines. */
+  /** Whether all wanted lines are collected; further input only counts lines. */
   readonly isFull: () => boolean
-  /** To be called at the end of the text, or where it was stopped. */
+  /** Call at the end of the text, or when reading was stopped. */
   readonly finish: () => WindowLines
 }
 
 export interface WindowLines {
   readonly lines: readonly ReadLine[]
-  /** Lines that were passed, whether they were kept or not. */
+  /** The number of lines read, kept or not. */
   readonly count: number
-  /** SHA-256 of the bytes that were passed, where it was asked for. */
+  /** SHA-256 of the bytes read, if requested. */
   readonly hash: string
 }
 
-/** Keeps some lines of a text that comes in pieces. `hashes`: the hash of the text is asked for as well. */
+/** Keeps a range of lines of a text that arrives in chunks. `hashes`: also compute the hash of the text. */
 export function createLineWindow(
   { offset, limit, characters }: WindowOptions,
   { hashes }: { readonly hashes: boolean },

@@ -5,7 +5,7 @@ import { toolPath } from './paths.ts'
 import type { FileMatches } from './search-files.ts'
 
 interface Showing {
-  /** Lines to show around each that matches. */
+  /** Context lines to show around each match. */
   readonly before: number
   readonly after: number
   readonly call: ToolCall
@@ -13,7 +13,7 @@ interface Showing {
 
 const mostLineCharacters = 500
 
-/** The lines that match, below the names of their files, with those around them. */
+/** The matching lines with their context, below the names of their files. */
 export async function showLines(found: readonly FileMatches[], showing: Showing): Promise<readonly string[]> {
   const shown: string[] = []
   for (const { file, lines } of found) {
@@ -24,7 +24,7 @@ export async function showLines(found: readonly FileMatches[], showing: Showing)
   return shown
 }
 
-/** Gaps between lines are marked as grep does. */
+/** Gaps between lines are marked the way grep does. */
 async function linesOf(
   file: string,
   matching: readonly number[],

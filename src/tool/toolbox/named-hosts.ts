@@ -3,8 +3,8 @@ import { isHost } from '../capabilities.ts'
 import { bracketed } from '../rule-pattern.ts'
 
 /**
- * Whether rules allow `webfetch` the host of an address by its own name, with no pattern that stands for others as well: what
- * this machine and private networks need, since any name may lead there.
+ * Whether rules allow `webfetch` this host by its exact name, without wildcards. This machine and private networks
+ * require that, because any host name may resolve to them.
  */
 export function namesHost(url: URL, lists: readonly (readonly ToolRule[])[]): boolean {
   const effects = lists.flatMap((rules) => rules.findLast((rule) => isAbout(rule, url))?.effect ?? [])
@@ -12,7 +12,7 @@ export function namesHost(url: URL, lists: readonly (readonly ToolRule[])[]): bo
 }
 
 function isAbout({ tool, pattern, tightens, effect }: ToolRule, url: URL): boolean {
-  // what came with a folder opens nothing
+  // rules that come with a folder can only tighten
   if (tightens !== undefined && effect === 'allow') return false
   return tool === 'webfetch' && pattern !== undefined && !pattern.includes('*') && isHost(bracketed(pattern), url)
 }

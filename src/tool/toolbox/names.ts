@@ -1,41 +1,41 @@
-/** What is said of a tool without loading it. */
+/** Facts about a tool that are available without loading it. */
 interface ToolFacts {
   /** In a few words, for lists. */
   readonly summary: string
-  /** It changes files: it is offered only where `write_mode` lets a model do so. */
+  /** It changes files: offered only if `write_mode` lets the model do that. */
   readonly writes?: true
-  /** It begins or ends plan mode: it is offered where files may be changed. */
+  /** It starts or ends plan mode: offered if files may be changed. */
   readonly plans?: true
-  /** It changes nothing, so that plan mode allows it. */
+  /** It changes nothing, so plan mode allows it. */
   readonly reads?: true
-  /** Its calls wait for those before them, and those behind wait for it: what they do depends on what was done. */
+  /** Its calls wait for all earlier calls, and later calls wait for them, because the order matters. */
   readonly alone?: true
-  /** It comes with another tool, and is of no use without it. */
+  /** The tool it belongs to and is useless without. */
   readonly with?: 'bash' | 'task'
-  /** What its calls need when nobody says otherwise. */
+  /** The default permission of its calls. */
   readonly initial: 'allow' | 'ask'
 }
 
-/** The tools that models can be given, by name. */
+/** The tools that models can get, by name. */
 const toolFacts = {
   bash: { summary: 'runs a command line', alone: true, initial: 'ask' },
   bash_output: {
-    summary: 'shows what a command in the background prints',
+    summary: 'shows the output of a background command',
     reads: true,
     with: 'bash',
     initial: 'allow',
   },
   edit: { summary: 'replaces text in a file', writes: true, initial: 'allow' },
-  enter_plan: { summary: 'begins plan mode', plans: true, alone: true, initial: 'allow' },
+  enter_plan: { summary: 'starts plan mode', plans: true, alone: true, initial: 'allow' },
   exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, alone: true, initial: 'ask' },
   read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
   glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
   interpreter_run: { summary: 'runs a program that calls the other tools', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
-  kill: { summary: 'ends a command in the background', with: 'bash', initial: 'allow' },
+  kill: { summary: 'ends a background command', with: 'bash', initial: 'allow' },
   task: { summary: 'gives work to an agent', reads: true, initial: 'allow' },
-  task_output: { summary: 'shows what an agent has come to', reads: true, with: 'task', initial: 'allow' },
-  task_stop: { summary: 'stops an agent in the background', reads: true, with: 'task', initial: 'allow' },
+  task_output: { summary: 'shows the result of an agent', reads: true, with: 'task', initial: 'allow' },
+  task_stop: { summary: 'stops a background agent', reads: true, with: 'task', initial: 'allow' },
   todo: { summary: 'keeps a list of steps', reads: true, initial: 'allow' },
   webfetch: { summary: 'fetches a page', reads: true, initial: 'ask' },
   write: { summary: 'writes a whole file', writes: true, initial: 'allow' },
@@ -50,45 +50,46 @@ export function factsOf(name: ToolName): ToolFacts {
 }
 
 /**
- * The tools by which a model leads a team, in the order in which it gets them, in a few words: who has `[collab]` has them, and agents of its team that
- * may start agents, whatever `tools` names. What says which tools there are not holds for them.
+ * The tools for leading a team, in the order in which a model gets them, in a few words. Agents with `[collab]` have
+ * them, and agents of their team that may start agents, whatever `tools` names. Settings that select tools do not apply
+ * to them.
  */
 export const teamTools = {
   spawn_agent: 'starts an agent of the team',
   send_input: 'sends a message to an agent',
   wait: 'waits until agents have ended',
-  close_agent: 'ends an agent for good',
+  close_agent: 'ends an agent permanently',
 } as const
 
-/** The tools of a team that works on a list, in a few words: who is in one has those of the leader, or those of a worker. */
+/** The tools of a team that works on a list, in a few words. A member has those of the leader or those of a worker. */
 export const itemTools = {
   task_create: 'adds an item to the list of the team',
   task_update: 'changes an item',
   task_list: 'shows the list of the team',
   task_claim: 'claims an item to work on it',
-  task_complete: 'says that an item is done',
-  read_messages: 'reads what others of the team have sent',
+  task_complete: 'marks an item as done',
+  read_messages: 'reads messages from others of the team',
   send_message: 'sends a message to others of the team',
   leave_delegate: 'ends the work on the list',
 } as const
 
-/** Whether a tool of this name is one that a model has because it is in a team. */
+/** Whether a model has the tool with this name because it is in a team. */
 export function isTeamTool(name: string): boolean {
   return name in teamTools || name in itemTools
 }
 
-/** The tool that this one comes with. */
+/** The tool that this one belongs to. */
 export function comesWith(name: string): ToolName | undefined {
   const known = toolNames.find((one) => one === name)
   return known === undefined ? undefined : factsOf(known).with
 }
 
-/** Whether calls of this tool are done alone. */
+/** Whether calls of this tool run alone. */
 export function isAlone(name: string): boolean {
   return toolNames.some((known) => known === name && factsOf(known).alone === true)
 }
 
-/** Whether a tool of this name changes files. */
+/** Whether the tool with this name changes files. */
 export function isWriter(name: string): boolean {
   return toolNames.some((known) => known === name && factsOf(known).writes === true)
 }

@@ -2,12 +2,12 @@ import type { KeptTexts } from '../../event/context.ts'
 import type { ToolOutput } from './kind.ts'
 import type { KeptOutput, Outputs } from './outputs.ts'
 
-/** Characters of an output that a model is given at once. */
+/** Most characters of an output that a model gets at once. */
 export const mostCharacters = 50_000
-/** A longer line is read as several. */
+/** Longer lines are split. */
 const mostInLine = 2_000
 
-/** The name under which `read` gives the rest of an output. */
+/** Prefix of the names by which `read` returns the rest of an output. */
 export const outputPrefix = 'output:'
 
 interface Keeping {
@@ -16,8 +16,8 @@ interface Keeping {
 }
 
 /**
- * An output with no more text than a model should be given at once. What is left out is kept, and the last line says how it is
- * read: from the line where this one was cut.
+ * Truncates an output to what a model should get at once. The full text is kept, and the last line says how to read the
+ * rest, from the line where it was cut.
  */
 export function cutOutput<Output extends ToolOutput>(
   output: Output,
@@ -40,10 +40,10 @@ export function cutOutput<Output extends ToolOutput>(
   return { ...output, text: `${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
 
-/** Characters of an output of which the end says most. */
+/** Most characters of an output whose end is the most important part. */
 const mostOfMiddle = 30_000
 
-/** The beginning and the end of a text that is longer than that, which is then kept. A line between them says how the rest is read. */
+/** Cuts the middle out of a longer text, which is then kept in full. A line in its place says how to read it. */
 export function cutMiddle(
   text: string,
   { outputs, texts }: Keeping,
@@ -59,14 +59,17 @@ export function cutMiddle(
   return { text: [head, head.endsWith('\n') ? '' : '\n', rest, ...lines.slice(last)].join(''), kept }
 }
 
-/** How many lines from the first on have so many characters at most. */
+/** How many of the first lines fit into that many characters. */
 function countWithin(lines: readonly string[], most: number): number {
   let size = 0
   const end = lines.findIndex(({ length }) => (size += length) > most)
   return end === -1 ? lines.length : end
 }
 
-/** The lines of an output with their line feeds: joined they are the text. Long ones are several, none of which ends in half a character. */
+/**
+ * The lines of an output with their line feeds; joined, they are the text. Long lines are split, never within a
+ * character.
+ */
 export function outputLines(text: string): readonly string[] {
   return text.match(linePieces) ?? []
 }

@@ -1,13 +1,13 @@
 import { sha256 } from '../../base/hash.ts'
 import type { KeptTexts } from '../../event/context.ts'
 
-/** The whole texts of outputs that were cut, for one conversation. A model names them by short ids. */
+/** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
 export interface Outputs {
-  /** Keeps a text: with the run, or else in memory. */
+  /** Keeps a text: with the run if possible, otherwise in memory. */
   readonly keep: (text: string, texts: KeptTexts | undefined) => KeptOutput
-  /** One that was kept, by this process or an older one of the run. */
+  /** Registers a text that was kept by this process or an earlier one of the run. */
   readonly know: (kept: KeptOutput) => void
-  /** The text of an id; undefined when there is none, or it is no longer kept. */
+  /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
   readonly find: (id: string, texts: KeptTexts | undefined) => string | undefined
 }
 
@@ -17,13 +17,13 @@ export interface KeptOutput {
   readonly hash: string
 }
 
-/** Characters of outputs that one conversation holds in memory where nothing is kept with the run. */
+/** Most characters of outputs that one conversation holds in memory if the run keeps no texts. */
 const mostInMemory = 16 * 1024 * 1024
 const idLength = 12
 
 export function createOutputs(): Outputs {
   const hashes = new Map<string, string>()
-  /** The oldest first. */
+  /** Oldest first. */
   const held = new Map<string, string>()
   let size = 0
 

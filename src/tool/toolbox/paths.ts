@@ -4,14 +4,17 @@ import { displayPath, realPath } from '../../base/files.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { Toolbox } from './kind.ts'
 
-/** What a call is about that names a path: where its links lead. @throws the error of the system for links in a circle */
+/**
+ * The permission subject of a call that names a path, with links resolved.
+ * @throws the system error for a link cycle
+ */
 export function pathSubject(path: string, { baseDir }: Pick<Toolbox, 'baseDir'>): ToolSubject {
   return { kind: 'path', path: realPath(resolve(baseDir, path)) }
 }
 
 /**
  * The path that a call was permitted for (absolute, links resolved).
- * @throws BatonError OUTSIDE_WORKSPACE when it leads somewhere else by now
+ * @throws BatonError OUTSIDE_WORKSPACE if it now leads somewhere else
  */
 export function permittedPath({ action }: Permit): string {
   if (action.kind !== 'tool' || action.subject?.kind !== 'path')
@@ -22,14 +25,14 @@ export function permittedPath({ action }: Permit): string {
 }
 
 /**
- * A path as a model is shown it, and may write it: from the base folder, or absolute. One with line breaks or other controls is
- * written as a JSON text, so that no name can pass for other lines.
+ * A path as models see and write it: from the base folder, or absolute. A path with line breaks or other control
+ * characters is written as a JSON string, so that a name cannot imitate further lines.
  */
 export function toolPath(path: string, { baseDir }: Pick<Toolbox, 'baseDir'>): string {
   return oneLine(displayPath(realPath(baseDir), path))
 }
 
-/** A name or path that stays on its line. */
+/** A name or path on a single line. */
 export function oneLine(name: string): string {
   return /[\p{Cc}\u2028\u2029]/u.test(name) ? JSON.stringify(name) : name
 }

@@ -1,13 +1,16 @@
 import { openPdf } from '../../base/pdf.ts'
 
 export interface PdfPages {
-  /** Of the whole document. */
+  /** Page count of the whole document. */
   readonly count: number
-  /** Each as a document of its own, in base64; `all`: what is wanted is the document as it is. */
+  /** Each page as a separate document, in base64; `all`: the whole document is wanted, unchanged. */
   readonly pages: readonly string[] | 'all'
 }
 
-/** Takes pages out of a PDF, the first one being 1. In a thread: large documents take long. @throws BatonError FILE_FAILED */
+/**
+ * Extracts pages of a PDF, counted from 1. Runs in a thread, because large documents take long.
+ * @throws BatonError FILE_FAILED
+ */
 export async function takePages(
   bytes: Uint8Array,
   name: string,

@@ -2,16 +2,16 @@ import { BatonError, messageOf } from '../../base/error.ts'
 import { openPdfText } from '../../base/pdf-text.ts'
 
 export interface PdfWords {
-  /** Of the whole document. */
+  /** Page count of the whole document. */
   readonly count: number
-  /** The texts of the pages that were asked for. */
+  /** The texts of the requested pages. */
   readonly pages: readonly string[]
 }
 
-/** Characters of all pages together; one is always given whole, up to this. */
+/** Most characters of all pages together, and of a single page. */
 const mostCharacters = 400_000
 
-/** Takes the text out of pages of a PDF, the first one being 1. In a thread: it takes long, and is code that reads what strangers wrote. */
+/** Extracts the text of PDF pages, counted from 1. Runs in a thread: it is slow, and parses untrusted input. */
 export async function takeWords(
   bytes: Uint8Array,
   name: string,

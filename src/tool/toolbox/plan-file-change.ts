@@ -15,20 +15,22 @@ import { changedText, excerptLines } from './changed-text.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import type { SeenFile } from './seen-log.ts'
 
-/** The change of one file that a tool is called for. */
+/** The file change that a tool call requests. */
 export type FileDirective = ReplaceDirective | (ContentDirective & { readonly kind: 'New' })
 
-/** What a change comes to, as it is recorded: without the contents. A type, because only types are JSON. */
+/**
+ * The plan of a change as recorded, without the contents. A type alias, because interfaces are not assignable to JSON.
+ */
 export type FilePlan =
   | { readonly kind: 'refused'; readonly text: string; readonly gone?: readonly string[] }
-  /** The file is as it should be. */
+  /** The file already has that content. */
   | { readonly kind: 'same'; readonly text: string; readonly seen: readonly SeenFile[] }
   | {
       readonly kind: 'ready'
       readonly path: string
-      /** Hash of what it replaces; null: there is no file. */
+      /** Hash of the content it replaces; null if there is no file. */
       readonly over: string | null
-      /** Hash of what it makes. */
+      /** Hash of the new content. */
       readonly after: string
       readonly text: string
       readonly change: FileChange
@@ -37,33 +39,33 @@ export type FilePlan =
       readonly dry?: DryDiffs
     }
 
-/** A type, because only types are JSON. */
+/** A type alias, because interfaces are not assignable to JSON. */
 export type DryDiffs = {
-  /** What the call would change. */
+  /** Diff of what the call would change. */
   readonly diff: string
-  /** What all of the conversation would change in the file. */
+  /** Diff of what the whole conversation would change in the file. */
   readonly whole: string
 }
 
-/** Larger files are none that a model knows. */
+/** Larger files cannot be known to a model. */
 const mostBytes = 10 * 1024 * 1024
 
 export interface WorkedOut {
   readonly plan: FilePlan
   readonly steps: readonly ChangeStep[]
-  /** The files that it was worked out for. */
+  /** The files that the change was planned for. */
   readonly files: (disk: Files) => Files
-  /** What the file is to hold. */
+  /** The new content. */
   readonly content?: Buffer
-  /** What it holds; null: there is no file, or no text. */
+  /** The current content; null if there is no file, or it is not text. */
   readonly present?: string | null
 }
 
 export type Asking = Omit<ToolCall, 'permit'>
 
 /**
- * Works out a change for what its file holds, and does nothing. `approved`: the diff that a person has agreed to. Large files
- * are read, changed and hashed in slices or in a thread.
+ * Plans a change for the current content of its file, without writing anything. `approved`: the diff that the user has
+ * approved. Large files are read, changed and hashed in slices or in a thread.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export async function planFileChange(asked: FileDirective, call: Asking, approved?: string): Promise<WorkedOut> {
@@ -126,7 +128,7 @@ export async function planFileChange(asked: FileDirective, call: Asking, approve
   }
 }
 
-/** What a person is shown before they allow it, as a diff; an output when there is nothing to be shown. @throws as `planFileChange` */
+/** The diff that the approval prompt shows; an output if there is nothing to show. @throws like `planFileChange` */
 export async function previewChange(directive: FileDirective, call: Asking): Promise<string | ToolOutput> {
   const worked = await planFileChange(directive, call)
   const { plan } = worked
@@ -134,7 +136,7 @@ export async function previewChange(directive: FileDirective, call: Asking): Pro
   return plan.kind === 'refused' ? refusal(plan) : { text: plan.text, seen: plan.seen }
 }
 
-/** What a model is told of a change that is not made. */
+/** The output for the model if a change is refused. */
 export function refusal({ text, gone }: Extract<FilePlan, { readonly kind: 'refused' }>): ToolOutput {
   return { text, isError: true, ...(gone === undefined ? {} : { gone }) }
 }
@@ -145,9 +147,9 @@ function refused(text: string, gone?: readonly string[]): WorkedOut {
 }
 
 interface PresentText {
-  /** Hash of what the file holds; null: there is none. */
+  /** Hash of the current content; null if there is no file. */
   readonly over: string | null | undefined
-  /** Undefined for what is no text, or is not to be read. */
+  /** Undefined if the file is not text, or must not be read. */
   readonly text?: string
 }
 
@@ -164,12 +166,12 @@ async function presentText(path: string, { context }: Asking): Promise<PresentTe
     return { text, over }
   } catch (error) {
     if (!isBatonError(error)) throw error
-    // whoever plans the change says why it cannot be read
+    // planning the change reports why it cannot be read
     return { over: presentHash(present) }
   }
 }
 
-/** The files on disk, of which one has been read already; in a dry run as they would be by now. */
+/** The files on disk, one of which is already in memory; in a dry run with the changes planned so far. */
 function filesWith(path: string, text: string | undefined, { context }: Asking): (disk: Files) => Files {
   return (disk) => {
     const files = overlaid(context.services.planned, disk)
@@ -177,7 +179,7 @@ function filesWith(path: string, text: string | undefined, { context }: Asking):
   }
 }
 
-/** What was worked out, as a person sees it. */
+/** The planned change as a diff for the user. */
 export async function workDiff(
   { steps, files }: Pick<WorkedOut, 'steps' | 'files'>,
   { box, context }: Asking,
@@ -206,7 +208,7 @@ interface Refusal {
   readonly call: Asking
 }
 
-/** Why nothing is changed, for the model, and the files that it has to be told are gone. */
+/** Why nothing was changed, for the model, and the files it must learn are gone. */
 function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (readonly string[])?] {
   const { seen } = call.box
   if (result.kind === 'stale') {
@@ -221,7 +223,7 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   }
   const [{ error_msg: reason = '', error_hunks: hunks = [] } = {}] = result.items
   if (hunks.length === 0) return [`${reason.replace(/\.$/, '')}. Nothing was changed.`]
-  // a model is not shown by the way what it has not read
+  // an error must not reveal content that the model has not read
   if (!seen.knows(path)) return [`${reason}. You have not read this file: read it first.`]
   const changed = result.changed.length > 0 ? ', which has changed since you saw it' : ''
   const nearest = hunks[0]?.nearest

@@ -4,12 +4,12 @@ import type { JsonObject } from '../../base/json.ts'
 import type { PlanMode, Toolbox, ToolKind } from './kind.ts'
 import { factsOf, isWriter, toolNames } from './names.ts'
 
-/** The mode of one conversation, at its beginning: off. */
+/** The plan mode of one conversation; initially off. */
 export function createPlanMode(): PlanMode {
   let file: string | undefined
-  /** Settles with the last call that is done alone. */
+  /** Settles with the last call that runs alone. */
   let last: Promise<unknown> = Promise.resolve()
-  /** Settles when all calls so far have. */
+  /** Settles when all calls so far have settled. */
   let all: Promise<unknown> = Promise.resolve()
 
   return {
@@ -22,7 +22,7 @@ export function createPlanMode(): PlanMode {
         () => undefined,
       )
       all = Promise.all([all, settled])
-      // one that waits for a person leaves what is behind it waiting as well
+      // if it stops because it waits for the user, later calls stop as well
       if (turn === 'alone') last = result
       if (turn === 'alone') last.catch(() => undefined)
       return result
@@ -30,12 +30,14 @@ export function createPlanMode(): PlanMode {
   }
 }
 
-/** Whether a call of this tool begins or ends the mode. */
+/** Whether this tool starts or ends the mode. */
 function isSwitch(name: string): boolean {
   return toolNames.some((known) => known === name && factsOf(known).plans === true)
 }
 
-/** Why a call is not for now, for the model; undefined: the mode is off, or the call only reads or writes the plan. */
+/**
+ * Why plan mode refuses a call, for the model; undefined if the mode is off, or the call only reads or writes the plan.
+ */
 export function whyNotInPlan(
   { name, reads }: Pick<ToolKind, 'name' | 'reads'>,
   input: JsonObject,

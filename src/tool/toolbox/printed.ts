@@ -3,10 +3,10 @@ import { printedText } from '../shell/plain-text.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { cutMiddle } from './output.ts'
 
-/** What a command has printed since the last time, as much of it as a model is given at once. */
+/** What a command has printed since the last call, truncated to what a model gets at once. */
 export function printedOutput(
   output: OutputWindow,
-  /** `nothing`: the text where that is none. `runs`: it may print more. */
+  /** `nothing`: the text to use if there is no output. `runs`: it may print more. */
   { nothing, runs }: { readonly nothing: string; readonly runs: boolean },
   { box: { outputs }, context }: Pick<ToolCall, 'box' | 'context'>,
 ): Pick<ToolOutput, 'text' | 'kept'> {

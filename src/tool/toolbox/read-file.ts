@@ -10,22 +10,22 @@ import { mostCharacters } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
 
-/** A file that may be read. */
+/** A file that the call may read. */
 export interface ReadableFile {
   /** Absolute, links resolved. */
   readonly path: string
-  /** As a model is shown it. */
+  /** The path as the model sees it. */
   readonly shown: string
   /** In bytes. */
   readonly size: number
 }
 
 export const usualLimit = 2_000
-/** Characters of a file: less than an output may have, so that its own last line says how to go on. */
+/** Less than an output may have, so that the output keeps its own last line, which says how to continue. */
 const mostShown = mostCharacters - 4_000
-/** A larger file is none that a model writes back, so nobody asks whether it has changed since. */
+/** A model cannot write larger files back, so their hash is not needed to detect changes. */
 const mostHashed = 10 * 1024 * 1024
-/** Of a larger file the lines behind those that are shown are not counted. */
+/** In larger files, the lines after those shown are not counted. */
 const mostCounted = 64 * 1024 * 1024
 
 /** Shows lines of a text, an image, or pages of a document. @throws BatonError FILE_FAILED */
@@ -52,7 +52,7 @@ function readLines(file: ReadableFile, input: ReadInput, { context }: ToolCall):
   return showLines(file, input, (take) => readSlices(file.path, take, context))
 }
 
-/** Shows lines of what a file would hold in a dry run. @throws BatonError FILE_FAILED */
+/** Shows lines of the content a file would have in a dry run. @throws BatonError FILE_FAILED */
 export function readText(
   { text, ...file }: Omit<ReadableFile, 'size'> & { readonly text: string },
   input: ReadInput,
@@ -94,12 +94,12 @@ async function showLines(
 
 interface Shown {
   readonly offset: number
-  /** All lines were counted. */
+  /** Whether all lines were counted. */
   readonly isWhole: boolean
   readonly size: number
 }
 
-/** What is to be known of a file besides the lines of it that are shown. */
+/** Facts about a file in addition to the lines shown. */
 function remarks(found: WindowLines, { offset, isWhole, size }: Shown): readonly string[] {
   const { lines, count } = found
   const last = offset + lines.length - 1
@@ -113,7 +113,7 @@ function remarks(found: WindowLines, { offset, isWhole, size }: Shown): readonly
   ]
 }
 
-/** What a model has seen: a line that was cut it has not. */
+/** The lines a model has seen; truncated lines do not count. */
 function seenParts(path: string, offset: number, { lines, count, hash }: WindowLines): readonly SeenFile[] {
   const isAll = offset === 1 && lines.length === count && !lines.some(({ isCut }) => isCut)
   if (isAll) return [{ path, hash }]

@@ -8,10 +8,10 @@ import type { ReadInput } from './read.ts'
 import { usualLimit } from './read-file.ts'
 import { visibleTo } from './visible.ts'
 
-/** Entries of a folder that are looked at. */
+/** Most entries of a folder that are read. */
 const mostEntries = 50_000
 
-/** Lists what is in a folder, but what the rules keep from the model. @throws BatonError FILE_FAILED */
+/** Lists the entries of a folder, except those that rules hide from the model. @throws BatonError FILE_FAILED */
 export async function readFolder(path: string, input: ReadInput, call: ToolCall): Promise<ToolOutput> {
   const { offset = 1, limit = usualLimit } = input
   const shown = toolPath(path, call.box)

@@ -11,9 +11,9 @@ import type { PdfWords } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
 import type { ReadableFile } from './read-file.ts'
 
-/** Bytes that providers take: images of 5 MB and requests of 32 MB, as base64. */
+/** Limits of providers: images of 5 MB and requests of 32 MB, in base64. */
 const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }
-/** Pages of a document that are shown at once. */
+/** Most pages of a document shown at once. */
 const usualPages = 20
 const pdfLimits = { timeMs: 20_000, memoryMb: 512 }
 
@@ -22,7 +22,7 @@ interface Reading {
   readonly call: ToolCall
 }
 
-/** An image, or a document or some of its pages, behind a line that says what it is. @throws BatonError FILE_FAILED */
+/** An image, a document or some of its pages, after a line that says what it is. @throws BatonError FILE_FAILED */
 export async function readMedia(
   file: ReadableFile,
   { kind, mediaType }: Exclude<FileKind, { readonly kind: 'binary' }>,
@@ -62,7 +62,7 @@ interface PdfDocument {
   readonly bytes: Uint8Array
 }
 
-/** The text of a document, for a model that takes none. */
+/** The text of a document, for a model that does not accept documents. */
 async function wordsOf(
   { shown, bytes }: Omit<PdfDocument, 'name'>,
   { input: { offset = 1, limit = usualPages }, call }: Reading,
@@ -81,7 +81,7 @@ async function wordsOf(
   return { text: [`${shown} (PDF, the text of its pages)`, ...part, ...texts].join('\n') }
 }
 
-/** A document that takes too long, or too much memory, is none that can be read. */
+/** A document that takes too long or too much memory is reported as unreadable. */
 async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -91,7 +91,7 @@ async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** The whole document where it is short and nothing else is asked for; else each page as a document of its own. */
+/** The whole document if it is short and no pages are requested; otherwise each page as a separate document. */
 async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Reading): Promise<ToolOutput> {
   const { offset = 1, limit = usualPages } = input
   const wanted = { first: offset, count: Math.min(limit, usualPages) }

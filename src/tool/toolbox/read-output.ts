@@ -4,10 +4,10 @@ import { mostCharacters, outputLines, outputPrefix } from './output.ts'
 import type { ReadInput } from './read.ts'
 import { usualLimit } from './read-file.ts'
 
-/** Characters of one part: less than an output may have, so that it is not cut again. */
+/** Most characters of one part: less than an output may have, so that it is not truncated again. */
 const mostShown = mostCharacters - 4_000
 
-/** Shows lines of an output that was cut, as they are. @throws BatonError FILE_FAILED when it is not kept */
+/** Shows lines of a truncated output, verbatim. @throws BatonError FILE_FAILED if it is not kept */
 export function readOutput(
   { path, offset = 1, limit = usualLimit }: ReadInput,
   { box, context }: ToolCall,

@@ -2,30 +2,30 @@ import { decodeText } from '../../base/decode-text.ts'
 
 export const pageFormats = ['markdown', 'text', 'html'] as const
 
-/** What a model gets of a page: Markdown, its words, or what the server sent. */
+/** What a model gets of a page: Markdown, plain text, or what the server sent. */
 export type PageFormat = (typeof pageFormats)[number]
 
 export interface Page {
   readonly bytes: Uint8Array
-  /** As the server says it; empty: it does not. */
+  /** As sent by the server; empty if it sent none. */
   readonly contentType: string
   readonly format: PageFormat
 }
 
-/** A text that is recorded, of which a model reads a part at a time. */
+/** The recorded text, which a model reads in parts. */
 export interface PageText {
   readonly text: string
-  /** It was longer, and this is its beginning. */
+  /** It was truncated. */
   readonly isCut: boolean
 }
 
-/** Characters that are kept of a text: more would take the process too long to record. */
+/** Most characters of a text that are kept: recording more would take too long. */
 export const mostPageText = 1_000_000
 
 /**
- * The text of a page; undefined: it is no text, whatever its type says. It takes long for large pages, and its code is
- * slow to load, so that it is done in a thread.
- * @throws BatonError SCRIPT_FAILED for HTML that is nested too deep
+ * The text of a page; undefined if it is not text, whatever its type says. Runs in a thread, because large pages take
+ * long and the code is slow to load.
+ * @throws BatonError SCRIPT_FAILED for HTML that is nested too deeply
  */
 export async function readPage({ bytes, contentType, format }: Page): Promise<PageText | undefined> {
   const text = await wholeText({ bytes, contentType, format })
@@ -44,7 +44,7 @@ async function wholeText({ bytes, contentType, format }: Page): Promise<string |
   return (await import('../../base/markdown-from-html.ts')).markdownFromHtml(withoutData(text))
 }
 
-/** Whether a type is worth reading; one that is not given is looked into. */
+/** Whether content of this type is worth reading; if no type is given, the content decides. */
 export function isTextType(contentType: string): boolean {
   const type = essence(contentType)
   return type === '' || textTypes.test(type)
@@ -65,7 +65,7 @@ function looksLikeHtml(bytes: Uint8Array): boolean {
   return /^\s*<(?:!doctype html|html|head|body)\b/i.test(headOf(bytes))
 }
 
-/** A charset that only the bytes or the page itself tell: a byte order mark, then `<meta charset>`. */
+/** A charset declared only in the content: a byte order mark, then `<meta charset>`. */
 function typeWithCharset(
   bytes: Uint8Array,
   { contentType, isPage }: { readonly contentType: string; readonly isPage: boolean },
@@ -82,7 +82,7 @@ function headOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.subarray(0, 1024)).toString('latin1')
 }
 
-/** Pictures that are written into a page would be most of what a model reads. */
+/** Inline images would be most of what a model reads. */
 function withoutData(html: string): string {
   return html.replaceAll(/(["'])data:[\w/+.-]{0,100};base64,[\w+/=%\s]*\1/g, '$1data:$1')
 }

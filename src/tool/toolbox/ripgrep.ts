@@ -4,23 +4,26 @@ import type { FileMatches, SearchOptions } from './search-files.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Nothing but what it is told: no config, no other files, no other programs, no links; what is text is found out here. */
+/**
+ * Only what the arguments say: no config, no other files or programs, no links. Which files are text is determined
+ * here.
+ */
 const always = (
   '--no-config --no-ignore --hidden --no-follow --no-pre --no-search-zip --no-mmap --no-messages --text --encoding none ' +
   '--color never --with-filename --null --no-heading --regex-size-limit 100M --dfa-size-limit 100M'
 ).split(' ')
 
-/** A line of the answer with its text left out, however long it is. */
+/** Omits the text of a matching line, whatever its length. */
 const withoutText = ['--line-number', '--max-columns', '1', '--no-max-columns-preview']
 
-/** Characters of the names of files in one call: below what systems take. */
+/** Most characters of file names in one call: below the limits of systems. */
 const mostArguments = 200_000
-/** Bytes of an answer: a name and a number for each file, or a number for each line. */
+/** Most bytes of the output: a name and a number per file, or a number per line. */
 const mostOutputBytes = 256 * 1024 * 1024
 
 export interface RipgrepOptions extends SearchOptions {
   readonly program: string
-  /** Absolute: names in calls are relative to it. */
+  /** Absolute; names in calls are relative to it. */
   readonly root: string
   readonly env: Environment
   readonly timeLimitMs: number
@@ -28,8 +31,9 @@ export interface RipgrepOptions extends SearchOptions {
 }
 
 /**
- * The same as `searchFiles`, by ripgrep: first how many lines match in each file, then the numbers of as many as are wanted.
- * Undefined when it cannot do it: an old one, or an expression that is too large for it. `timed_out` when it took too long.
+ * Like `searchFiles`, with ripgrep: first the number of matching lines per file, then the line numbers, up to the
+ * wanted number. Undefined if ripgrep cannot do it: its version is too old, or the expression too large. `timed_out` if
+ * it took too long.
  */
 export async function searchByRipgrep(
   files: readonly string[],
@@ -58,7 +62,7 @@ export async function searchByRipgrep(
   })
 }
 
-/** The files that the first lines are in. */
+/** The files that contain the first lines. */
 function firstFiles(counts: readonly FileMatches[], lines: number): readonly FileMatches[] {
   let before = 0
   return counts.filter(({ count }) => {
@@ -99,7 +103,7 @@ async function inBatches(
       signal,
     )
     if (ended.kind === 'timed_out') return 'timed_out'
-    // 1: nothing matches; 2 without a word: a file could not be read
+    // 1: nothing matches; 2 without a message: a file could not be read
     const isDone = ended.kind === 'exited' && (ended.code < 2 || (ended.code === 2 && stderr.text.trim() === ''))
     if (!isDone || stdout.lost > 0) return 'failed'
     await takeLines(stdout.text, (name, text) => take(`${root === '/' ? '' : root}${name.slice(1)}`, text), signal)
@@ -108,7 +112,7 @@ async function inBatches(
 }
 
 function* batchesOf(files: readonly string[], root: string): Iterable<readonly string[]> {
-  // a slash in front: none belongs to the root of the file system
+  // names become `./…`: a root of `/` is itself the slash
   const start = root === '/' ? 0 : root.length
   let batch: string[] = []
   let size = 0
@@ -125,7 +129,7 @@ function* batchesOf(files: readonly string[], root: string): Iterable<readonly s
   if (batch.length > 0) yield batch
 }
 
-/** Takes the answer apart: a name, a NUL byte, and the rest of the line. */
+/** Parses the output: a name, a NUL byte, and the rest of the line. */
 async function takeLines(
   answer: string,
   take: (name: string, text: string) => void,

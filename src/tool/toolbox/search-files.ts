@@ -3,30 +3,30 @@ import { readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
 import type { SearchPattern } from '../../base/search-pattern.ts'
 
-/** Lines of one file that match. */
+/** The matching lines of one file. */
 export interface FileMatches {
   /** Absolute. */
   readonly file: string
-  /** How many lines match. */
+  /** The number of matching lines. */
   readonly count: number
-  /** Their numbers, from 1; only of the files in which lines are asked for. */
+  /** Their numbers, from 1; only for files whose lines are requested. */
   readonly lines: readonly number[]
 }
 
 export interface SearchOptions {
   readonly pattern: SearchPattern
-  /** Numbers of lines that are wanted, of the first files that match. */
+  /** How many line numbers to return, from the first matching files. */
   readonly lines: number
 }
 
-/** Bytes of a file that are looked at at once. A longer line is looked at in parts. */
+/** Bytes of a file searched at once. A longer line is searched in parts. */
 const windowBytes = 4 * 1024 * 1024
-/** A file with a NUL byte in its beginning is no text. */
+/** A file with a NUL byte in its first bytes is not text. */
 const headBytes = 8 * 1024
 
 /**
- * Searches files (absolute paths, links resolved), in their order. Files that are no text, and those that cannot be read, have no
- * lines. In a thread: an expression may take for ever.
+ * Searches files (absolute paths, links resolved), in their order. Files that are not text or cannot be read have no
+ * lines. Runs in a thread, because an expression may never finish.
  */
 export function searchFiles(files: readonly string[], { pattern, lines }: SearchOptions): readonly FileMatches[] {
   const matcher = createMatcher(pattern)
@@ -85,7 +85,7 @@ function searchFile(file: string, { matcher, window, most }: Searching): FileMat
   return { file, count, lines }
 }
 
-/** Calls `onLine` with the number of each line that matches, and gives how many lines have ended. */
+/** Calls `onLine` with the number of each matching line, and returns the number of complete lines. */
 type Matcher = (bytes: Buffer, onLine: (line: number) => void) => number
 
 function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher {
@@ -97,7 +97,7 @@ function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher 
     const pattern = isPlain ? plain : full
     let ended = 0
     let counted = 0
-    /** The lines that end before a position. */
+    /** The number of lines that end before a position. */
     const linesTo = (position: number): number => {
       for (let at = text.indexOf('\n', counted); at !== -1 && at < position; at = text.indexOf('\n', counted)) {
         ended += 1
@@ -111,7 +111,7 @@ function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher 
         pattern.lastIndex = match.index + 1
         continue
       }
-      // behind the last line feed there is no line
+      // there is no line after the last line feed
       if (match.index === text.length && (text === '' || text.endsWith('\n'))) break
       onLine(linesTo(match.index) + 1)
       const end = text.indexOf('\n', match.index)
@@ -122,7 +122,9 @@ function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher 
   }
 }
 
-/** Between the two units of one character: there an expression that looks around finds no word on either side. */
+/**
+ * Whether the index is between the two units of a surrogate pair, where lookarounds would see no word on either side.
+ */
 function isWithinCharacter(text: string, index: number): boolean {
   const isUnit = (at: number, least: number): boolean => (text.charCodeAt(at) & 0xfc00) === least
   return isUnit(index, 0xdc00) && isUnit(index - 1, 0xd800)

@@ -10,14 +10,15 @@ const timeLimitMs = 30_000
 const memoryMb = 256
 
 interface Surroundings {
-  /** Absolute: the folder that all files are in. */
+  /** Absolute: the folder that contains all files. */
   readonly root: string
   readonly context: RunContext
 }
 
 /**
- * Searches files (absolute paths, links resolved), in their order: by ripgrep where it is installed, else in a thread.
- * @throws BatonError FILE_FAILED when it takes longer than 30 seconds
+ * Searches files (absolute paths, links resolved), in their order: with ripgrep if it is installed, otherwise in a
+ * thread.
+ * @throws BatonError FILE_FAILED if it takes longer than 30 seconds
  */
 export async function search(
   files: readonly string[],

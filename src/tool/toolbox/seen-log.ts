@@ -1,31 +1,31 @@
 import { realPath } from '../../base/files.ts'
 import { createSeen, type SeenFiles } from '../changes/seen.ts'
 
-/** Lines of a file that a model was shown. */
+/** Lines of a file that a model has seen. */
 export interface SeenFile {
   /** Absolute. */
   readonly path: string
   /** SHA-256 of the bytes of the whole file. */
   readonly hash: string
-  /** The first and the last line, from 1, and how many the file has; left out: all of it. */
+  /** The first and the last line, from 1, and the line count of the file; if omitted, the whole file. */
   readonly part?: { readonly from: number; readonly to: number; readonly lines: number }
 }
 
-/** What a model knows of the files on disk. It is made anew from what tools recorded when a run is resumed. */
+/** What a model knows about the files on disk. In a resumed run it is rebuilt from the records of tools. */
 export interface SeenLog {
-  /** A model was shown a file, or has made what it holds. */
+  /** The model has seen a file, or wrote its content. */
   readonly add: (file: SeenFile) => void
-  /** A model was told that there is no such file any more. */
+  /** The model was told that the file no longer exists. */
   readonly forget: (path: string) => void
-  /** Whether a model was shown anything of a file (absolute). */
+  /** Whether the model has seen any part of a file (absolute). */
   readonly knows: (path: string) => boolean
-  /** Hashes of the files that it knows whole, by absolute path. */
+  /** Hashes of the files that it knows completely, by absolute path. */
   readonly whole: () => ReadonlyMap<string, string>
-  /** The same, under any name of a file. */
+  /** The same, by any path of a file. */
   readonly files: () => SeenFiles
 }
 
-/** @param shown files that the prompt shows whole: their hashes by absolute path */
+/** @param shown hashes of files that the prompt contains in full, by absolute path */
 export function createSeenLog(shown: ReadonlyMap<string, string> = new Map()): SeenLog {
   const whole = new Map(shown)
   const parts = new Map<string, { readonly hash: string; readonly lines: Set<number> }>()

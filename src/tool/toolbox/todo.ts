@@ -6,7 +6,7 @@ interface TodoInput {
 
 const marks = { pending: '[ ]', in_progress: '[~]', completed: '[x]' } as const
 
-/** Keeps a list of steps before the model: each call gives the whole list as it is then. */
+/** Keeps a list of steps visible to the model: each call passes the whole current list. */
 export const todo = defineTool<TodoInput>({
   name: 'todo',
   description:

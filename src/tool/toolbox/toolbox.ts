@@ -7,15 +7,15 @@ import { createSeenLog } from './seen-log.ts'
 
 export interface ToolboxOptions {
   readonly baseDir: string
-  /** Files that the prompt shows whole: their hashes by absolute path. */
+  /** Hashes of files that the prompt contains in full, by absolute path. */
   readonly shown?: ReadonlyMap<string, string>
   readonly limits?: Partial<ChangeLimits>
 }
 
-/** What one call may write where no setting says so. */
+/** Default limit of what one call may write. */
 const usualMaxBytes = 256 * 1024 * 1024
 
-/** What the tools of one conversation share, at its beginning. */
+/** The initial shared state of the tools of one conversation. */
 export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): Toolbox {
   const { allow = [], maxBytes = usualMaxBytes } = limits
   return {

@@ -3,10 +3,13 @@ import { bindTool } from './bind.ts'
 import type { Toolbox, ToolKind } from './kind.ts'
 import type { ToolName } from './names.ts'
 
-/** Tools of the toolbox. The others are made in agent/: `interpreter_run` of the other tools, `task` and what comes with it of agents. */
+/**
+ * Tools of the toolbox. The others are created in agent/: `interpreter_run` from the other tools, `task` and its
+ * companions from agents.
+ */
 type BoxedName = Exclude<ToolName, 'interpreter_run' | 'task' | 'task_output' | 'task_stop'>
 
-/** Each is loaded when a model is given it. */
+/** Each is loaded only if a model gets it. */
 const kinds: { readonly [Name in BoxedName]: () => Promise<ToolKind> } = {
   bash: async () => (await import('./bash.ts')).bash,
   bash_output: async () => (await import('./bash-output.ts')).bashOutput,
@@ -22,7 +25,7 @@ const kinds: { readonly [Name in BoxedName]: () => Promise<ToolKind> } = {
   write: async () => (await import('./write.ts')).write,
 }
 
-/** The tools of one conversation, in the order of their names in the list. */
+/** The tools of one conversation, in the order of the list of names. */
 export async function openTools(names: readonly ToolName[], box: Toolbox): Promise<readonly Tool[]> {
   const boxed = names.filter((name): name is BoxedName => name in kinds)
   return Promise.all(boxed.map(async (name) => bindTool(await kinds[name](), box)))

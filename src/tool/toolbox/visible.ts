@@ -6,8 +6,8 @@ import type { ToolName } from './names.ts'
 const strictness: readonly Verdict['kind'][] = ['allow', 'ask', 'deny']
 
 /**
- * Whether a call may show a path (absolute, without links) that it finds below the one it was permitted for: not when a rule
- * is stricter about it, neither about this tool nor about `read`, which would be gone around.
+ * Whether a call may show a path (absolute, without links) that it found below the permitted one: not if a rule for
+ * this tool or for `read` is stricter about it. Otherwise the call would bypass the rules for `read`.
  */
 export function visibleTo(
   tool: ToolName,

@@ -8,9 +8,9 @@ import { isOfSystem } from '../../base/system-folders.ts'
 import { chainBelow, type IgnoreChain, ignoresAbove, isIgnored, withOwn } from './ignore-files.ts'
 
 export interface WalkOptions {
-  /** Absolute, links resolved: outside a repository the ignore files from here on count. */
+  /** Absolute, links resolved: outside a repository, ignore files apply from here down. */
   readonly workspace: string
-  /** A glob from the folder where the walk starts. */
+  /** A glob, relative to the folder where the walk starts. */
   readonly glob: string
   readonly isVisible: (path: string) => boolean
 }
@@ -18,13 +18,13 @@ export interface WalkOptions {
 export interface Walked {
   /** Absolute paths, in byte order. */
   readonly files: readonly string[]
-  /** False: there are more. */
+  /** False if there are more. */
   readonly isWhole: boolean
 }
 
-/** Files that are found at most. */
+/** Most files that are found. */
 const mostFiles = 200_000
-/** Entries of a folder that are read at once, and sorted at once. */
+/** Entries of a folder that are read and sorted at a time. */
 const entriesAtOnce = 1_000
 
 interface Folder {
@@ -34,17 +34,17 @@ interface Folder {
 }
 
 /**
- * The files below a folder (absolute, links resolved) that match a glob, in small steps. Links are not followed and not
- * listed; `.gitignore` files count, and folders of build tools are not entered unless the glob names them. Folders that cannot be
- * read are skipped.
- * @throws BatonError USAGE for a glob that cannot be parsed, OUTSIDE_WORKSPACE for one that climbs out
+ * The files below a folder (absolute, links resolved) that match a glob, found in small steps. Links are neither
+ * followed nor listed; `.gitignore` files are respected, and folders of build tools are skipped unless the glob names
+ * them. Unreadable folders are skipped.
+ * @throws BatonError USAGE for an invalid glob, OUTSIDE_WORKSPACE for one that leaves the folder
  */
 export function* walkFiles(root: string, { workspace, glob, isVisible }: WalkOptions): Steps<Walked> {
   const { walks, skipFolders } = planWalks([parseGlob(glob)], root, buildFolders)
   const [walk] = walks
   if (walk === undefined || walk.start !== root) return { files: [], isWhole: true }
   const files: string[] = []
-  // the last one is the next: what stands in a folder comes before what follows it
+  // a stack: the contents of a folder come before what follows the folder
   const open: (Folder | string)[] = [{ path: root, state: walk.state, above: ignoresAbove(root, workspace) }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'string') {
@@ -60,7 +60,7 @@ export function* walkFiles(root: string, { workspace, glob, isVisible }: WalkOpt
   return { files, isWhole: true }
 }
 
-/** The files of a folder that match, and the folders in it that may have some, in the order of their paths. */
+/** The matching files of a folder, and its subfolders that may contain some, in path order. */
 function* entriesOf(folder: Folder, skipFolders: ReadonlySet<string>): Steps<readonly (Folder | string)[]> {
   const found: { readonly key: string; readonly entry: Folder | string }[] = []
   const entries = yield* readFolder(folder.path)
@@ -77,7 +77,7 @@ function* entriesOf(folder: Folder, skipFolders: ReadonlySet<string>): Steps<rea
     if (kind === 'file') {
       if (matchedGlob(state) !== undefined) found.push({ key: name, entry: path })
     } else if (!skipFolders.has(name) && canContinue(state) && !isOfSystem(path)) {
-      // in byte order of whole paths the slash behind a folder counts
+      // whole paths are sorted in byte order, so the slash after a folder name counts
       found.push({ key: `${name}/`, entry: { path, state, above: chainBelow(chain, name) } })
     }
   }
@@ -97,12 +97,12 @@ function* readFolder(path: string): Steps<readonly Dirent[]> {
       folder.closeSync()
     }
   } catch {
-    // what cannot be read has nothing to find
+    // unreadable: there is nothing to find
   }
   return entries
 }
 
-/** Sorts by key, a piece at a time: a folder may hold very many entries. */
+/** Sorts by key in slices, because a folder may have very many entries. */
 function* sorted<T extends { readonly key: string }>(items: readonly T[]): Steps<readonly T[]> {
   let runs: (readonly T[])[] = []
   for (let from = 0; from < items.length; from += entriesAtOnce) {

@@ -19,34 +19,34 @@ interface FetchInput {
 }
 
 interface FetchLimits {
-  /** Of what is read of an answer, unpacked. */
+  /** Limit of the response body, decompressed. */
   readonly bytes: number
-  /** For all redirects, the answer, and reading it. */
+  /** Limit of all redirects, the response and parsing it together. */
   readonly ms: number
 }
 
-/** What was fetched, as it is recorded. */
+/** The fetched page, as recorded. */
 interface Fetched {
   readonly status: number
   /** After redirects. */
   readonly url: string
   readonly type: string
-  /** Undefined: it is no text, and `bytes` says how large it is where that is known. */
+  /** Undefined if it is not text; then `bytes` is its size, if known. */
   readonly text?: string
   readonly bytes?: number
-  /** What the text is the beginning of. */
+  /** How much of the page the text is, if it was truncated. */
   readonly cutAt?: string
 }
 
 const redirectLimit = 10
 const parsingMemoryMb = 256
-/** Characters of an answer that says what went wrong. */
+/** Most characters shown of an error response. */
 const shownOfFailure = 2000
 
-/** Fetches a page as text. What it asks for, redirects included, must be allowed by host. */
+/** Fetches a page as text. Every host, including those of redirects, must be allowed. */
 export const webfetch = createWebfetch({ bytes: 5 * 1024 * 1024, ms: 30_000 })
 
-/** The tool with other limits. */
+/** The tool with the given limits. */
 export function createWebfetch(limits: FetchLimits): ToolKind {
   return defineTool<FetchInput>({
     name: 'webfetch',
@@ -134,7 +134,7 @@ async function download(url: URL, { input, context, limits, allow }: Asking, sig
   }
 }
 
-/** @throws BatonError for what is no address that can be fetched */
+/** @throws BatonError if the address cannot be fetched */
 function readAddress(given: string): URL {
   if (!URL.canParse(given)) {
     throw new BatonError('FILE_FAILED', `${given} is no whole address`, { hint: 'It begins with https:// or http://.' })
@@ -172,14 +172,14 @@ function headersOf(version: string): readonly (readonly [string, string])[] {
 }
 
 interface Checking extends Pick<Granted, 'allow'> {
-  /** What was allowed. */
+  /** The allowed address. */
   readonly from: URL
   readonly input: FetchInput
 }
 
 /**
- * Another host is asked for like the first one, but nobody is asked meanwhile: the model may ask for that address, and is
- * asked about it then. Plain `http` is only spoken with who was named so.
+ * A different host needs the same permission as the first one, but the user is not prompted during a request: the model
+ * may call the tool with that address, and the user is prompted then. Plain `http` only if the given address uses it.
  */
 function checkTarget(target: URL, { from, input, allow }: Checking): void {
   const isHost = isSameHost(target, from)
@@ -201,14 +201,14 @@ function checkTarget(target: URL, { from, input, allow }: Checking): void {
   }
 }
 
-/** The same name on the same port, or on the usual ones. */
+/** The same name and port; the default ports of both schemes count as the same. */
 function isSameHost(target: URL, from: URL): boolean {
   return bareHost(target) === bareHost(from) && target.port === from.port
 }
 
 const askForIt = 'Call webfetch with that address if it is wanted.'
 
-/** @throws BatonError UNTRUSTED for this machine and private networks, unless a rule names the host */
+/** @throws BatonError UNTRUSTED for this machine and private networks unless a rule names the host */
 function checkNamed(url: URL, rules: Parameters<typeof namesHost>[1]): void {
   if (namesHost(url, rules)) return
   throw new BatonError('UNTRUSTED', `${url.host} is a private address`, {
@@ -218,7 +218,7 @@ function checkNamed(url: URL, rules: Parameters<typeof namesHost>[1]): void {
 
 interface Reading {
   readonly format: PageFormat
-  /** What is left of the time. */
+  /** The remaining time. */
   readonly ms: number
   readonly signal: AbortSignal
 }
@@ -255,7 +255,7 @@ async function readDownload(
   }
 }
 
-/** What the model is told. */
+/** The output for the model. */
 function outputOf(
   { status, url, type, text, bytes, cutAt }: Fetched,
   asked: URL,

@@ -8,7 +8,7 @@ interface WriteInput {
   readonly content: string
 }
 
-/** Makes a file, or puts a whole content in place of one that the model has seen. */
+/** Creates a file, or replaces the whole content of one that the model has seen. */
 export const write = defineTool<WriteInput>({
   name: 'write',
   description: `Write a whole file. Folders on the way are made. A file that is there already is replaced only if you have seen all of what it holds now: it was shown to you, you have read it, or you wrote it. To change a part of a file, use edit. A file with CR LF line endings keeps them.`,

@@ -3,16 +3,16 @@ import { entryStatus } from '../../base/entries.ts'
 import { type FileStore, type StateDifference, stateDifferences, storeState } from './file-store.ts'
 import type { MadeTree } from './make.ts'
 
-/** What git calls a file, an executable one, and a link. */
+/** The modes git uses for a file, an executable file and a symbolic link. */
 type EntryMode = '100644' | '100755' | '120000'
 
-/** What stands at a path in a state: `id` is git's name of its content, for a link that of where it leads. */
+/** The entry at a path in a state: `id` is git's id of its content, or of the target of a link. */
 export interface EntryOf {
   readonly mode: EntryMode
   readonly id: string
 }
 
-/** What became of one file or link. Paths are from the workspace. `moved` is moved as it was, its mode too. */
+/** The change of one file or link. Paths are from the workspace. `moved`: content and mode are unchanged. */
 export type TreeChange = { readonly path: string } & (
   | { readonly kind: 'added'; readonly after: EntryOf }
   | { readonly kind: 'modified'; readonly before: EntryOf; readonly after: EntryOf }
@@ -20,18 +20,18 @@ export type TreeChange = { readonly path: string } & (
   | { readonly kind: 'moved'; readonly from: string; readonly before: EntryOf; readonly after: EntryOf }
 )
 
-/** What work in a work tree has changed in all; plain JSON. */
+/** All changes made in a work tree; plain JSON. */
 export interface TreeChanges {
   readonly files: readonly TreeChange[]
-  /** Folders in which nothing is left, from the workspace, the deepest first. */
+  /** Removed folders, from the workspace, deepest first. */
   readonly emptied: readonly string[]
-  /** Repositories that were made in it: they are no changes. From the workspace. */
+  /** Repositories that were created in it; they do not count as changes. From the workspace. */
   readonly repositories: readonly string[]
-  /** Names the state that it is in in its store. */
+  /** The id of its current state in its store. */
   readonly state: string
 }
 
-/** Looks at what a work tree has become. Only what lies in its workspace counts. */
+/** Finds the changes in a work tree. Only changes in its workspace count. */
 export async function changesOf(tree: MadeTree, store: FileStore, signal: AbortSignal): Promise<TreeChanges> {
   const { start, below, top } = tree
   const state = await storeState(store, signal)
@@ -64,7 +64,7 @@ function entryOf(mode: string, id: string): EntryOf {
   return { mode: mode === '120000' || mode === '100755' ? mode : '100644', id }
 }
 
-/** The folders above these paths that are not there any more, the deepest first. */
+/** The parent folders of these paths that no longer exist, deepest first. */
 function emptiedBy(gone: readonly string[], isThere: (folder: string) => boolean): readonly string[] {
   const emptied = new Set<string>()
   for (const path of gone) {

@@ -13,19 +13,18 @@ import { createTurns } from '../../base/concurrency.ts'
 import { entryStatus } from '../../base/entries.ts'
 import { type GitPlace, partsOf, printedByGit } from './tree-git.ts'
 
-/** What of a work tree is copied into another one. Paths are from its top. */
+/** What is copied from a work tree into another one. Paths are from its top. */
 export interface Listed {
-  /** Files and links: tracked ones, those of submodules too, and others that are not ignored. */
+  /** Files and links: tracked ones, including those of submodules, and untracked ones that are not ignored. */
   readonly files: readonly string[]
-  /** Folders of submodules that nobody has initialised. */
+  /** Folders of submodules that are not initialized. */
   readonly emptyFolders: readonly string[]
-  /** Repositories that belong to no other one: they are not copied. */
+  /** Nested repositories that are not submodules; they are not copied. */
   readonly repositories: readonly string[]
 }
 
 /**
- * Lists what a work tree holds (`place.cwd` is its top), with its submodules: what is ignored is left out, and what is deleted is
- * not there.
+ * Lists the contents of a work tree (`place.cwd` is its top) and its submodules, without ignored and deleted files.
  */
 export async function listFiles(place: GitPlace, signal: AbortSignal, below = ''): Promise<Listed> {
   const tracked = partsOf(await printedByGit(place, ['ls-files', '-z', '--stage'], signal)).map(readStaged)
@@ -63,8 +62,8 @@ function readStaged(line: string): { readonly path: string; readonly isModule: b
 }
 
 /**
- * Copies files and links from one folder to another (both absolute), each as it is, with its mode and times. Gives the paths that
- * were copied: what is gone meanwhile, and what is reached only through a link, is not.
+ * Copies files and links from one folder to another (both absolute), unchanged, with mode and times. Returns the paths
+ * that were copied: files that are gone by now, or whose path leads through a link, are skipped.
  */
 export async function copyFiles(
   paths: readonly string[],
@@ -75,7 +74,7 @@ export async function copyFiles(
   const turns = createTurns()
   const copied: string[] = []
 
-  /** Whether it is a folder itself, which is then there in the copy as well. */
+  /** Whether the path is a real folder; if so, it is created in the copy. */
   function folder(path: string): boolean {
     const known = folders.get(path)
     if (known !== undefined) return known
@@ -100,14 +99,14 @@ function copyEntry(from: string, to: string, status: Stats): boolean {
   }
   if (!status.isFile()) return false
   copyFileSync(from, to, constants.COPYFILE_FICLONE)
-  // tools that compare times find nothing new
+  // so that tools that compare times see no change
   utimesSync(to, status.atime, status.mtime)
   return lstatSync(to).isFile()
 }
 
 /**
- * Gives each package of Node in a copy the packages that are installed beside the original, as a link: they are ignored, and without
- * them no test would run. Gives the links that were made, absolute.
+ * Links the `node_modules` of each Node package in a copy to that of the original: it is usually ignored by git, so not
+ * copied, and without it no test would run. Returns the links, absolute.
  */
 export function linkPackages(
   copied: readonly string[],

@@ -5,8 +5,8 @@ import type { GitCommand } from '../../base/git.ts'
 import { attemptGit, type GitPlace, partsOf, printedByGit } from './tree-git.ts'
 
 /*
- * States of a work tree are kept in a repository of our own beside it: the user's repository gets no objects of them, and files are
- * compared byte by byte, whatever the attributes of the user's repository make of line ends.
+ * States of a work tree are kept in a separate repository beside it: no objects are added to the user's repository, and
+ * files are compared byte by byte, whatever the attributes of the user's repository do to line endings.
  */
 
 export interface FileStore {
@@ -14,26 +14,26 @@ export interface FileStore {
   readonly folder: string
   /** Absolute: the top of the work tree. */
   readonly top: string
-  /** How git names contents. */
+  /** The object format of git. */
   readonly format: 'sha1' | 'sha256'
   readonly env: GitCommand['env']
 }
 
 interface StoreSource {
-  /** Git's own folder of the user's repository, which all its work trees share; absolute. */
+  /** The git folder of the user's repository that all its work trees share; absolute. */
   readonly common: string
-  /** What else is never looked at, from the top, as lines of a `.gitignore` file. */
+  /** Further exclusions, from the top, as lines of a `.gitignore` file. */
   readonly ignored: readonly string[]
-  /** What the work tree holds at its start, from the top. */
+  /** The initial files of the work tree, from the top. */
   readonly files: readonly string[]
 }
 
-/** Never a change of a work tree: what scripts keep for a run, and what a killed process has left of a write. */
+/** Never changes of a work tree: data that scripts keep for a run, and temporary files left by a killed process. */
 const neverChanges = ['/.aipack/.session/', '.baton-*.tmp']
 
 /**
- * Makes the store of a work tree, in place of what a killed process has left, and gives the id of its first state: that of these files.
- * What the user's repository has of them already is not stored again.
+ * Creates the store of a work tree, replacing any leftovers of a killed process, and returns the id of its first state,
+ * which consists of these files. Objects that the user's repository already has are not stored again.
  */
 export async function makeStore(
   store: FileStore,
@@ -48,14 +48,14 @@ export async function makeStore(
   mkdirSync(join(folder, 'info'), { recursive: true })
   mkdirSync(join(folder, 'objects', 'info'), { recursive: true })
   writeFileSync(join(folder, 'objects', 'info', 'alternates'), `${join(common, 'objects')}\n`)
-  // this file wins over those of the work tree
+  // this file takes precedence over those in the work tree
   const plain = '* -text -eol -filter -ident -working-tree-encoding\n'
   writeFileSync(join(folder, 'info', 'attributes'), plain)
   const ownIgnored = await excludedIn(common)
   writeFileSync(join(folder, 'info', 'exclude'), [...ownIgnored, ...neverChanges, ...ignored, ''].join('\n'))
   const list = join(folder, 'start')
   writeFileSync(list, files.join('\0'))
-  // also what is tracked although it is ignored
+  // --force: files may be tracked although they are ignored
   const add = ['add', '--force', `--pathspec-from-file=${list}`, '--pathspec-file-nul']
   if (files.length > 0) await inStore(store, add, signal)
   return (await inStore(store, ['write-tree'], signal)).trim()
@@ -68,23 +68,25 @@ async function excludedIn(common: string): Promise<readonly string[]> {
   return readRegularFile(file).toString('utf8').split('\n')
 }
 
-/** The id of the state that the work tree is in now. */
+/** Stores the current state of the work tree and returns its id. */
 export async function storeState(store: FileStore, signal: AbortSignal): Promise<string> {
   await inStore(store, ['add', '--all', '--', '.'], signal)
   return (await inStore(store, ['write-tree'], signal)).trim()
 }
 
-/** How one path differs in two states. Modes are those of git, `000000` for what is not there; ids are of contents. */
+/**
+ * How one path differs in two states. Modes are those of git, `000000` if the path does not exist; ids are of contents.
+ */
 export interface StateDifference {
   /** From the top. */
   readonly path: string
-  /** Of what was moved as it is. */
+  /** The earlier path, if it was moved without changes. */
   readonly from?: string
   readonly modes: readonly [before: string, after: string]
   readonly ids: readonly [before: string, after: string]
 }
 
-/** How two states differ below a folder, from the top, by path. */
+/** The differences of two states below a folder (given from the top), by path. */
 export async function stateDifferences(
   store: FileStore,
   [before, after]: readonly [string, string],
@@ -106,7 +108,7 @@ export async function stateDifferences(
   return found
 }
 
-/** What two states differ in, as a diff that `git apply` takes, with paths from `below`. */
+/** The differences of two states as a diff for `git apply`, with paths from `below`. */
 export function stateDiff(
   store: FileStore,
   [before, after]: readonly [string, string],
@@ -118,7 +120,7 @@ export function stateDiff(
   return inStore(store, ['diff-tree', ...plain, ...scope, before, after], signal)
 }
 
-/** A content in a state; undefined where it is gone, or more than is read. */
+/** A content in a state; undefined if it is gone or too large. */
 export async function storedText(store: FileStore, id: string, signal: AbortSignal): Promise<string | undefined> {
   const { end, stdout } = await attemptGit(placeOf(store), [...namedStore(store), 'cat-file', 'blob', id], signal)
   return end.kind === 'exited' && end.code === 0 && stdout.lost === 0 ? stdout.text : undefined
@@ -147,7 +149,7 @@ function placeOf({ top, env }: FileStore): GitPlace {
   }
 }
 
-/** A path from the top, as a line of a `.gitignore` file that means nothing else. */
+/** A `.gitignore` line that matches exactly this path below the top. */
 export function ignoreLine(top: string, path: string): string {
   return `/${relative(top, path).replaceAll(/[\\*?[\]!# ]/g, String.raw`\$&`)}`
 }

@@ -12,41 +12,41 @@ import { attemptGit, type GitPlace, printedByGit } from './tree-git.ts'
 export interface MakeOptions {
   /** Absolute, links resolved. */
   readonly workspace: string
-  /** Absolute: the folder of the run's work trees. It is made. */
+  /** Absolute: the folder of the run's work trees. It is created if needed. */
   readonly folder: string
-  /** The name of the work tree in it. */
+  /** The folder name of the work tree in it. */
   readonly name: string
   readonly env: GitCommand['env']
-  /** Absolute paths that are never copied: folders of this installation. */
+  /** Absolute paths that are never copied: folders of this Baton installation. */
   readonly leftOut: readonly string[]
 }
 
-/** A work tree that was made; plain JSON, because it is recorded. */
+/** A new work tree; plain JSON, because it is recorded. */
 export interface MadeTree {
   /** Absolute: its top. */
   readonly top: string
-  /** Where the workspace lies in it: a path from the top, empty for the top itself. */
+  /** The path of the workspace in it, from the top; empty for the top itself. */
   readonly below: string
-  /** The commit it is of. */
+  /** The commit it was created from. */
   readonly head: string
-  /** How git names contents in it. */
+  /** The object format of its repository. */
   readonly format: 'sha1' | 'sha256'
-  /** Names the state it begins with in its store. */
+  /** The id of its initial state in its store. */
   readonly start: string
-  /** Repositories within the workspace that belong to no other one: they are not in it. From the top. */
+  /** Nested repositories in the workspace that are not submodules, and so are not in it. From the top. */
   readonly missing: readonly string[]
 }
 
-/** Where states of a work tree are kept: beside it. */
+/** The store for the states of a work tree, beside it. */
 export function storeOf({ top, format }: Pick<MadeTree, 'top' | 'format'>, env: GitCommand['env']): FileStore {
   return { folder: `${top}.store`, top, format, env }
 }
 
 /**
- * Makes a git work tree of the repository around a workspace, detached at its HEAD, with all that the workspace holds
- * now: changed and staged files, files that nobody has added, submodules; not what is ignored. What a killed process has
- * left of it is removed first. No program that the repository's config names is run. R16.
- * @throws BatonError USAGE outside of git and where there is no commit, FILE_FAILED when it cannot be made
+ * Creates a git work tree of the repository around a workspace, detached at its HEAD, with the current contents of the
+ * workspace: changed, staged and untracked files and submodules, but not ignored files. Leftovers of a killed process
+ * are removed first. No program that the repository's config names is run. R16.
+ * @throws BatonError USAGE outside of git and without a commit, FILE_FAILED if it cannot be created
  */
 export async function makeTree(options: MakeOptions, signal: AbortSignal): Promise<MadeTree> {
   const { workspace, folder, name, env } = options
@@ -60,7 +60,7 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
     const add = ['worktree', 'add', '--detach', '--no-checkout', '-f', top, repository.head]
     await printedByGit(place, add, signal)
     const { files, emptyFolders, repositories } = await listFiles(place, signal)
-    // a work tree lies in one of them itself
+    // the workspace may itself be a work tree in one of these folders
     const leftOut = options.leftOut.filter((one) => one !== from && isInside(from, one))
     const isLeftOut = (path: string): boolean => leftOut.some((one) => isInside(one, join(from, path)))
     const wanted = files.filter((path) => !isLeftOut(path))
@@ -76,8 +76,8 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
   } catch (error) {
     signal.throwIfAborted()
     const why = error instanceof Error ? error.message : String(error)
-    throw new BatonError('FILE_FAILED', `no git work tree could be made of ${from}: ${why}`, {
-      hint: 'Make git work in this folder, or leave out isolation = "worktree".',
+    throw new BatonError('FILE_FAILED', `cannot create a git work tree of ${from}: ${why}`, {
+      hint: 'Make sure that git works in this folder, or remove isolation = "worktree".',
       cause: error,
     })
   }
@@ -85,14 +85,14 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
 
 interface FoundRepository {
   readonly top: string
-  /** Git's own folder of this work tree, and the one that all work trees share. */
+  /** The git folder of this work tree, and the one that all work trees share. */
   readonly own: string
   readonly common: string
   readonly format: MadeTree['format']
   readonly head: string
-  /** Where git is called for it. */
+  /** Where and how git is called for it. */
   readonly place: GitPlace
-  /** Whether the programs that its config names for contents are turned off there. */
+  /** Whether the filter programs that its config names are disabled there. */
   readonly isPlain: boolean
 }
 
@@ -103,11 +103,11 @@ async function findRepository(at: GitPlace, signal: AbortSignal): Promise<FoundR
   const [topText = '', own = '', commonText = '', formatText] = found.stdout.text.split('\n')
   const top = topText === '' ? '' : realPath(topText)
   if (gitFailed(found) || !isInside(top, workspace)) {
-    const why = gitFailed(found) ? gitFailure(found) : 'its work tree is elsewhere'
+    const why = gitFailed(found) ? gitFailure(found) : 'its work tree is somewhere else'
     if (!gitFailed(found) || why.includes('not a git repository')) {
-      throw refused(`${workspace} is in no git repository`, 'Run git init and commit what is there')
+      throw refused(`${workspace} is not in a git repository`, 'Run git init and commit the files')
     }
-    throw refused(`the repository cannot be used: ${why}`, 'Make git work in this folder')
+    throw refused(`the repository cannot be used: ${why}`, 'Make sure that git works in this folder')
   }
   const head = await attemptGit(at, ['rev-parse', '--verify', '-q', 'HEAD^{commit}'], signal)
   if (gitFailed(head)) {
@@ -118,7 +118,7 @@ async function findRepository(at: GitPlace, signal: AbortSignal): Promise<FoundR
     signal,
   )
   const place = { cwd: top, env, settings: filters?.settings ?? [] }
-  // a relative one counts from where git was asked
+  // git prints it relative to where it was called
   const common = realPath(resolve(workspace, commonText))
   const format = formatText === 'sha256' ? 'sha256' : 'sha1'
   return { top, own, common, format, head: head.stdout.text.trim(), place, isPlain: filters !== undefined }
@@ -126,11 +126,11 @@ async function findRepository(at: GitPlace, signal: AbortSignal): Promise<FoundR
 
 function refused(message: string, cure: string): BatonError {
   return new BatonError('USAGE', `isolation = "worktree": ${message}`, {
-    hint: `${cure}, or leave out isolation = "worktree".`,
+    hint: `${cure}, or remove isolation = "worktree".`,
   })
 }
 
-/** The work tree begins with what is staged, too. */
+/** Copies the index, so that the work tree starts with the same staged changes. */
 async function copyIndex({ own, place, isPlain }: FoundRepository, top: string, signal: AbortSignal): Promise<void> {
   const index = join(own, 'index')
   if (entryStatus(index) === undefined) return
@@ -138,9 +138,9 @@ async function copyIndex({ own, place, isPlain }: FoundRepository, top: string, 
   const entry = (await printedByGit(tree, ['rev-parse', '--absolute-git-dir'], signal)).trim()
   const copy = join(entry, 'index')
   copyFileSync(index, copy)
-  // a part of it may be in a file that is found only from there
+  // a part of it may be in a shared index file that is found only from the original
   const isSplit = namesIn(own).some((name) => name.startsWith('sharedindex.'))
   if (isSplit) await printedByGit({ ...place, indexFile: copy }, ['update-index', '--no-split-index'], signal)
-  // without the times of the copies git would compare all files each time
+  // the index needs the times of the copies, otherwise git would compare all files each time
   if (isPlain) await attemptGit(tree, ['update-index', '-q', '--refresh'], signal)
 }

@@ -16,41 +16,44 @@ import { planApply, type TreeConflict } from './plan-apply.ts'
 import { treeContext } from './tree-context.ts'
 
 export interface WorktreeOptions {
-  /** Tells the work trees of one place apart. */
+  /** Distinguishes the work trees of one place. */
   readonly name: string
-  /** What to do where it is gone although it is still needed, for the hint of the error. */
+  /** Hint of the error if it is gone although it is still needed. */
   readonly cure?: string
 }
 
-/** The changes of a work tree, which the workspace has now. `merged`: paths that somebody else has changed as well. */
+/** The changes of a work tree, now in the workspace. `merged`: paths that were also changed in the workspace. */
 export interface AppliedTree {
   readonly files: readonly TreeChange[]
   readonly merged: readonly string[]
 }
 
-/** A work tree that some work of a run has for itself. */
+/** A work tree for one piece of work in a run. */
 export interface Worktree {
-  /** Its work tree is the workspace there. */
+  /** A context whose workspace is in the work tree. */
   readonly context: RunContext
-  /** What it has changed by now. To be asked once, when the work is done. */
+  /** The changes so far, recorded. Call it once, when the work is done. */
   readonly changes: () => Promise<TreeChanges>
-  /** What it has changed by now, for people: nothing of it is recorded. Undefined: it cannot be looked at, as in a replay. */
+  /** The changes so far, for display only: not recorded. Undefined if they cannot be determined, as in a replay. */
   readonly look: () => Promise<{ readonly files: readonly string[]; readonly diff: string } | undefined>
   /**
-   * Brings the changes into the workspace, all or nothing. A resumed run tries again what has failed.
-   * @throws BatonError CHANGES_FAILED when somebody else has changed the same meanwhile, or a write failed
+   * Applies the changes to the workspace, all or nothing. A resumed run retries this if it failed.
+   * @throws BatonError CHANGES_FAILED on a conflict with changes in the workspace, or if a write failed
    */
   readonly apply: (changes: TreeChanges) => Promise<AppliedTree>
-  /** To be called once nothing of it is needed: it is removed, and a resumed run does not look for it. */
+  /** Call it when the work tree is no longer needed: it is removed, and a resumed run does not look for it. */
   readonly close: () => void
-  /** The same once the end of the work is recorded, which nobody does again: nothing is recorded of it. A replay removes nothing. */
+  /**
+   * Like `close`, but records nothing: for work whose end is recorded, so that it is never repeated. A replay removes
+   * nothing.
+   */
   readonly remove: () => void
 }
 
 /**
- * Makes a git work tree with what the workspace holds now, at the place of the context; see `makeTree`. It stays until it is closed,
- * also when the run breaks off: a resumed run has it again. R16.
- * @throws BatonError USAGE where none can be made, FILE_FAILED for one that is gone
+ * Creates a git work tree with the current contents of the workspace, at the place of the context; see `makeTree`. It
+ * is kept until it is closed, even if the run is interrupted: a resumed run uses it again. R16.
+ * @throws BatonError USAGE if none can be created, FILE_FAILED if it is gone
  */
 export async function openWorktree(context: RunContext, { name, cure }: WorktreeOptions): Promise<Worktree> {
   const { scope, services } = context
@@ -61,7 +64,7 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
   const folder = join(top, below)
   const store = storeOf(made, env)
   const over = [...at, part('after')]
-  // a replay and what is over need it no more
+  // neither a replay nor finished work needs it any more
   if (!effects.answers(over) && entryStatus(join(top, '.git')) === undefined) throw isGone(context, cure)
   const { context: inside, models } = treeContext(context, folder)
 
@@ -76,13 +79,13 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
     })
     signal.throwIfAborted()
     const paths = changes.files.map(({ path }) => path).filter((path) => models.has(join(folder, path)))
-    // what a model may have made is not executed before a person has looked at it
+    // files that a model may have written are not executed before the user has reviewed them
     services.sources.change(paths.map((path) => join(workspace, path)))
     const actions = plan.steps.map((step, index) => ({ ...step, index }))
     const nameOf = ({ path }: { readonly path: string }): string => path
     const performed = await performActions(actions, { nameOf, problem: problemOf }, { context, at: place })
     if (performed.kind === 'failed') {
-      // what failed in a process that is gone may succeed now
+      // if it failed in an earlier process, it may succeed now
       if (performed.left.length === 0 && effects.again(place)) return applyNow(changes)
       throw rolledBack(performed.problem, performed.notRestored)
     }
@@ -123,7 +126,7 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
   }
 }
 
-/** Does work in a work tree of its own, and brings what it has changed into the workspace once it is done. */
+/** Does work in its own work tree, and applies its changes to the workspace when it is done. */
 export async function inWorktree<T>(
   context: RunContext,
   options: WorktreeOptions,
@@ -154,7 +157,7 @@ async function make(context: RunContext, at: Place): Promise<MadeTree> {
         signal,
       )
       if (made.missing.length > 0) {
-        const message = `repositories within the workspace are not in the work tree: ${made.missing.join(', ')}`
+        const message = `nested repositories are not copied into the work tree: ${made.missing.join(', ')}`
         emit(context, { type: 'warning', message, hint: 'Add them as submodules if the work needs them.' })
       }
       return made
@@ -163,14 +166,14 @@ async function make(context: RunContext, at: Place): Promise<MadeTree> {
 }
 
 function notRecorded(): BatonError {
-  return new BatonError('USAGE', 'isolation = "worktree" needs a run that is recorded on the disk', {
+  return new BatonError('USAGE', 'isolation = "worktree" needs a run that is recorded on disk', {
     hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
   })
 }
 
 function isGone({ scope }: RunContext, cure = 'Run the file again.'): BatonError {
   const where = placeText(scope.at) || 'this run'
-  return new BatonError('FILE_FAILED', `the work tree of ${where} is gone, and with it what was changed there`, {
+  return new BatonError('FILE_FAILED', `the work tree of ${where} is gone, and with it the changes made there`, {
     hint: cure,
   })
 }
@@ -181,15 +184,19 @@ function inConflict(conflicts: readonly TreeConflict[]): BatonError {
   const named = conflicts.slice(0, mostNamed).map(({ path, why }) => `${path}: ${why}`)
   const more = conflicts.length > mostNamed ? [`${conflicts.length - mostNamed} more`] : []
   const lines = [...named, ...more].map((line) => `\n  ${line}`).join('')
-  return new BatonError('CHANGES_FAILED', `the changes of a work tree do not fit, and none of them was made:${lines}`, {
-    hint: 'Put these files back as they were (git stash keeps what they hold), then resume the run.',
-  })
+  return new BatonError(
+    'CHANGES_FAILED',
+    `the changes of the work tree conflict with the workspace, and none of them were applied:${lines}`,
+    {
+      hint: 'Restore these files (git stash saves your changes), then resume the run.',
+    },
+  )
 }
 
 function rolledBack(problem: string, notRestored: readonly string[]): BatonError {
-  const left = notRestored.length === 0 ? '' : `; not put back: ${notRestored.join('; ')}`
-  return new BatonError('CHANGES_FAILED', `the changes of a work tree could not be made: ${problem}${left}`, {
-    hint: 'None of the others was made. See to that file, then resume the run.',
+  const left = notRestored.length === 0 ? '' : `; not restored: ${notRestored.join('; ')}`
+  return new BatonError('CHANGES_FAILED', `the changes of the work tree could not be applied: ${problem}${left}`, {
+    hint: 'None of the other changes were applied. Fix the problem with that file, then resume the run.',
   })
 }
 

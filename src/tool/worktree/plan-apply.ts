@@ -17,26 +17,27 @@ export interface Sides {
   readonly store: FileStore
 }
 
-/** One action of bringing changes into a workspace; `path` is that of the change it is of. Plain JSON. */
+/** One action of applying changes to a workspace; `path` is the path of its change. Plain JSON. */
 interface ApplyStep {
   readonly action: UndoableAction | { readonly op: 'rmdir'; readonly path: string }
   readonly path: string
 }
 
-/** A path that both sides have changed, and why that cannot be brought together. */
+/** A path that both sides have changed, and why they cannot be merged. */
 export interface TreeConflict {
   readonly path: string
   readonly why: string
 }
 
-/** What bringing changes into a workspace comes to. `merged`: paths that somebody else has changed as well, elsewhere in the text. */
+/** The result of planning. `merged`: paths that were also changed in the workspace, in other parts of the text. */
 export type ApplyPlan =
   | { readonly kind: 'ready'; readonly steps: readonly ApplyStep[]; readonly merged: readonly string[] }
   | { readonly kind: 'conflict'; readonly conflicts: readonly TreeConflict[] }
 
 /**
- * Works out how a workspace gets the changes of a work tree, and changes nothing. What the workspace has already is left out; a
- * text that was changed there meanwhile is merged where both changes are apart; all else that was is a conflict.
+ * Plans how to apply the changes of a work tree to a workspace, without changing anything. Changes that the workspace
+ * already has are skipped; a text that was also changed there is merged if the changes do not overlap; any other change
+ * on both sides is a conflict.
  */
 export async function planApply(
   { files, emptied }: TreeChanges,
@@ -68,9 +69,9 @@ export async function planApply(
 interface Planning extends Sides {
   readonly env: GitCommand['env']
   readonly signal: AbortSignal
-  /** Paths that become a folder, or stop being one: nothing is moved there. */
+  /** Paths that become a folder, or stop being one; they are not moved. */
   readonly nested: ReadonlySet<string>
-  /** Folders that go away, as the changes name them. */
+  /** Folders that are removed, as named by the changes. */
   readonly emptied: ReadonlySet<string>
 }
 
@@ -78,7 +79,7 @@ type Verdict =
   | { readonly kind: 'same' }
   | {
       readonly kind: 'steps'
-      /** What goes first, because others may come to stand there. */
+      /** Removals, which come first, because other files may take their place. */
       readonly away: readonly UndoableAction[]
       readonly here: readonly UndoableAction[]
       readonly isMerged?: true
@@ -87,14 +88,14 @@ type Verdict =
 
 async function verdictOf(change: TreeChange, planning: Planning): Promise<Verdict> {
   const path = join(planning.workspace, change.path)
-  // links on the way lead somewhere else than they did
-  if (leadsAway(path, planning)) return conflict('it is reached through a link now')
+  // links in the path lead somewhere else than before
+  if (leadsAway(path, planning)) return conflict('its path now leads through a link')
   if (change.kind === 'moved') return verdictOfMove(change, planning)
   const after = change.kind === 'deleted' ? undefined : change.after
   const before = change.kind === 'added' ? undefined : change.before
   const found = entryAt(path, planning)
   const present = found === 'other' && planning.emptied.has(change.path) ? undefined : found
-  if (present === 'other') return conflict('something else than a file stands there now')
+  if (present === 'other') return conflict('something other than a file is there now')
   if (isSame(present, after)) return modeVerdict(path, { present, after })
   if (isSame(present, before)) {
     if (after === undefined) return { kind: 'steps', away: [{ op: 'delete', path }], here: [] }
@@ -111,7 +112,7 @@ async function verdictOf(change: TreeChange, planning: Planning): Promise<Verdic
   return bothChanged(change, { present, before, after }, planning)
 }
 
-/** Where nobody else has touched it; else as if it was deleted here and made there. */
+/** A move if the workspace did not touch either path, otherwise a deletion and a creation. */
 async function verdictOfMove(change: TreeChange & { readonly kind: 'moved' }, planning: Planning): Promise<Verdict> {
   const { path, from, before, after } = change
   const [source, target] = [join(planning.workspace, from), join(planning.workspace, path)]
@@ -143,9 +144,9 @@ async function bothChanged(
   { present, before, after }: ThreeEntries,
   planning: Planning,
 ): Promise<Verdict> {
-  if (before === undefined) return conflict('it was made in the workspace as well')
-  if (present === undefined) return conflict('it was deleted in the workspace meanwhile')
-  if (after === undefined) return conflict('it was changed in the workspace meanwhile, and deleted in the work tree')
+  if (before === undefined) return conflict('it was also created in the workspace')
+  if (present === undefined) return conflict('it was deleted in the workspace')
+  if (after === undefined) return conflict('it was changed in the workspace and deleted in the work tree')
   const { env, signal, folder, store } = planning
   const path = join(planning.workspace, change.path)
   // only its mode was changed in the work tree
@@ -159,8 +160,7 @@ async function bothChanged(
   }
   const texts = { mine, theirs, base: Buffer.from(base) }
   const { bytes, conflicts } = await mergeTexts(texts, labels, { env, signal })
-  if (conflicts > 0)
-    return conflict(`${bothText}, at ${conflicts === 1 ? 'one place' : `${conflicts} places`} differently`)
+  if (conflicts > 0) return conflict(`${bothText}, with ${conflicts === 1 ? 'a conflict' : `${conflicts} conflicts`}`)
   const content = bytes.toString('utf8')
   return {
     kind: 'steps',
@@ -170,7 +170,7 @@ async function bothChanged(
   }
 }
 
-const bothText = 'it was changed in the workspace meanwhile, and in the work tree'
+const bothText = 'it was changed both in the workspace and in the work tree'
 const labels = { mine: 'workspace', base: 'start of the work tree', theirs: 'work tree' }
 
 function conflict(why: string): Verdict {
@@ -181,7 +181,7 @@ function isLink({ mode }: EntryOf): boolean {
   return mode === '120000'
 }
 
-/** Whether both are the same file or link, whatever its mode. */
+/** Whether both are the same file or link, ignoring the mode. */
 function isSame(one: EntryOf | undefined, other: EntryOf | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return one.id === other.id && isLink(one) === isLink(other)
@@ -198,7 +198,7 @@ function plainModes(path: string, present: EntryOf | undefined, after: EntryOf):
   return [{ op: 'chmod', path, mode: after.mode === '100755' ? bits | ((bits & 0o444) >> 2) : bits & ~0o111 }]
 }
 
-/** A file that is written gets its bits from the work tree where it is new, or git tells them apart. */
+/** A written file gets its permission bits from the work tree if it is new, or if the executable bit differs. */
 function modeActions(
   path: string,
   present: EntryOf | undefined,
@@ -218,13 +218,13 @@ function bring(path: string, after: EntryOf, { workspace, folder }: Sides): Undo
   return { op: 'copy', from: source, path: target }
 }
 
-/** Whether the folder of a path is another one by now, because of a link. */
+/** Whether the folder of a path is now a different one, because of a link. */
 function leadsAway(path: string, { workspace }: Sides): boolean {
   const folder = dirname(path)
   return folder !== workspace && realPath(folder) !== folder
 }
 
-/** What stands at a path, as git would name it; `other`: what git does not keep. */
+/** The entry at a path, with the mode and id git would use; `other`: something git does not track. */
 function entryAt(path: string, { store }: Planning): EntryOf | undefined | 'other' {
   const status = entryStatus(path)
   if (status === undefined) return undefined
@@ -234,12 +234,12 @@ function entryAt(path: string, { store }: Planning): EntryOf | undefined | 'othe
   return { mode, id: contentId(readFileSync(path), store) }
 }
 
-/** The name that git gives a content. */
+/** The id that git gives a content. */
 function contentId(bytes: Uint8Array, { format }: Pick<FileStore, 'format'>): string {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
 
-/** Paths of the set that others of it lie below. */
+/** Paths in the set that are parents of others in it, and those others. */
 function nestedPaths(files: readonly TreeChange[]): ReadonlySet<string> {
   const all = new Set(files.flatMap((one) => (one.kind === 'moved' ? [one.path, one.from] : [one.path])))
   const nested = new Set<string>()

@@ -12,9 +12,9 @@ import { treeEffects } from './tree-effects.ts'
 import { pathHere } from './tree-paths.ts'
 
 /**
- * The same context, whose workspace is a folder (absolute, links resolved) in a work tree: files, programs, answers and agents
- * work there. What is protected in the workspace is protected in the work tree. Agents and settings are still those of the
- * workspace. `changes` says which of its files models have changed.
+ * The same context with a folder (absolute, links resolved) in a work tree as workspace: files, programs, answers and
+ * agents work there. What is protected in the workspace is protected in the work tree too. Agents and settings are
+ * still read from the workspace. `models` says which of its files models have changed.
  */
 export function treeContext(
   outer: RunContext,
@@ -54,7 +54,7 @@ function isOfFiles(event: EventBody): event is Extract<EventBody, { readonly iso
   return event.type === 'file.changed' || event.type === 'changes.applied'
 }
 
-/** What is protected by its path is so in the work tree as well. */
+/** Paths that are protected in the workspace are also protected in the work tree. */
 function rightsIn(rights: Rights, copiesOf: (paths: readonly string[]) => readonly string[]): Rights {
   return {
     ...rights,
@@ -68,14 +68,17 @@ function rightsIn(rights: Rights, copiesOf: (paths: readonly string[]) => readon
   }
 }
 
-/** Which files of a work tree models have changed: what an answer has, and all once programs of models could write. */
+/**
+ * The files of a work tree that models have changed: those changed by answers, and all files once programs run by
+ * models could write.
+ */
 export interface ModelChanges {
   readonly has: (path: string) => boolean
 }
 
 interface Sides {
   readonly workspace: string
-  /** The workspace that the work tree stands for. */
+  /** The workspace that the work tree was made for. */
   readonly outside: string
 }
 
@@ -102,8 +105,8 @@ function treeSources(
 }
 
 /**
- * What is read in a work tree was read of the workspace, as far as it is there: whoever watches the run looks at the files of the
- * user, as they are now.
+ * Reads in a work tree are logged as reads of the same path in the workspace, because watch mode watches the user's
+ * files in their current state.
  */
 function readsOutside(outer: ReadLog, { workspace, outside }: Sides): ReadLog {
   const moved = (path: string): string => (isInside(workspace, path) ? join(outside, relative(workspace, path)) : path)

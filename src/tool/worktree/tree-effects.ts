@@ -5,8 +5,9 @@ import { recordedPath } from './tree-paths.ts'
 type TreeFolders = Pick<RunFolders, 'workspace' | 'standsFor'>
 
 /**
- * The effects of work in a work tree. File changes are recorded by where they happen, as seen from the workspace of the run: whoever
- * reads the record finds them, and takes them for no changes of the workspace. Nothing of them is undone.
+ * The effects of work in a work tree. File changes are recorded with their real path, as seen from the workspace of the
+ * run, so that readers of the record find the files and do not mistake them for changes of the workspace. They are not
+ * undone.
  */
 export function treeEffects(effects: Effects, folders: TreeFolders): Effects {
   const named = <T extends object>(given: T): T => renamed(given, folders)

@@ -1,9 +1,9 @@
 import { type GitCommand, gitFailed, gitFailure, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
 
-/** Where git is called, and with what. */
+/** Where git is called, and with which settings. */
 export interface GitPlace extends Pick<GitCommand, 'cwd' | 'env'> {
-  /** More settings, such as those that turn off the programs that a repository names. */
+  /** Additional settings, such as those that disable programs named by a repository. */
   readonly settings?: NonNullable<GitCommand['settings']>
   readonly indexFile?: string
 }
@@ -11,12 +11,12 @@ export interface GitPlace extends Pick<GitCommand, 'cwd' | 'env'> {
 const timeLimitMs = 30 * 60_000
 const maxOutputBytes = 256 * 1024 * 1024
 
-/** Calls git, whatever it ends with; see `runGit` for what it does not start. */
+/** Runs git and returns its result, even if it fails; see `runGit` for the programs it prevents git from starting. */
 export function attemptGit(place: GitPlace, args: readonly string[], signal: AbortSignal): Promise<ProcessResult> {
   return runGit({ ...place, args, timeLimitMs, maxOutputBytes }, signal)
 }
 
-/** What git prints. @throws Error when it fails */
+/** The output of git. @throws Error if it fails */
 export async function printedByGit(place: GitPlace, args: readonly string[], signal: AbortSignal): Promise<string> {
   const result = await attemptGit(place, args, signal)
   if (!gitFailed(result) && result.stdout.lost === 0) return result.stdout.text
@@ -24,7 +24,7 @@ export async function printedByGit(place: GitPlace, args: readonly string[], sig
   throw new Error(`git ${command}: ${gitFailed(result) ? gitFailure(result) : 'it printed too much'}`)
 }
 
-/** Parts of a list that git ended with NUL each. */
+/** The items of a NUL-terminated list from git. */
 export function partsOf(list: string): readonly string[] {
   return list.split('\0').filter((one) => one !== '')
 }

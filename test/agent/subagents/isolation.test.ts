@@ -93,7 +93,9 @@ describe('an agent with isolation that a model gives work to', () => {
     expect([read(world, 'a.txt'), existsSync(join(world.folder, 'new')), trees(world)]).toEqual(['mine\n', false, 0])
     expect(life.result.calls).toMatchObject([{ name: 'task', is_error: true }])
     const said = resultIn(life)
-    expect(said).toContain('failed: the changes of a work tree do not fit, and none of them was made:\n  a.txt: it was')
+    expect(said).toContain(
+      'failed: the changes of the work tree conflict with the workspace, and none of them were applied:\n  a.txt: it was',
+    )
     expect(said).toContain('What it said until then:\nIt is done.')
     expect(said).toMatch(/The workspace got nothing of what it has changed[^]*-a\n\+other\n[^]*\+c\n/)
     expect(life.sent.find((one) => one.type === 'isolation.left_out')).toMatchObject({ files: ['a.txt', 'new/c.txt'] })
@@ -191,7 +193,9 @@ describe('an agent with isolation that a model gives work to', () => {
       offered: { isolation: 'worktree' },
     })
     const said = resultIn(await only({ folder, ...world }))
-    expect(said).toContain(`failed: isolation = "worktree": ${folder} is in no git repository. Run git init and commit`)
+    expect(said).toContain(
+      `failed: isolation = "worktree": ${folder} is not in a git repository. Run git init and commit`,
+    )
     expect(world.asked).toEqual(['parent/0', 'parent/1'])
   })
 })

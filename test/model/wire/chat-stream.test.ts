@@ -115,7 +115,7 @@ describe('a chat completion stream', () => {
     expect(read(delta({ content: 'half of' })).fault).toMatchObject({
       class: 'network',
       retryable: true,
-      what: 'closed the connection in the middle of the answer',
+      what: 'closed the connection during the answer',
     })
   })
 
@@ -126,7 +126,7 @@ describe('a chat completion stream', () => {
 
   it('leaves out a last event that was cut, so that the cut is what is reported', () => {
     const answer = readWire(chatFormat, 'data: {"choices":[{"del')
-    expect(answer.fault).toMatchObject({ what: 'closed the connection in the middle of the answer' })
+    expect(answer.fault).toMatchObject({ what: 'closed the connection during the answer' })
   })
 
   it.each([

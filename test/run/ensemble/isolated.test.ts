@@ -22,7 +22,9 @@ const both =
   program('a', 'echo one > notes.txt; echo a > made-a.txt; echo did a') +
   program('b', 'echo two > notes.txt; cat untracked.txt > made-b.txt; echo b > sub/lib.txt; echo did b')
 
-/** Runs an ensemble in a repository with a submodule and an untracked file. A model that is asked answers `judgement`. */
+/**
+ * Runs an ensemble in a repository with a submodule and an untracked file. A model that is asked answers `judgement`.
+ */
 async function run(keys: string, { members = both, judgement = '' } = {}) {
   const provider = createFakeProvider(() => ({ text: [judgement] }))
   const front = `+++\nmodel = "main"\nwrite_mode = true\n${keys}\n${members}+++\nChange the notes.\n`
@@ -128,7 +130,7 @@ describe('members in work trees of their own', () => {
     )
     expect(thrown).toMatchObject({
       code: 'CHANGES_FAILED',
-      message: expect.stringContaining('\n  notes.txt: it was changed in the workspace meanwhile') as string,
+      message: expect.stringContaining('\n  notes.txt: it was changed both in the workspace') as string,
     })
     expect({ made, left, notes: read('notes.txt'), lib: read('sub/lib.txt') }).toEqual({
       made: [],

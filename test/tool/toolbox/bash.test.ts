@@ -214,7 +214,7 @@ describe.concurrent('commands in the background', () => {
     )
     await bashTool.close?.(box, context)
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
-      { message: expect.stringMatching(/^ended in the background, because the conversation has ended: bash_2 \(/) },
+      { message: expect.stringMatching(/^background commands stopped at the end of the conversation: bash_2 \(/) },
     ])
     for (const name of ['a', 'b']) rmSync(join(folder, 'alive', name), { force: true })
     await sleep(200)

@@ -58,7 +58,7 @@ describe('a run with a work tree that is killed', () => {
     of.git('worktree', 'remove', '--force', (tree ?? '').slice('worktree '.length))
     await expect(lived(of, records, {})).rejects.toMatchObject({
       code: 'FILE_FAILED',
-      message: 'the work tree of this run is gone, and with it what was changed there',
+      message: 'the work tree of this run is gone, and with it the changes made there',
     })
     expect(of.read('a.txt')).toBe('one\n')
   })

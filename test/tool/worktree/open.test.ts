@@ -169,7 +169,7 @@ describe('a work tree of a run', () => {
     }
     await expect(opened(nowhere)).rejects.toMatchObject({
       code: 'USAGE',
-      message: `isolation = "worktree": ${world.home} is in no git repository`,
+      message: `isolation = "worktree": ${world.home} is not in a git repository`,
     })
     world.git('update-ref', '-d', 'HEAD')
     await expect(opened(world.context())).rejects.toMatchObject({
