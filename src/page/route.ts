@@ -2,7 +2,9 @@
 const tabs = ['answer', 'tree', 'waterfall', 'changes', 'charts', 'iterations', 'team', 'workflow'] as const
 export type Tab = (typeof tabs)[number]
 
-/** What the page shows. It stands behind the `#` of the address, so that it can be kept and gone back to. */
+/**
+ * What the page shows. It is kept in the hash of the address, so that it can be bookmarked and is part of the history.
+ */
 export type Route =
   | { readonly kind: 'runs' }
   | { readonly kind: 'run'; readonly id: string; readonly tab: Tab }
@@ -12,7 +14,7 @@ export type Route =
   | { readonly kind: 'conversations' }
   | { readonly kind: 'conversation'; readonly id: string }
 
-/** The address of a route, as it stands behind the `#`. */
+/** The hash of a route. */
 export function hashOf(route: Route): string {
   switch (route.kind) {
     case 'runs':
@@ -32,7 +34,7 @@ export function hashOf(route: Route): string {
   }
 }
 
-/** What an address shows; the list of runs for one that nobody has made. */
+/** The route of a hash; the list of runs if it is unknown. */
 export function parseHash(hash: string): Route {
   const [word = '', one = '', other = ''] = hash
     .replace(/^#?\/?/, '')
@@ -45,7 +47,7 @@ export function parseHash(hash: string): Route {
   return { kind: 'runs' }
 }
 
-/** Where Escape leads; undefined where there is nothing above. */
+/** The parent route, for Escape; undefined at the top level. */
 export function above(route: Route): Route | undefined {
   switch (route.kind) {
     case 'runs':

@@ -1,12 +1,12 @@
 import { parsePlace, type Place } from '../../event/place.ts'
 import { isModelCall, type Row } from './row.ts'
 
-/** What model calls came to. */
+/** The number, tokens and cost of model calls. */
 export interface Usage {
   readonly calls: number
   readonly input: number
   readonly output: number
-  /** US dollars of the calls with a known price. */
+  /** Cost in US dollars of the calls with a known price. */
   readonly usd: number
 }
 
@@ -14,7 +14,7 @@ export interface AgentUsage extends Usage {
   readonly name: string
 }
 
-/** What was used up to a time, in milliseconds since 1970. */
+/** The total usage up to a time in milliseconds since 1970. */
 export interface UsagePoint {
   readonly time: number
   readonly tokens: number
@@ -23,7 +23,7 @@ export interface UsagePoint {
 
 const nothing: Usage = { calls: 0, input: 0, output: 0, usd: 0 }
 
-/** What the model calls of each agent came to, the most tokens first. */
+/** The usage of each agent, most tokens first. */
 export function usageByAgent(rows: readonly Row[]): readonly AgentUsage[] {
   const byName = new Map<string, Usage>()
   for (const row of rows) {
@@ -48,7 +48,7 @@ function plus({ calls, input, output, usd }: Usage, row: Row): Usage {
   }
 }
 
-/** Who asked a model at a place: the innermost agent, step or member around it. */
+/** The name of the innermost agent, step or member around a place. */
 function agentAt(place: Place): string {
   for (const segment of place.toReversed()) {
     switch (segment.kind) {
@@ -71,7 +71,7 @@ function agentAt(place: Place): string {
 
 const mainAgent = 'main agent'
 
-/** What was used over time, in at most so many points: the last of each part of the calls. */
+/** Total usage over time in about `most` points, by taking every n-th call. */
 export function usageOverTime(rows: readonly Row[], most = 200): readonly UsagePoint[] {
   const ended = rows
     .filter((row) => isModelCall(row) && row.end !== undefined)

@@ -10,7 +10,7 @@ export function durationText(ms: number): string {
   return hours > 0 ? `${hours} h ${minutes} m` : `${minutes} m ${whole % 60} s`
 }
 
-/** `$0`, `$0.0012`, `$0.35`, `$12.40`; a dash for a price that is not known. */
+/** `$0`, `$0.0012`, `$0.35`, `$12.40`; a dash for an unknown price. */
 export function costText(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return '–'
   if (usd === 0) return '$0'
@@ -29,7 +29,7 @@ export function numberOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** When something was, for a list: the time today, the day and time otherwise. */
+/** A timestamp for lists: the time if it is today, otherwise the day and time. */
 export function whenText(iso: string, now: Date = new Date()): string {
   const date = new Date(iso)
   const time = `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
@@ -42,7 +42,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-/** The folder of a path, with the slash at its end, and its name. */
+/** The folder of a path, with a trailing slash, and the file name. */
 export function splitPath(path: string): { readonly folder: string; readonly name: string } {
   const slash = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
   return { folder: path.slice(0, slash + 1), name: path.slice(slash + 1) }

@@ -1,15 +1,15 @@
 import type { Row } from './row.ts'
 
-/** The rows of a run in the order in which they began; each as it was sent last. */
+/** The latest version of each row of a run, in order of arrival. */
 export interface RowStore {
   readonly rows: readonly Row[]
-  /** @returns the rows that were not there before; those that were take the place of the older */
+  /** Adds new rows and replaces known ones. @returns the new rows */
   add(rows: readonly Row[]): readonly Row[]
-  /** Forgets all of them. */
+  /** Removes all rows. */
   clear(): void
 }
 
-/** Takes rows in any order; those that are sent again cost no search, however many there are. */
+/** Accepts rows in any order, and replaces a row in constant time. */
 export function createRowStore(): RowStore {
   const rows: Row[] = []
   const indexes = new Map<number, number>()

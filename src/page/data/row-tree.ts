@@ -1,15 +1,15 @@
 import { originOf, parsePlace, placeText } from '../../event/place.ts'
 import type { Row } from './row.ts'
 
-/** A row where it stands in the tree. */
+/** A row with its position in the tree. */
 export interface TreeLine {
   readonly row: Row
-  /** 0 for what the run itself holds. */
+  /** 0 at the top level. */
   readonly depth: number
-  /** Its place below that of the line it stands under. */
+  /** Its place relative to that of its parent. */
   readonly name: string
   readonly shape: 'leaf' | 'open' | 'closed'
-  /** Of its siblings, from 1. */
+  /** Position among its siblings, from 1. */
   readonly position: number
   readonly siblings: number
 }
@@ -20,19 +20,19 @@ interface Node {
   readonly below: Node[]
 }
 
-/** The rows of a run below one another, by their places. Grows with the run. */
+/** The rows of a run as a tree by place. It grows with the run. */
 export interface RowTree {
   add(rows: readonly Row[]): void
-  /** What is shown when the rows with these numbers are closed, from the top down. */
+  /** The visible lines, top to bottom, if the rows with these numbers are collapsed. */
   lines(closed: ReadonlySet<number>): readonly TreeLine[]
-  /** The numbers of all rows that hold others. */
+  /** The numbers of all rows with children. */
   holders(): readonly number[]
 }
 
 export function createRowTree(): RowTree {
   const top: Node[] = []
   const nodes = new Map<number, Node>()
-  /** A place that has begun again stands for its newest row. */
+  /** The node of each place. If a place was restarted, that of its newest row. */
   const byPlace = new Map<string, Node>()
 
   function insert(row: Row): void {
@@ -78,12 +78,14 @@ export function createRowTree(): RowTree {
   }
 }
 
-/** The place with each conversation put where it was opened. Most places have none, and parsing takes time. */
+/**
+ * The place with each conversation replaced by the place that opened it. Most places have none, so parsing is avoided.
+ */
 function originText(place: string): string {
   return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
 }
 
-/** The place around another one; empty for the run. */
+/** The parent of a place; empty for the run. */
 function outside(place: string): string {
   return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
 }

@@ -1,18 +1,18 @@
-/** How one begun thing of a run stands. */
+/** The state of a row. */
 type RowState = 'running' | 'done' | 'failed' | 'suspended' | 'skipped' | 'interrupted'
 
-/** One begun thing of a run, a boundary or an effect, as the server sends it: again, with the same `n`, when it changes. */
+/** A boundary or effect that a run has started. The server sends it again, with the same `n`, whenever it changes. */
 export interface Row {
   readonly n: number
   readonly place: string
   readonly kind: string
-  /** What it is about; empty where the place says it all. */
+  /** A short description; empty if the place is enough. */
   readonly text: string
   readonly state: RowState
-  /** Milliseconds since 1970; a row without `end` goes on. */
+  /** Milliseconds since 1970. A row without `end` is in progress. */
   readonly start: number
   readonly end?: number
-  /** US dollars; null when the price is not known. */
+  /** US dollars; null if the price is unknown. */
   readonly usd?: number | null
   readonly input?: number
   readonly output?: number
@@ -20,7 +20,7 @@ export interface Row {
   readonly score?: number
 }
 
-/** Kinds that hold others, and do nothing themselves. */
+/** Kinds that only contain other rows. */
 const holders: ReadonlySet<string> = new Set([
   'agent',
   'iteration',
@@ -34,17 +34,17 @@ const holders: ReadonlySet<string> = new Set([
   'turn',
 ])
 
-/** Whether a row is something that was done, and not what holds such things. */
+/** Whether a row is an effect, not a container. */
 export function isEffect({ kind, model }: Row): boolean {
   return model !== undefined || !holders.has(kind)
 }
 
-/** Whether a row is a call of a model. */
+/** Whether a row is a model call. */
 export function isModelCall({ kind }: Row): boolean {
   return kind === 'llm' || kind === 'model'
 }
 
-/** Milliseconds that it took, until now when it goes on. */
+/** Duration in milliseconds, until now if it is in progress. */
 export function durationOf({ start, end, state }: Row, now: number): number {
   return Math.max(0, (end ?? (state === 'running' ? now : start)) - start)
 }

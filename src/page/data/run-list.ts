@@ -1,29 +1,29 @@
 import type { RunSummary } from '../../journal/summary.ts'
 
-/** Which runs are asked for. An empty text means all. */
+/** Which runs to show. Empty texts match all. */
 export interface RunFilter {
   readonly text: string
   readonly state: string
 }
 
-/** Whether a run that has just begun belongs to what is shown; older ones the server has picked. */
+/** Whether a new run matches the filter. Older runs are filtered by the server. */
 function fitsFilter({ id, file, status, models }: RunSummary, { text, state }: RunFilter): boolean {
   if (state !== '' && status !== state) return false
   const wanted = text.trim().toLowerCase()
   return wanted === '' || [id, file, ...models].some((field) => field.toLowerCase().includes(wanted))
 }
 
-/** The list with a run as it stands now: in its place when it is known, at the top when it has just begun. */
+/** Updates a run in the list, or adds it at the top if it is new and matches the filter. */
 export function withRun(runs: readonly RunSummary[], run: RunSummary, filter: RunFilter): readonly RunSummary[] {
   const index = runs.findIndex(({ id }) => id === run.id)
   if (index !== -1) return runs.with(index, run)
   if (!fitsFilter(run, filter)) return runs
   const newest = runs[0]
-  // one that is older than what is shown comes when the list is scrolled
+  // an older run is loaded when the list is scrolled
   return newest === undefined || run.started >= newest.started ? [run, ...runs] : runs
 }
 
-/** The list with older runs at its end; those that are in it already are left out. */
+/** Appends older runs that are not in the list yet. */
 export function withOlder(runs: readonly RunSummary[], older: readonly RunSummary[]): readonly RunSummary[] {
   const known = new Set(runs.map(({ id }) => id))
   return [...runs, ...older.filter(({ id }) => !known.has(id))]

@@ -4,10 +4,10 @@ export interface DiffCell {
   readonly text: string
 }
 
-/** A line of a diff with its sides beside one another. */
+/** A line of a side-by-side diff. */
 export type DiffLine =
   | { readonly kind: 'hunk'; readonly text: string }
-  /** What stands in no file: that one is binary, or has no line feed at its end. */
+  /** A remark: the file is binary, or has no line feed at its end. */
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'same'; readonly before: DiffCell; readonly after: DiffCell }
   | { readonly kind: 'changed'; readonly before?: DiffCell; readonly after?: DiffCell }
@@ -21,7 +21,7 @@ export interface SplitDiff {
 const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/
 const fileHead = /^(?:diff |index |--- |\+\+\+ |new file |deleted file |old mode |new mode |similarity |rename )/
 
-/** A unified diff of one file, side by side: what was removed stands beside what was added in its place. */
+/** Converts a unified diff of one file to side-by-side lines: removed lines are next to those that replace them. */
 export function splitDiff(text: string): SplitDiff {
   const lines: DiffLine[] = []
   let removed: DiffCell[] = []
@@ -50,7 +50,7 @@ export function splitDiff(text: string): SplitDiff {
     } else if (!isInHunk) {
       if (line !== '' && !fileHead.test(line)) lines.push({ kind: 'note', text: line })
     } else if (line.startsWith('-')) {
-      // a removed line behind added ones begins another change
+      // a removed line after added ones starts a new change
       if (added.length > 0) flush()
       removed.push({ number: before, text: line.slice(1) })
       before += 1

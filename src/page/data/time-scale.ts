@@ -1,24 +1,24 @@
-/** From when to when something went on, in milliseconds since 1970. */
+/** A period of activity in milliseconds since 1970. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** A mark of an axis: where, in percent, and what it says. */
+/** A mark on the axis: its position in percent, and its time. */
 interface Tick {
   readonly at: number
-  /** Milliseconds since the beginning of the axis, in which breaks do not count. */
+  /** Milliseconds since the start of the axis, excluding breaks. */
   readonly ms: number
 }
 
-/** A time in which nothing went on, drawn narrow. Percent of the axis. */
+/** An idle period, drawn narrow; in percent of the axis. */
 interface Break {
   readonly at: number
   readonly width: number
   readonly ms: number
 }
 
-/** Where on an axis of 100 percent a time is. */
+/** Maps times to positions on an axis, in percent. */
 export interface TimeScale {
   readonly span: Span
   readonly breaks: readonly Break[]
@@ -27,20 +27,20 @@ export interface TimeScale {
   position(time: number): number
 }
 
-/** A stretch of the axis: of time as it passes, or of a break. */
+/** A segment of the axis: a period of activity, or a break. */
 interface Stretch extends Span {
   readonly at: number
   readonly width: number
 }
 
-/** What a break takes of the axis, as a part of the time in which something went on. */
+/** Width of a break, as a fraction of the active time. */
 const breakShare = 0.03
-/** Shorter pauses are shown as they are: a part of the time in which something went on. */
+/** Breaks up to this fraction of the active time are shown to scale. */
 const shortBreak = 0.15
 
 /**
- * An axis that the spans fill. Long breaks in which nothing goes on are narrow, so that a run that waited for a night can be
- * read; spans may overlap and need no order.
+ * Creates an axis for spans, which may overlap and be in any order. Long idle periods are narrow, so that a run that
+ * waited overnight stays readable.
  */
 export function createTimeScale(spans: readonly Span[]): TimeScale {
   const busy = merged(spans)
@@ -69,7 +69,7 @@ export function createTimeScale(spans: readonly Span[]): TimeScale {
   return { span, breaks, ticks: ticksOf(pieces, stretches), position: (time) => positionIn(stretches, time) }
 }
 
-/** Spans that touch one another as one. */
+/** Merges spans that touch or overlap. */
 function merged(spans: readonly Span[]): readonly Span[] {
   const all: { from: number; to: number }[] = []
   for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
@@ -105,7 +105,7 @@ function positionIn(stretches: readonly Stretch[], time: number): number {
 
 const mostTicks = 6
 
-/** Marks at round times, counted from the beginning without the breaks. */
+/** Marks at round times, counted from the start without the breaks. */
 function ticksOf(pieces: readonly Span[], stretches: readonly Stretch[]): readonly Tick[] {
   const total = pieces.reduce((sum, { from, to }) => sum + to - from, 0)
   const step = roundStep(total / mostTicks)
@@ -123,7 +123,7 @@ function ticksOf(pieces: readonly Span[], stretches: readonly Stretch[]): readon
 const roundSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5]
 const hour = 3_600_000
 
-/** Milliseconds between two marks: a number that people count in. */
+/** Milliseconds between two marks, a round number. */
 function roundStep(least: number): number {
   return roundSteps.find((step) => step >= least) ?? Math.ceil(least / hour) * hour
 }

@@ -1,28 +1,28 @@
 import { durationOf, isEffect, type Row } from './row.ts'
 import { createTimeScale, type TimeScale } from './time-scale.ts'
 
-/** Which rows have bars: what was done, or what holds it as well. */
+/** Which rows have bars: only effects, or containers too. */
 export type WaterfallRows = 'effects' | 'all'
 
-/** The rows that have bars, and the axis they stand on. */
+/** The rows with bars, and their axis. */
 export interface Waterfall {
   readonly rows: readonly Row[]
   readonly scale: TimeScale
 }
 
-/** Where a bar is, in percent of the axis. */
+/** The position of a bar in percent of the axis. */
 export interface Bar {
   readonly left: number
   readonly width: number
 }
 
-/** @param now milliseconds since 1970: how far what goes on has come */
+/** @param now end of rows in progress, in milliseconds since 1970 */
 export function layWaterfall(all: readonly Row[], which: WaterfallRows, now: number): Waterfall {
   const rows = which === 'all' ? all : all.filter(isEffect)
   return { rows, scale: scaleOf(rows, now) }
 }
 
-/** The axis of some rows. A question to a person goes on for as long as nobody answers: it makes no axis longer. */
+/** The axis of some rows. Approvals do not extend it, because they last until someone answers. */
 export function scaleOf(rows: readonly Row[], now: number): TimeScale {
   const timed = rows.filter((row) => isEffect(row) && row.kind !== 'approval')
   const spans = (timed.length === 0 ? rows : timed).map((row) => ({
@@ -32,7 +32,7 @@ export function scaleOf(rows: readonly Row[], now: number): TimeScale {
   return createTimeScale(spans)
 }
 
-/** At least so much of the axis that it can be seen and clicked. */
+/** Minimum width of a bar in percent, so that it can be seen and clicked. */
 const narrowest = 0.3
 
 export function barOf(row: Row, scale: TimeScale, now: number): Bar {

@@ -1,25 +1,25 @@
 import { durationOf, type Row } from './row.ts'
 
-/** The steps of a workflow that went on at the same time. */
+/** Steps of a workflow that ran at the same time. */
 export type Layer = readonly Row[]
 
-/** A step of a workflow, and not one of its items. */
+/** Matches a step of a workflow, not its items. */
 const stepPlace = /(?:^|\/)step\/[^/#]+$/
 
-/** The rows of the steps of a workflow; of a step that has begun again the newest. */
+/** The rows of the steps of a workflow. If a step was restarted, its newest row. */
 export function workflowSteps(rows: readonly Row[]): readonly Row[] {
   const byPlace = new Map(rows.filter(({ place }) => stepPlace.test(place)).map((row) => [row.place, row]))
   return [...byPlace.values()]
 }
 
-/** The id that the prompt file gives a step. */
+/** The id of a step in the prompt file. */
 export function stepId({ place }: Row): string {
   return decodeURIComponent(place.slice(place.lastIndexOf('/') + 1))
 }
 
 /**
- * Steps in the order in which they can be read from left to right: a step stands behind all that had ended when it began,
- * and beside those that went on.
+ * Groups steps into columns from left to right: a step comes after all steps that had ended when it started, and shares
+ * a column with those still in progress.
  */
 export function layersOf(steps: readonly Row[], now: number): readonly Layer[] {
   const layers: Row[][] = []

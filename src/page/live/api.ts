@@ -14,7 +14,7 @@ import type {
   SentTeams,
 } from './wire.ts'
 
-/** What the server refused, or could not do. */
+/** An error reported by the server. */
 class ApiError extends Error {
   readonly hint: string | undefined
 
@@ -24,7 +24,7 @@ class ApiError extends Error {
   }
 }
 
-/** What is said about an error: its message, and what to do about it. */
+/** The message of an error, with its hint. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error instanceof ApiError && error.hint !== undefined ? `${error.message} ${error.hint}` : error.message
@@ -32,7 +32,7 @@ export function errorText(error: unknown): string {
 
 const runPath = (id: string): string => `/api/runs/${encodeURIComponent(id)}`
 
-/** A page of runs, the newest first. @param before id of the last run that is known; undefined for the first page */
+/** A page of runs, newest first. @param before id of the last known run; undefined for the first page */
 export async function fetchRuns(filter: RunFilter, before: string | undefined, limit: number): Promise<RunPage> {
   const asked = { limit: String(limit), before, q: filter.text.trim(), state: filter.state }
   const given = Object.entries(asked).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
@@ -78,7 +78,7 @@ export async function fetchConversation(id: string): Promise<ConversationText> {
   return get(`/api/conversations/${encodeURIComponent(id)}`)
 }
 
-/** Sends a message to a conversation, or begins one. */
+/** Sends a message to a conversation, or starts a new one. */
 export async function sendPrompt(asked: {
   readonly input: string
   readonly conversationId?: string
@@ -86,7 +86,7 @@ export async function sendPrompt(asked: {
   return post('/prompt', asked)
 }
 
-/** Begins a run of a prompt file. */
+/** Starts a run of a prompt file. */
 export async function startRun(file: string): Promise<BegunRun> {
   return post('/api/runs', { file })
 }
@@ -99,12 +99,12 @@ export async function resumeRun(id: string): Promise<BegunRun> {
   return post(`${runPath(id)}/resume`, {})
 }
 
-/** Puts back what a run has changed. @param paths only these files; left out: all */
+/** Undoes the file changes of a run. @param paths only these files; default: all */
 export async function undoRun(id: string, paths?: readonly string[]): Promise<BegunRun> {
   return post(`${runPath(id)}/undo`, paths === undefined ? {} : { paths })
 }
 
-/** Answers a question of a run. @param reason for the model that asked; may be empty */
+/** Answers an approval request of a run. @param reason for the model; may be empty */
 export async function decide(
   id: string,
   call: string,
@@ -123,7 +123,7 @@ async function post<Body>(path: string, body: object): Promise<Body> {
   return bodyOf(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))
 }
 
-/** Server and page are of one version: what it sends is what `wire.ts` says. */
+/** The body is not validated: server and page have the same version, so it has the type declared in `wire.ts`. */
 async function bodyOf<Body>(response: Response): Promise<Body> {
   if (response.ok) return response.json()
   const { message, hint } = await problemOf(response)
@@ -136,7 +136,7 @@ interface Problem {
 }
 
 async function problemOf(response: Response): Promise<Problem> {
-  const unknown = { message: `The server answered ${response.status} ${response.statusText}.` }
+  const unknown = { message: `The server responded with ${response.status} ${response.statusText}.` }
   try {
     const { error = unknown }: { readonly error?: Problem } = await response.json()
     return error

@@ -1,18 +1,18 @@
-/** How a stream of events stands: `lost` until the browser has it again. */
+/** The state of an event stream; `lost` until the browser has reconnected. */
 export type StreamState = 'connecting' | 'open' | 'lost'
 
 export interface StreamOptions {
-  /** By the name of an event: what is done with its data. */
+  /** Handlers of event data, by event name. */
   readonly on: Readonly<Record<string, (data: string) => void>>
   readonly onState: (state: StreamState) => void
 }
 
-/** A stream that the server has refused is asked for again after this many milliseconds. */
+/** Milliseconds before a stream that the server has refused is opened again. */
 const again = 3_000
 
 /**
- * Follows a stream of events until the returned function is called. The browser connects again by itself and names the last
- * event that it has seen; a stream that was refused begins anew.
+ * Follows an event stream until the returned function is called. The browser reconnects automatically with the id of
+ * the last event. A stream that was refused is opened from the start.
  */
 export function listen(path: string, { on, onState }: StreamOptions): () => void {
   let source: EventSource

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { errorText } from './api.ts'
 
-/** Something that is fetched once, and again when it is asked for. */
+/** A value that is fetched once, and again on request. */
 export type Loaded<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'here'; readonly value: Value }
 
-/** @param key what is fetched: another one is fetched anew */
+/** @param key identifies the value; a new key is fetched again */
 export function useLoaded<Value>(key: string, load: () => Promise<Value>): readonly [Loaded<Value>, () => void] {
   const [loaded, setLoaded] = useState<Loaded<Value>>({ kind: 'loading' })
   const asked = useRef(0)

@@ -6,28 +6,28 @@ import { errorText, fetchRun } from './api.ts'
 import { listen, type StreamState } from './listen.ts'
 import type { Delta, RunDetail, RunSummary, SentRows } from './wire.ts'
 
-/** What a model is just saying, by place. */
+/** Answers in progress, by place. */
 export type LiveTexts = ReadonlyMap<string, string>
 
 export interface LiveRun {
   readonly detail: RunDetail | undefined
   readonly error: string | undefined
-  /** One and the same list, which grows: `version` tells that it has changed. */
+  /** Always the same list, which grows; `version` changes with it. */
   readonly rows: readonly Row[]
   readonly tree: RowTree
   readonly version: number
   readonly texts: LiveTexts
   readonly stream: StreamState
-  /** Asks for the run again, after something was done with it. */
+  /** Fetches the run again after an action. */
   readonly reload: () => void
-  /** Follows it again, after it was resumed: the stream of a run ends with it. */
+  /** Opens a new stream after the run was resumed, because a stream ends with the run. */
   readonly follow: () => void
 }
 
-/** What arrives within this many milliseconds is drawn at once. */
+/** Updates within this many milliseconds are drawn together. */
 const drawEvery = 150
 
-/** A run as it goes on: its rows, and what is known of it. */
+/** Follows a run: its details and rows. */
 export function useRun(id: string): LiveRun {
   const [detail, setDetail] = useState<RunDetail>()
   const [error, setError] = useState<string>()

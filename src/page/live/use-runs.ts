@@ -8,13 +8,13 @@ export interface LiveRuns {
   readonly runs: readonly RunSummary[]
   readonly status: 'loading' | 'more' | 'all' | { readonly error: string }
   readonly stream: StreamState
-  /** To be called when the end of the list comes into sight. */
+  /** Call when the end of the list becomes visible. */
   readonly loadMore: () => void
 }
 
 const pageSize = 200
 
-/** The runs that fit a filter, a page at a time, with those that begin meanwhile. */
+/** The runs that match a filter, loaded page by page, and new runs as they start. */
 export function useRuns(filter: RunFilter): LiveRuns {
   const { text, state } = filter
   const [runs, setRuns] = useState<readonly RunSummary[]>([])
@@ -28,7 +28,7 @@ export function useRuns(filter: RunFilter): LiveRuns {
       setStatus('loading')
       try {
         const page = await fetchRuns({ text, state }, before, pageSize)
-        // meanwhile something else was searched for
+        // the filter has changed in the meantime
         if (number !== asked.current) return
         setRuns((known) => (before === undefined ? page.runs : withOlder(known, page.runs)))
         setStatus(page.more ? 'more' : 'all')
@@ -45,7 +45,7 @@ export function useRuns(filter: RunFilter): LiveRuns {
     return listen('/api/events', {
       onState: setStream,
       on: {
-        // after a lost connection the list may have missed runs
+        // the list may have missed runs while the connection was lost
         hello: () => {
           if (isAgain) void load(undefined)
           isAgain = true

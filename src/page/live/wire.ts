@@ -5,7 +5,7 @@ import type { RunSummary } from '../../journal/summary.ts'
 import type { Row } from '../data/row.ts'
 
 /*
- * What the server sends and takes, as /openapi.json describes it.
+ * Request and response types of the server; see /openapi.json.
  */
 
 export interface RunPage {
@@ -13,11 +13,11 @@ export interface RunPage {
   readonly more: boolean
 }
 
-/** A run with what can be done with it now. */
+/** A run with its current state and possible actions. */
 export interface RunDetail {
   readonly run: RunSummary
   readonly canResume: boolean
-  /** It goes on in the process of the server, which alone can cancel it. */
+  /** The run is active in the server's process; only then can it be cancelled. */
   readonly owned: boolean
   readonly approvals: readonly ApprovalView[]
   readonly answers: readonly Answer[]
@@ -27,7 +27,7 @@ export interface RunDetail {
 
 interface Answer {
   readonly label: string
-  /** Markdown, as models write it. */
+  /** Markdown from a model. */
   readonly text: string
 }
 
@@ -36,7 +36,7 @@ export interface SentRows {
   readonly cursor: string
 }
 
-/** A piece of what a model is just saying. */
+/** A streamed piece of a model's answer. */
 export interface Delta {
   readonly place: string
   readonly kind: 'text' | 'reasoning'
@@ -54,7 +54,7 @@ export interface TeamMember {
   readonly id: string
   readonly name: string
   readonly role: string
-  /** What it was started with. */
+  /** The prompt it was started with. */
   readonly prompt: string
   readonly place: string
   readonly from: string | null
@@ -66,7 +66,7 @@ export interface TeamMember {
   readonly cost_usd: number | null
 }
 
-/** Something that a member of a team did with others. */
+/** An interaction between members of a team. */
 export interface TeamExchange {
   readonly place: string
   readonly at: string
@@ -81,7 +81,7 @@ export interface TeamView {
   readonly exchanges?: readonly TeamExchange[]
 }
 
-/** `null` for a run that works alone. */
+/** `null` for a run without teams. */
 export interface SentTeams {
   readonly teams?: readonly TeamView[] | null
 }
@@ -101,7 +101,7 @@ export interface PromptFile {
 export interface PromptFileText {
   readonly path: string
   readonly text: string
-  /** The last run of it. */
+  /** The last run of the file. */
   readonly last: RunSummary | null
 }
 
@@ -115,7 +115,7 @@ export interface ConversationSummary {
   readonly id: string
   readonly at: string
   readonly messages: number
-  /** The beginning of its first message. */
+  /** The start of its first message. */
   readonly text: string
 }
 
@@ -125,7 +125,7 @@ export interface ConversationMessage {
   readonly promptId: string
   readonly at: string
   readonly text: string
-  /** Markdown; null: there is none yet. */
+  /** Markdown; null if there is none yet. */
   readonly answer: string | null
   readonly run: RunSummary
 }

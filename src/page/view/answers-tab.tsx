@@ -9,30 +9,30 @@ interface AnswersTabProps {
   readonly texts: LiveTexts
 }
 
-/** What a run has answered, what is just being written, and what it was asked. */
+/** The answers of a run, those in progress, and its prompt. */
 export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
   const { answers, run, text, prompt_file: file } = detail
   const isEmpty = answers.length === 0 && texts.size === 0
   return (
     <div class="answers">
-      {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'The run gave no answer.'}</p>}
+      {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'This run has no answer.'}</p>}
       {answers.map(({ label, text: answer }, index) => (
-        <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer of ${label}`}>
+        <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer for ${label}`}>
           {label !== '' && <h2>{label}</h2>}
           <Markdown text={answer} />
         </article>
       ))}
       {[...texts].map(([place, written]) => (
-        <article key={place} class="answer writing" aria-label="An answer that is being written" aria-busy="true">
+        <article key={place} class="answer writing" aria-label="Answer in progress" aria-busy="true">
           <h2>
-            <code>{place}</code> writes …
+            <code>{place}</code> is writing…
           </h2>
           <pre class="text">{written}</pre>
         </article>
       ))}
       {text !== null && text !== '' && (
         <details>
-          <summary>{file === null ? 'What was asked' : `Prompt file ${file}`}</summary>
+          <summary>{file === null ? 'Prompt' : `Prompt file ${file}`}</summary>
           <LongText text={text} />
         </details>
       )}

@@ -11,7 +11,7 @@ import { RunView } from './run-view.tsx'
 import { type RunsMemory, RunsView } from './runs-view.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
 
-/** The page: what the address names, below a bar that leads to the rest. */
+/** The page: a navigation bar, and the view for the current address. */
 export function App(): VNode {
   const [route, setRoute] = useState(() => parseHash(location.hash))
   const [memory, setMemory] = useState<RunsMemory>({ text: '', state: '', active: 0 })
@@ -20,7 +20,7 @@ export function App(): VNode {
   useEffect(() => {
     const follow = (): void => setRoute(parseHash(location.hash))
     addEventListener('hashchange', follow)
-    // it may have changed before anybody listened
+    // the hash may have changed before the listener was added
     follow()
     return () => removeEventListener('hashchange', follow)
   }, [])
@@ -49,7 +49,7 @@ export function App(): VNode {
     <NoticeBoard>
       <header class="bar">
         <span class="brand">Baton</span>
-        <nav aria-label="Page">
+        <nav aria-label="Main">
           {parts.map(({ kind, name }) => (
             <a key={kind} href={hashOf({ kind })} {...(kind === part && { 'aria-current': 'page' })}>
               {name}
@@ -65,7 +65,7 @@ export function App(): VNode {
   )
 }
 
-/** What the bar leads to. */
+/** The entries of the navigation bar. */
 const parts = [
   { kind: 'runs', name: 'Runs' },
   { kind: 'conversations', name: 'Conversations' },
@@ -121,7 +121,7 @@ function titleOf(route: Route): string {
   }
 }
 
-/** From a field to the list below it. */
+/** Moves focus from a field to the list below it. */
 function focusContent(from: EventTarget | null): void {
   const grid = document.querySelector<HTMLElement>('.grid-body')
   if (grid !== null) grid.focus()

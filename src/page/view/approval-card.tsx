@@ -12,7 +12,7 @@ interface ApprovalCardProps {
   readonly onDecided: () => void
 }
 
-/** A question of a run: what it wants to do, and the two answers. */
+/** A call that waits for approval, with buttons to approve or reject it. */
 export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): VNode {
   const { id, tool, input, diff, place, until } = approval
   const [reason, setReason] = useState('')
@@ -23,7 +23,7 @@ export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): V
     setSending(true)
     try {
       await decide(run, id, { verdict, reason: reason.trim() })
-      say(verdict === 'approve' ? `Question ${id} was approved.` : `Question ${id} was rejected.`)
+      say(verdict === 'approve' ? `Call ${id} approved.` : `Call ${id} rejected.`)
       onDecided()
     } catch (error) {
       complain(error)
@@ -32,20 +32,20 @@ export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): V
   }
 
   return (
-    <article class="approval" aria-label={`Question ${id}: may ${tool} be done?`}>
+    <article class="approval" aria-label={`Approve call ${id} of ${tool}?`}>
       <h2>
         <span class="tag">{tool}</span> {aboutText(input)}
       </h2>
       <p class="about">
-        asked at <code>{place}</code>
-        {until !== undefined && `, until ${new Date(until).toLocaleTimeString()}`}
+        requested by <code>{place}</code>
+        {until !== undefined && `, expires at ${new Date(until).toLocaleTimeString()}`}
       </p>
       {diff === undefined ? <LongText text={JSON.stringify(input, undefined, 2)} /> : <DiffTable diff={diff} />}
       <div class="decision">
         <input
           type="text"
-          aria-label="Reason, for the model that asks"
-          placeholder="Reason (may be left out)"
+          aria-label="Reason for the model (optional)"
+          placeholder="Reason (optional)"
           value={reason}
           onInput={({ currentTarget }) => setReason(currentTarget.value)}
         />
@@ -60,7 +60,7 @@ export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): V
   )
 }
 
-/** The first thing that an input says of itself: a path, a command, an address. */
+/** The first text in an input, usually a path, command or URL. */
 function aboutText(input: ApprovalView['input']): string {
   if (typeof input === 'string') return input
   if (typeof input !== 'object' || input === null) return ''

@@ -13,12 +13,12 @@ import { useNotice } from './notice.tsx'
 
 interface ChangesTabProps {
   readonly run: string
-  /** Of the run: what it changed is asked for again when it changes. */
+  /** Status of the run. The changes are fetched again when it changes. */
   readonly status: string
   readonly go: (route: Route) => void
 }
 
-/** What a run has changed in files, side by side, and the way back. */
+/** The file changes of a run as side-by-side diffs, with undo. */
 export function ChangesTab({ run, status, go }: ChangesTabProps): VNode {
   const [loaded, again] = useLoaded(run, () => fetchChanges(run))
   const { complain } = useNotice()
@@ -31,15 +31,15 @@ export function ChangesTab({ run, status, go }: ChangesTabProps): VNode {
     <Loading loaded={loaded}>
       {(changes) =>
         changes.length === 0 ? (
-          <p class="empty">The run {canUndo ? 'changed' : 'has changed'} no files.</p>
+          <p class="empty">No files changed{canUndo ? '.' : ' yet.'}</p>
         ) : (
           <div class="changes">
             <div class="toolbar small">
               <span>{numberOf(changes.length, 'file')}</span>
               {canUndo && (
                 <ConfirmButton
-                  label={`Undo ${changes.length === 1 ? 'it' : 'all'}`}
-                  question={`Put back ${numberOf(changes.length, 'file')}?`}
+                  label="Undo all"
+                  question={`Undo the changes to ${numberOf(changes.length, 'file')}?`}
                   onConfirm={() => undo()}
                 />
               )}
@@ -73,7 +73,7 @@ function ChangedFile({ change, canUndo, onUndo }: ChangedFileProps): VNode {
         <span class="counts">
           <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
         </span>
-        {canUndo && <ConfirmButton label="Undo" question={`Put back ${path}?`} onConfirm={onUndo} />}
+        {canUndo && <ConfirmButton label="Undo" question={`Undo the changes to ${path}?`} onConfirm={onUndo} />}
       </div>
       <DiffTable diff={diff} />
     </article>

@@ -9,15 +9,15 @@ interface ChartsTabProps {
   readonly version: number
 }
 
-/** What the model calls of a run came to: by who asked, and over time. */
+/** Tokens and cost of a run's model calls, by agent and over time. */
 export function ChartsTab({ rows, version }: ChartsTabProps): VNode {
   const agents = useMemo(() => usageByAgent(rows), [rows, version])
   const points = useMemo(() => usageOverTime(rows), [rows, version])
-  if (agents.length === 0) return <p class="empty">No model was called.</p>
+  if (agents.length === 0) return <p class="empty">No model calls.</p>
   return (
     <div class="charts">
       <section>
-        <h2>Tokens and cost of each agent</h2>
+        <h2>Tokens and cost by agent</h2>
         <AgentBars agents={agents} />
       </section>
       <section>
@@ -71,7 +71,9 @@ function AgentBars({ agents }: { readonly agents: readonly AgentUsage[] }): VNod
           </tr>
         ))}
       </tbody>
-      {agents.length > mostAgents && <caption>{numberOf(agents.length - mostAgents, 'more agent')} used less.</caption>}
+      {agents.length > mostAgents && (
+        <caption>{numberOf(agents.length - mostAgents, 'more agent')} with fewer tokens</caption>
+      )}
     </table>
   )
 }
@@ -87,7 +89,7 @@ const [width, height] = [600, 140]
 
 function Curve({ points, valueOf, textOf, name }: CurveProps): VNode {
   const [begin, last] = [points[0], points.at(-1)]
-  if (begin === undefined || last === undefined || valueOf(last) === 0) return <p class="empty">No {name} so far.</p>
+  if (begin === undefined || last === undefined || valueOf(last) === 0) return <p class="empty">No {name} yet.</p>
   const span = Math.max(1, last.time - begin.time)
   const at = (point: UsagePoint): string => {
     const y = height - (height * valueOf(point)) / valueOf(last)
@@ -100,7 +102,7 @@ function Curve({ points, valueOf, textOf, name }: CurveProps): VNode {
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`The ${name} grew to ${textOf(valueOf(last))} in ${durationText(span)}`}
+        aria-label={`Total ${name} over time: ${textOf(valueOf(last))} after ${durationText(span)}`}
       >
         <polygon points={`0,${height} ${line} ${width},${height}`} />
         <polyline points={line} />

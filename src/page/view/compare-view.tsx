@@ -15,21 +15,16 @@ interface CompareViewProps {
   readonly go: (route: Route) => void
 }
 
-/** What differs between two runs, by place. */
+/** The differences between two runs, by place. */
 export function CompareView({ before, after, go }: CompareViewProps): VNode {
   const [loaded] = useLoaded(`${before} ${after}`, () => fetchComparison(before, after))
   return (
-    <section class="view scroll" aria-label="Two runs compared">
+    <section class="view scroll" aria-label="Compare runs">
       <div class="title">
-        <button
-          type="button"
-          class="quiet back"
-          aria-label="Back to the list of runs"
-          onClick={() => go({ kind: 'runs' })}
-        >
+        <button type="button" class="quiet back" aria-label="Back to runs" onClick={() => go({ kind: 'runs' })}>
           ←
         </button>
-        <h1>Two runs compared</h1>
+        <h1>Compare runs</h1>
         <button type="button" onClick={() => go({ kind: 'compare', before: after, after: before })}>
           Swap
         </button>
@@ -57,13 +52,13 @@ function Differences({
         <Side run={before} title="Before" go={go} />
         <Side run={after} title="After" go={go} />
       </div>
-      <h2>{differences.length === 0 ? 'They do not differ.' : numberOf(differences.length, 'difference')}</h2>
+      <h2>{differences.length === 0 ? 'No differences' : numberOf(differences.length, 'difference')}</h2>
       {differences.slice(0, shown).map((difference, index) => (
         <OneDifference key={index} difference={difference} />
       ))}
       {left > 0 && (
         <button type="button" onClick={() => setShown(shown + 10 * shownAtFirst)}>
-          Show more of {left}
+          Show more ({left} left)
         </button>
       )}
     </>
@@ -117,7 +112,7 @@ function OneDifference({ difference }: { readonly difference: Difference }): VNo
 function SideText({ text, tone }: { readonly text: string | null; readonly tone: 'added' | 'removed' }): VNode {
   return (
     <div class={`side-text ${tone}`}>
-      {text === null ? <p class="empty">This run does not have it.</p> : <LongText text={text} />}
+      {text === null ? <p class="empty">Not in this run.</p> : <LongText text={text} />}
     </div>
   )
 }

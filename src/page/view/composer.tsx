@@ -7,7 +7,7 @@ interface ComposerProps {
   readonly onSend: (text: string) => void
 }
 
-/** A box for a message. Ctrl-Enter sends it, Enter breaks the line. */
+/** A text field for a message. Ctrl-Enter sends it, Enter inserts a line break. */
 export function Composer({ label, isDisabled, onSend }: ComposerProps): VNode {
   const [text, setText] = useState('')
   function send(): void {
@@ -25,7 +25,7 @@ export function Composer({ label, isDisabled, onSend }: ComposerProps): VNode {
     >
       <textarea
         aria-label={label}
-        placeholder={`${label}  ( Ctrl-Enter sends )`}
+        placeholder={`${label} (Ctrl+Enter to send)`}
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
         onKeyDown={(event) => {

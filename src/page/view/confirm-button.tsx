@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks'
 
 interface ConfirmButtonProps {
   readonly label: string
-  /** What is asked before it is done. */
+  /** The question shown before the action. */
   readonly question: string
   readonly onConfirm: () => void
 }
 
-/** A button for what changes files: it asks once more. */
+/** A button that asks for confirmation, for actions that change files. */
 export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps): VNode {
   const [isAsking, setAsking] = useState(false)
   if (!isAsking) {
@@ -33,7 +33,7 @@ export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps
         {label}
       </button>
       <button type="button" onClick={() => setAsking(false)}>
-        Keep
+        Cancel
       </button>
     </span>
   )

@@ -19,7 +19,7 @@ interface ConversationViewProps {
   readonly go: (route: Route) => void
 }
 
-/** A conversation from its first message to its last, which may be being answered, and a box for the next one. */
+/** The messages of a conversation, including one that is being answered, and a field for the next one. */
 export function ConversationView({ id, go }: ConversationViewProps): VNode {
   const [loaded, again] = useLoaded(id, () => fetchConversation(id))
   const [isSending, setSending] = useState(false)
@@ -46,7 +46,7 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
         <button
           type="button"
           class="quiet back"
-          aria-label="Back to the conversations"
+          aria-label="Back to conversations"
           onClick={() => go({ kind: 'conversations' })}
         >
           ←
@@ -63,7 +63,7 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
           </div>
         )}
       </Loading>
-      <Composer label="Say more" isDisabled={isSending || isAnswering} onSend={(text) => void send(text)} />
+      <Composer label="Reply" isDisabled={isSending || isAnswering} onSend={(text) => void send(text)} />
       <div ref={end} />
     </section>
   )
@@ -81,7 +81,7 @@ interface MessageProps {
 function Message({ message, onEnded }: MessageProps): VNode {
   const { kind, promptId, at, text, answer, run } = message
   return (
-    <article class="message" aria-label={`Message of ${whenText(at)}`}>
+    <article class="message" aria-label={`Message from ${whenText(at)}`}>
       <p class="about">
         <time dateTime={at}>{whenText(at)}</time> {kind !== 'message' && <span class="tag">{kind}</span>}{' '}
         <StateBadge state={run.status} /> {durationText(run.duration_ms)} · {costText(run.cost_usd)} ·{' '}
@@ -100,7 +100,7 @@ function Message({ message, onEnded }: MessageProps): VNode {
   )
 }
 
-/** The answer while it is written, and what it waits for. */
+/** An answer in progress, with the calls that wait for approval. */
 function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () => void }): VNode {
   const { detail, texts, reload } = useRun(id)
   const status = detail?.run.status
@@ -113,7 +113,7 @@ function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () =>
         <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={reload} />
       ))}
       {texts.size === 0 ? (
-        <p class="about">Working …</p>
+        <p class="about">Working…</p>
       ) : (
         [...texts].map(([place, written]) => <LongText key={place} text={written} />)
       )}

@@ -12,7 +12,7 @@ interface ConversationsViewProps {
   readonly go: (route: Route) => void
 }
 
-/** The conversations of the workspace, and a box to begin one. */
+/** The conversations of the workspace, and a field to start one. */
 export function ConversationsView({ go }: ConversationsViewProps): VNode {
   const [loaded] = useLoaded('conversations', fetchConversations)
   const [isSending, setSending] = useState(false)
@@ -32,11 +32,11 @@ export function ConversationsView({ go }: ConversationsViewProps): VNode {
   return (
     <section class="view scroll" aria-label="Conversations">
       <h1 class="hidden">Conversations</h1>
-      <Composer label="Begin a conversation" isDisabled={isSending} onSend={(text) => void begin(text)} />
+      <Composer label="Start a conversation" isDisabled={isSending} onSend={(text) => void begin(text)} />
       <Loading loaded={loaded}>
         {(conversations) =>
           conversations.length === 0 ? (
-            <p class="empty">No conversations yet. Begin one here, or with baton chat.</p>
+            <p class="empty">No conversations yet. Start one above, or with baton chat.</p>
           ) : (
             <ul class="files">
               {conversations.map(({ id, at, messages, text }) => (

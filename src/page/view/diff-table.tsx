@@ -4,7 +4,7 @@ import { type DiffCell, type DiffLine, splitDiff } from '../data/split-diff.ts'
 
 const shownAtFirst = 400
 
-/** A unified diff of one file with its sides beside one another; on a phone below one another. */
+/** A unified diff of one file, shown side by side, or stacked on narrow screens. */
 export function DiffTable({ diff }: { readonly diff: string }): VNode {
   const { lines } = useMemo(() => splitDiff(diff), [diff])
   const [shown, setShown] = useState(shownAtFirst)
@@ -16,7 +16,7 @@ export function DiffTable({ diff }: { readonly diff: string }): VNode {
       ))}
       {left > 0 && (
         <button type="button" onClick={() => setShown(shown + 10 * shownAtFirst)}>
-          Show more of {left} lines
+          Show more ({left} lines left)
         </button>
       )}
     </div>

@@ -16,7 +16,7 @@ interface FileViewProps {
   readonly go: (route: Route) => void
 }
 
-/** A prompt file beside what its last run has answered. */
+/** A prompt file next to the answers of its last run. */
 export function FileView({ path, go }: FileViewProps): VNode {
   const [loaded] = useLoaded(path, () => fetchFile(path))
   const [isStarting, setStarting] = useState(false)
@@ -39,7 +39,7 @@ export function FileView({ path, go }: FileViewProps): VNode {
         <button
           type="button"
           class="quiet back"
-          aria-label="Back to the prompt files"
+          aria-label="Back to prompt files"
           onClick={() => go({ kind: 'files' })}
         >
           ←
@@ -52,12 +52,12 @@ export function FileView({ path, go }: FileViewProps): VNode {
       <Loading loaded={loaded}>
         {({ text, last }) => (
           <div class="sides file-sides">
-            <article class="side" aria-label="The prompt file">
+            <article class="side" aria-label="Prompt file">
               <h2>Prompt file</h2>
               <LongText text={text} />
             </article>
-            <article class="side" aria-label="The last answer">
-              {last === null ? <p class="empty">It has not been run yet.</p> : <LastAnswer run={last} />}
+            <article class="side" aria-label="Last answer">
+              {last === null ? <p class="empty">Not run yet.</p> : <LastAnswer run={last} />}
             </article>
           </div>
         )}
@@ -77,7 +77,7 @@ function LastAnswer({ run }: { readonly run: RunSummary }): VNode {
       <Loading loaded={loaded}>
         {({ answers }) => (
           <>
-            {answers.length === 0 && <p class="empty">It gave no answer.</p>}
+            {answers.length === 0 && <p class="empty">No answer.</p>}
             {answers.map(({ label, text }, index) => (
               <section key={index}>
                 {label !== '' && <h3>{label}</h3>}

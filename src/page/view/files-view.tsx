@@ -17,7 +17,7 @@ export function FilesView(): VNode {
         <input
           type="search"
           id="search"
-          placeholder="Search prompt files  ( / )"
+          placeholder="Search prompt files (/)"
           aria-label="Search prompt files"
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
@@ -29,7 +29,11 @@ export function FilesView(): VNode {
             [path, name, description].some((field) => field.toLowerCase().includes(wanted)),
           )
           if (fitting.length === 0)
-            return <p class="empty">{files.length === 0 ? 'No prompt files here.' : 'None fits.'}</p>
+            return (
+              <p class="empty">
+                {files.length === 0 ? 'No prompt files in this workspace.' : 'No matching prompt files.'}
+              </p>
+            )
           return (
             <ul class="files">
               {fitting.map(({ path, name, description }) => (

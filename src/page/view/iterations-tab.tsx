@@ -12,7 +12,7 @@ interface IterationsTabProps {
   readonly now: number
 }
 
-/** The iterations of a run with what each came to; the one with the highest score is marked. */
+/** The iterations of a run with their results. The one with the highest score is highlighted. */
 export function IterationsTab({ rows, version, now }: IterationsTabProps): VNode {
   const iterations = useMemo(() => iterationRows(rows), [rows, version])
   const scores = iterations.flatMap(({ score }) => (score === undefined ? [] : [score]))
@@ -23,13 +23,13 @@ export function IterationsTab({ rows, version, now }: IterationsTabProps): VNode
       <thead>
         <tr>
           <th scope="col" class="number">
-            No.
+            #
           </th>
           <th scope="col">State</th>
-          <th scope="col">What it did</th>
+          <th scope="col">Description</th>
           {scores.length > 0 && <th scope="col">Score</th>}
           <th scope="col" class="number">
-            Took
+            Duration
           </th>
         </tr>
       </thead>

@@ -6,11 +6,11 @@ interface LoadingProps<Value> {
   readonly children: (value: Value) => VNode
 }
 
-/** What was fetched, or that it is not here yet, or why it could not be. */
+/** Shows the fetched value, a loading message, or the error. */
 export function Loading<Value>({ loaded, children }: LoadingProps<Value>): VNode {
   switch (loaded.kind) {
     case 'loading':
-      return <p class="empty">Loading …</p>
+      return <p class="empty">Loading…</p>
     case 'failed':
       return (
         <p class="empty problem" role="alert">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 
 const shownAtFirst = 20_000
 
-/** A text as it is, cut where it is very long until somebody asks for the rest. */
+/** A preformatted text. If it is very long, it is truncated until the user asks for the rest. */
 export function LongText({ text }: { readonly text: string }): VNode {
   const [isWhole, setWhole] = useState(false)
   const isCut = !isWhole && text.length > shownAtFirst

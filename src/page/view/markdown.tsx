@@ -3,19 +3,19 @@ import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { sanitized } from './sanitized.ts'
 
-/** A longer text is shown as it is: making markup of it would stop the page. */
+/** Longer texts are shown unrendered, because rendering them would freeze the page. */
 const longest = 300_000
 
 const marked = new Marked({
   async: false,
   gfm: true,
   renderer: {
-    // the address is told, and nothing is loaded from it
+    // images are shown as text with their address, and never loaded
     image: ({ text, href }: Tokens.Image) => escaped(`[${text === '' ? 'image' : text}: ${href}]`),
   },
 })
 
-/** What a model has written, as Markdown. */
+/** Renders text of a model as Markdown. */
 export function Markdown({ text }: { readonly text: string }): VNode {
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

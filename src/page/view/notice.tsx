@@ -14,14 +14,14 @@ interface Speaker {
 
 const NoticeContext = createContext<Speaker>({ say: () => {}, complain: () => {} })
 
-/** Tells people in a line at the bottom what was done, or why it could not be. */
+/** Shows notifications at the bottom of the page: `say` for results, `complain` for errors. */
 export function useNotice(): Speaker {
   return useContext(NoticeContext)
 }
 
 const shownFor = 6_000
 
-/** Holds the line in which parts of the page tell what they did; it is read out as well. */
+/** Holds the notification, which screen readers announce. */
 export function NoticeBoard({ children }: { readonly children: ComponentChildren }): VNode {
   const [notice, setNotice] = useState<Notice>()
   const say = useCallback((text: string) => setNotice({ tone: 'said', text }), [])

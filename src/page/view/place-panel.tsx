@@ -12,12 +12,12 @@ import { StateBadge } from './state-badge.tsx'
 interface PlacePanelProps {
   readonly run: string
   readonly place: string
-  /** Of the rows: a part that goes on is asked for again when they change. */
+  /** Version of the rows. A part in progress is fetched again when it changes. */
   readonly version: number
   readonly onClose: () => void
 }
 
-/** What went in and out at a place of a run. */
+/** The details of a part of a run: its inputs and outputs. */
 export function PlacePanel({ run, place, version, onClose }: PlacePanelProps): VNode {
   const [loaded, again] = useLoaded(`${run} ${place}`, () => fetchPlace(run, place))
   const panel = useRef<HTMLElement>(null)
@@ -42,7 +42,7 @@ export function PlacePanel({ run, place, version, onClose }: PlacePanelProps): V
         <h2>
           <code>{place}</code>
         </h2>
-        <button type="button" class="quiet" aria-label="Close the details" onClick={onClose}>
+        <button type="button" class="quiet" aria-label="Close details" onClick={onClose}>
           ×
         </button>
       </div>
@@ -83,10 +83,8 @@ function PlaceDetails({ view: { part, details } }: { readonly view: PlaceView })
           {title === 'answer' ? <Markdown text={content} /> : <LongText text={content} />}
         </section>
       ))}
-      {details.length === 0 && <p class="empty">Nothing is recorded of it.</p>}
-      {details.length > mostDetails && (
-        <p class="about">{details.length - mostDetails} more are shown at the parts below it.</p>
-      )}
+      {details.length === 0 && <p class="empty">No details recorded.</p>}
+      {details.length > mostDetails && <p class="about">{details.length - mostDetails} more in the parts below.</p>}
     </div>
   )
 }

@@ -16,7 +16,7 @@ interface RunHeaderProps {
   readonly go: (route: Route) => void
 }
 
-/** How a run stands, what it came to, and what can be done with it. */
+/** Status, figures and actions of a run. */
 export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): VNode {
   const { run, canResume, owned } = detail
   const { say, complain } = useNotice()
@@ -34,12 +34,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
   return (
     <header class="run-header">
       <div class="title">
-        <button
-          type="button"
-          class="quiet back"
-          aria-label="Back to the list of runs"
-          onClick={() => go({ kind: 'runs' })}
-        >
+        <button type="button" class="quiet back" aria-label="Back to runs" onClick={() => go({ kind: 'runs' })}>
           ←
         </button>
         <h1>
@@ -48,25 +43,21 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
         <StateBadge state={run.status} />
         <span class="actions">
           {owned && run.status === 'running' && (
-            <button type="button" onClick={() => act('The run is being cancelled.', cancelRun(run.id), reload)}>
+            <button type="button" onClick={() => act('Cancelling the run…', cancelRun(run.id), reload)}>
               Cancel
             </button>
           )}
           {canResume && (
-            <button
-              type="button"
-              class="primary"
-              onClick={() => act('The run was resumed.', resumeRun(run.id), follow)}
-            >
+            <button type="button" class="primary" onClick={() => act('Run resumed.', resumeRun(run.id), follow)}>
               Resume
             </button>
           )}
           {!goesOn && run.target !== 'undo' && (
             <ConfirmButton
               label="Undo"
-              question="Put back all files that the run changed?"
+              question="Undo all file changes of this run?"
               onConfirm={() =>
-                act('The files are being put back.', undoRun(run.id), (id) => go({ kind: 'run', id, tab: 'changes' }))
+                act('File changes undone.', undoRun(run.id), (id) => go({ kind: 'run', id, tab: 'changes' }))
               }
             />
           )}
@@ -80,7 +71,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
           </span>
         </Fact>
         <Fact name="Calls">{run.calls}</Fact>
-        <Fact name="Took">{durationText(took)}</Fact>
+        <Fact name="Duration">{durationText(took)}</Fact>
         <Fact name="Started">
           <time dateTime={run.started}>{whenText(run.started)}</time>
         </Fact>

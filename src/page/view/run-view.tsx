@@ -27,7 +27,7 @@ interface RunViewProps {
   readonly go: (route: Route) => void
 }
 
-/** A run as it goes on: what it is asked, what it answered, and everything that it does. */
+/** A live view of a run: pending approvals, answers, and everything it does. */
 export function RunView({ id, tab, go }: RunViewProps): VNode {
   const live = useRun(id)
   const [place, setPlace] = useState<string>()
@@ -37,7 +37,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   const now = useNow(goesOn)
   const shown = useMemo(() => shownTabs(live), [version])
 
-  /** A run that waits on the disk goes on when its last question is answered; one that is running does so by itself. */
+  /** A suspended run is resumed after its last approval is answered; an active run continues automatically. */
   const decided = (): void => {
     if (detail === undefined || detail.run.status === 'running' || detail.approvals.length > 1) live.reload()
     else resumeRun(id).then(live.follow, complain)
@@ -47,7 +47,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
     return (
       <section class="view">
         {error === undefined ? (
-          <p class="empty">Loading …</p>
+          <p class="empty">Loading…</p>
         ) : (
           <p class="empty problem" role="alert">
             {error}
@@ -60,7 +60,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
     <section class="view run" aria-label={`Run ${id}`}>
       <ConnectionBanner stream={live.stream} />
       <RunHeader detail={detail} now={now} reload={live.reload} follow={live.follow} go={go} />
-      <div class="approvals" role="region" aria-label="Questions of the run" aria-live="polite">
+      <div class="approvals" role="region" aria-label="Pending approvals" aria-live="polite">
         {detail.approvals.map((approval) => (
           <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={decided} />
         ))}
@@ -78,7 +78,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   )
 }
 
-/** What there is nothing of has no tab. */
+/** The tabs that have content. */
 function shownTabs({ rows }: LiveRun): readonly Tab[] {
   const always: readonly Tab[] = ['answer', 'tree', 'waterfall', 'changes', 'charts']
   const isTeam = rows.some(({ place }) => /\/tool\/\d+:(?:spawn_agent|task)(?:[/#]|$)/.test(place))

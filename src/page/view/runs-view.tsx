@@ -11,7 +11,7 @@ import { useIsNarrow } from './use-media.ts'
 import { useNow } from './use-now.ts'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
 
-/** What the list remembers while something else is looked at. */
+/** State of the list that is kept while another view is open. */
 export interface RunsMemory {
   readonly text: string
   readonly state: string
@@ -24,7 +24,7 @@ interface RunsViewProps {
   readonly go: (route: Route) => void
 }
 
-/** The list of runs: the newest first, with search and filter. Two of them can be picked and compared. */
+/** The list of runs, newest first, with search and filter. Two runs can be selected and compared. */
 export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
   const { text, state, active } = memory
   const { runs, status, stream, loadMore } = useRuns(useMemo(() => ({ text, state }), [text, state]))
@@ -46,7 +46,7 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
     pick(run.id)
     return true
   }
-  // the older one is what the newer is compared with
+  // ids sort by time: the older run comes first
   const [before, after] = picked.toSorted()
 
   return (
@@ -57,8 +57,8 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
         <input
           type="search"
           id="search"
-          placeholder="Search runs  ( / )"
-          aria-label="Search runs by file, model or id"
+          placeholder="Search runs (/)"
+          aria-label="Search runs by file or id"
           value={text}
           onInput={({ currentTarget }) => filterBy({ text: currentTarget.value })}
         />
@@ -77,7 +77,7 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
         <button
           type="button"
           disabled={before === undefined || after === undefined}
-          title="Pick two runs in the list first"
+          title="Select two runs in the list to compare them"
           onClick={() => {
             if (before !== undefined && after !== undefined) go({ kind: 'compare', before, after })
           }}
@@ -90,11 +90,11 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
       </div>
       {runs.length === 0 && status === 'all' ? (
         <p class="empty">
-          {text === '' && state === '' ? 'No runs yet. Start one: baton run FILE.' : 'No run fits the search.'}
+          {text === '' && state === '' ? 'No runs yet. Start one with baton run FILE.' : 'No matching runs.'}
         </p>
       ) : (
         <VirtualGrid
-          label="Runs, the newest first"
+          label="Runs, newest first"
           role="grid"
           className="runs"
           count={runs.length}
@@ -121,7 +121,7 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
 }
 
 function countOf(count: number, status: 'loading' | 'more' | 'all'): string {
-  if (status === 'loading') return count === 0 ? 'Loading …' : `${count} runs, loading …`
+  if (status === 'loading') return count === 0 ? 'Loading…' : `${count} runs, loading…`
   return `${count}${status === 'more' ? '+' : ''} ${count === 1 ? 'run' : 'runs'}`
 }
 
@@ -134,7 +134,7 @@ function RunsHead(): VNode {
       <span>Model</span>
       <span class="number">Tokens</span>
       <span class="number">Cost</span>
-      <span class="number">Took</span>
+      <span class="number">Duration</span>
       <span class="number">Started</span>
     </div>
   )
@@ -157,7 +157,7 @@ function RunCells({ run, now, isPicked, onPick }: RunCellsProps): VNode {
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label={`Pick ${run.id} for a comparison`}
+          aria-label={`Select ${run.id} for comparison`}
           checked={isPicked}
           onClick={(event) => event.stopPropagation()}
           onChange={onPick}

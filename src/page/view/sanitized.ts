@@ -6,8 +6,8 @@ const tags = (
 ).split(' ')
 
 /**
- * What models may write: text and its structure. No forms, styles, ids or media; nothing that loads or runs. An image stays a
- * text, because its address alone would tell another host who reads.
+ * Markup allowed in texts of models: text and structure only. No forms, styles, ids or media, and nothing that loads or
+ * runs. Images are shown as text, because loading one would disclose the reader to another host.
  */
 const allowed: Config = {
   ALLOWED_TAGS: tags,
@@ -18,7 +18,7 @@ const allowed: Config = {
   RETURN_DOM_FRAGMENT: true,
 }
 
-/** The nodes of a text of markup that cannot do anything; links open beside the page and tell nobody where from. */
+/** Parses markup into safe nodes. Links open in a new tab and send no referrer. */
 export function sanitized(markup: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(markup, { ...allowed, RETURN_DOM_FRAGMENT: true })
   for (const link of fragment.querySelectorAll('a')) {

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 
-/** What a state means for who looks at it: the colors of a badge follow it. */
+/** The tone of a state, which decides the color of a badge. */
 function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
   switch (state) {
     case 'done':
@@ -22,7 +22,7 @@ function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
   }
 }
 
-/** The state of a run or of a part of it, as a word with a mark. */
+/** The state of a run or part as a label with a colored dot. */
 export function StateBadge({ state }: { readonly state: string }): VNode {
   return (
     <span class={`badge ${toneOf(state)}`}>
@@ -32,7 +32,7 @@ export function StateBadge({ state }: { readonly state: string }): VNode {
   )
 }
 
-/** The mark alone, where a word takes too much room. */
+/** Only the dot, if there is no room for the label. */
 export function StateDot({ state }: { readonly state: string }): VNode {
   return (
     <span class={`state-dot ${toneOf(state)}`} role="img" aria-label={wordsOf(state)} title={wordsOf(state)}>
@@ -41,7 +41,7 @@ export function StateDot({ state }: { readonly state: string }): VNode {
   )
 }
 
-/** The class that gives a bar or line the color of a state. */
+/** The CSS class for the color of a state. */
 export function toneClass(state: string): string {
   return toneOf(state)
 }

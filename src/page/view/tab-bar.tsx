@@ -27,7 +27,7 @@ const asRows: Readonly<Record<string, string>> = {
   End: 'End',
 }
 
-/** The tabs of a run; the left and right arrows lead from one to the next. */
+/** The tabs of a run. The left and right arrow keys move between them. */
 export function TabBar({ tabs, chosen, onChoose }: TabBarProps): VNode {
   const bar = useRef<HTMLDivElement>(null)
   const all = tabs.includes(chosen) ? tabs : [...tabs, chosen]
@@ -40,7 +40,7 @@ export function TabBar({ tabs, chosen, onChoose }: TabBarProps): VNode {
     bar.current?.querySelector<HTMLElement>(`#tab-${tab}`)?.focus()
   }
   return (
-    <div ref={bar} class="tabs" role="tablist" aria-label="What is shown of the run" onKeyDown={move}>
+    <div ref={bar} class="tabs" role="tablist" aria-label="Run views" onKeyDown={move}>
       {all.map((tab) => (
         <button
           key={tab}

@@ -9,11 +9,11 @@ import { StateBadge } from './state-badge.tsx'
 
 interface TeamTabProps {
   readonly run: string
-  /** Of the rows: the teams are asked for again when they change. */
+  /** Version of the rows. The teams are fetched again when it changes. */
   readonly version: number
 }
 
-/** The agents that worked together in a run, and what they said to one another. */
+/** The agent teams of a run, with their members and messages. */
 export function TeamTab({ run, version }: TeamTabProps): VNode {
   const [loaded, again] = useLoaded(run, () => fetchTeams(run))
   useEffect(again, [version])
@@ -21,7 +21,7 @@ export function TeamTab({ run, version }: TeamTabProps): VNode {
     <Loading loaded={loaded}>
       {({ teams }) => {
         if (teams === undefined || teams === null || teams.length === 0)
-          return <p class="empty">The run has no team.</p>
+          return <p class="empty">No team in this run.</p>
         return (
           <div class="teams">
             {teams.map((team, index) => (
@@ -70,7 +70,7 @@ function Member({ member, startedBy }: MemberProps): VNode {
           {' '}
           {[
             ...(startedBy === undefined ? [] : [`started by ${startedBy}`]),
-            `${calls} calls`,
+            `${calls} call${calls === 1 ? '' : 's'}`,
             `${countText(tokens.input + tokens.output)} tokens`,
             costText(cost),
           ].join(' · ')}

@@ -6,7 +6,7 @@ type Theme = (typeof themes)[number]
 
 const storeKey = 'baton.theme'
 
-/** Light, dark, or as the system has it; kept in this browser. */
+/** Switches between the system, light and dark themes. The choice is kept in this browser. */
 export function ThemeSwitch(): VNode {
   const [theme, setTheme] = useState<Theme>(
     () => themes.find((one) => one === localStorage.getItem(storeKey)) ?? 'auto',
@@ -22,7 +22,7 @@ export function ThemeSwitch(): VNode {
       type="button"
       class="quiet"
       title={`Switch to ${next}`}
-      aria-label={`Colors: ${theme}. Switch to ${next}`}
+      aria-label={`Theme: ${theme}. Switch to ${next}`}
       onClick={() => setTheme(next)}
     >
       {theme === 'auto' ? '◐' : theme === 'light' ? '○' : '●'} {theme}

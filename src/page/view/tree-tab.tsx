@@ -14,7 +14,7 @@ interface TreeTabProps {
   readonly onPlace: (place: string) => void
 }
 
-/** Everything that a run does, below one another as it belongs together. The left and right arrows close and open. */
+/** Everything a run does, as a tree. The left and right arrow keys collapse and expand. */
 export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
   const [active, setActive] = useState(0)
@@ -37,20 +37,20 @@ export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
     else return false
     return true
   }
-  if (lines.length === 0) return <p class="empty">Nothing has begun yet.</p>
+  if (lines.length === 0) return <p class="empty">Nothing to show yet.</p>
   return (
     <>
       <div class="toolbar small">
         <button type="button" onClick={() => setClosed(new Set())}>
-          Open all
+          Expand all
         </button>
         <button type="button" onClick={() => setClosed(new Set(tree.holders()))}>
-          Close all
+          Collapse all
         </button>
         <span class="count">{lines.length} shown</span>
       </div>
       <VirtualGrid
-        label="Parts of the run"
+        label="Run tree"
         role="treegrid"
         className="tree"
         count={lines.length}
@@ -82,7 +82,7 @@ interface TreeCellsProps {
   readonly onToggle: (line: TreeLine) => void
 }
 
-/** Deeper lines are not moved further to the right. */
+/** Deeper lines are not indented further. */
 const deepest = 16
 
 function TreeCells({ line, now, onToggle }: TreeCellsProps): VNode {

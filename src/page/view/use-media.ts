@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Whether a media query holds, now and later. */
+/** Whether a media query matches; updates when that changes. */
 function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => matchMedia(query).matches)
   useEffect(() => {
@@ -12,7 +12,7 @@ function useMedia(query: string): boolean {
   return matches
 }
 
-/** Whether the page is as narrow as a phone; page.css has the same width. */
+/** Whether the page is as narrow as on a phone. page.css uses the same width. */
 export function useIsNarrow(): boolean {
   return useMedia('(max-width: 720px)')
 }

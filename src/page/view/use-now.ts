@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The time, in milliseconds since 1970; it passes only while something goes on. */
+/** The current time in milliseconds since 1970. It advances only while `goesOn`. */
 export function useNow(goesOn: boolean): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

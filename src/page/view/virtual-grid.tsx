@@ -3,27 +3,27 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import { rowAfterKey, rowsIn, topFor, type Viewport } from '../data/window.ts'
 
 export interface VirtualGridProps {
-  /** What it is, for people who do not see it. */
+  /** The accessible name. */
   readonly label: string
   readonly role: 'grid' | 'treegrid'
   readonly className: string
   readonly count: number
-  /** Pixels; all rows have it. */
+  /** Height of every row in pixels. */
   readonly rowHeight: number
   readonly head?: VNode
   readonly active: number
   readonly onActive: (index: number) => void
   readonly onOpen: (index: number) => void
-  /** @returns whether the key did something */
+  /** @returns whether the key was handled */
   readonly onKey?: (key: string) => boolean
   readonly onShown?: (first: number, end: number) => void
   readonly renderRow: (index: number) => GridRow
-  /** Told when the last rows come into sight. */
+  /** Called when the last rows are about to become visible. */
   readonly onNearEnd?: () => void
   readonly hasFocus?: boolean
 }
 
-/** What stands in a row, with what assistive technology is told of it. */
+/** The contents of a row and its ARIA attributes. */
 export interface GridRow {
   readonly key: string | number
   readonly cells: ComponentChildren
@@ -36,7 +36,7 @@ export interface GridRow {
 
 const nearEnd = 30
 
-/** A long list of which only the rows in sight are in the document. The arrow keys move in it; Enter opens a row. */
+/** A long list that renders only the visible rows. The arrow keys move in it; Enter opens a row. */
 export function VirtualGrid(props: VirtualGridProps): VNode {
   const { label, role, className, count, rowHeight, head, active, onActive, onOpen, onKey, renderRow } = props
   const { onNearEnd, onShown, hasFocus = false } = props
@@ -56,7 +56,7 @@ export function VirtualGrid(props: VirtualGridProps): VNode {
     return () => observer.disconnect()
   }, [measure])
   useEffect(() => {
-    // who is typing goes on typing
+    // do not take the focus away from a field
     if (hasFocus && document.activeElement === document.body) box.current?.focus({ preventScroll: true })
   }, [hasFocus])
 

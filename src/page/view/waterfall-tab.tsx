@@ -15,10 +15,10 @@ interface WaterfallTabProps {
   readonly onPlace: (place: string) => void
 }
 
-/** What the axis is as long as: the whole run, or the rows in sight. */
+/** What the time axis covers: the whole run, or the visible rows. */
 type Zoom = 'run' | 'view'
 
-/** What a run did, as bars over time. */
+/** The parts of a run as bars over time. */
 export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps): VNode {
   const [which, setWhich] = useState<WaterfallRows>('effects')
   const [zoom, setZoom] = useState<Zoom>('run')
@@ -32,12 +32,12 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
   )
   const onShown = useCallback((from: number, to: number) => setShown({ first: from, end: to }), [])
 
-  if (whole.rows.length === 0) return <p class="empty">Nothing has begun yet.</p>
+  if (whole.rows.length === 0) return <p class="empty">Nothing to show yet.</p>
   return (
     <>
       <div class="toolbar small">
         <select
-          aria-label="Which rows are shown"
+          aria-label="Rows"
           value={which}
           onChange={({ currentTarget }) => {
             setWhich(currentTarget.value === 'all' ? 'all' : 'effects')
@@ -48,17 +48,17 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
           <option value="all">All parts</option>
         </select>
         <select
-          aria-label="What the axis is as long as"
+          aria-label="Time axis"
           value={zoom}
           onChange={({ currentTarget }) => setZoom(currentTarget.value === 'view' ? 'view' : 'run')}
         >
-          <option value="run">Axis: the whole run</option>
-          <option value="view">Axis: what is in sight</option>
+          <option value="run">Axis: whole run</option>
+          <option value="view">Axis: visible rows</option>
         </select>
         <span class="count">{whole.rows.length} rows</span>
       </div>
       <VirtualGrid
-        label="What the run did, over time"
+        label="Run timeline"
         role="grid"
         className="waterfall"
         count={whole.rows.length}
@@ -93,7 +93,7 @@ function Axis({ scale }: { readonly scale: TimeScale }): VNode {
             key={at}
             class="break"
             style={{ left: `${at}%`, width: `${width}%` }}
-            title={`${durationText(ms)} in which nothing went on`}
+            title={`Idle for ${durationText(ms)}`}
           />
         ))}
       </span>
@@ -130,7 +130,7 @@ function BarCells({ row, scale, now }: BarCellsProps): VNode {
   )
 }
 
-/** Beside the bar, where there is room. */
+/** The duration label goes to the side of the bar with more room. */
 function tookPlace(left: number, width: number): { readonly left: string } | { readonly right: string } {
   return left + width > 70 ? { right: `${100 - left}%` } : { left: `${left + width}%` }
 }

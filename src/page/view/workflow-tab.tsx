@@ -12,7 +12,7 @@ interface WorkflowTabProps {
   readonly now: number
 }
 
-/** The steps of a workflow from left to right as they followed one another; those in a column went on together. */
+/** The steps of a workflow from left to right in order of time. Steps in a column ran at the same time. */
 export function WorkflowTab({ rows, version, now }: WorkflowTabProps): VNode {
   const layers = useMemo(() => layersOf(workflowSteps(rows), now), [rows, version, now])
   return (
