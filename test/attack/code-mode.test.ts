@@ -143,7 +143,7 @@ const core: Readonly<Record<string, Attempt>> = {
   'more output than there is room for': {
     programs: ['while (true) output("x".repeat(100000))', 'done()'],
     answer: /^(?:x{100000}\n\n){1,10}(?:x{100000}\n)?$|^x/,
-    told: /Execution error: the program gives out more than 1000000 characters/,
+    told: /Execution error: the program outputs more than 1000000 characters/,
   },
   'more logs than there is room for': {
     programs: ['for (let i = 0; i < 900; i++) log("y".repeat(1000)); 1', 'output("held"); done()'],
@@ -161,7 +161,7 @@ const core: Readonly<Record<string, Attempt>> = {
   'a value that is too large': {
     programs: ['"v".repeat(5e6)', 'output("held"); done()'],
     answer: lines('held'),
-    told: /Execution error: the program gives out more than 1000000 characters/,
+    told: /Execution error: the program outputs more than 1000000 characters/,
   },
   'escapes for the terminal in output, logs, errors and code': {
     programs: [

@@ -115,8 +115,8 @@ describe('an error of a program', () => {
     ['throw { a: 1 }', '{"a":1}', undefined, undefined],
     ['Promise.reject(new Error("late"))', 'late', 1, 19],
     ['queueMicrotask(() => { throw new Error("job") })', 'job', 1, 33],
-    ['await new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
-    ['new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
+    ['await new Promise(() => {})', 'the program waits for a promise that never settles', undefined, undefined],
+    ['new Promise(() => {})', 'the program waits for a promise that never settles', undefined, undefined],
     ['\nbad()', 'no such file', 2, 1],
   ])('of %j is %j (TV32)', async (code, message, line, column) => {
     const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) }
