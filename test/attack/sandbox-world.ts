@@ -30,7 +30,9 @@ afterAll(() => {
 
 const prompt = '+++\nwrite_mode = true\nsub_agents = ["./agents/deep/look.lua"]\n+++\nDo it.\n'
 
-/** A workspace with a repository, a prompt file, an agent and files with keys; a home and a state folder with more of them. */
+/**
+ * A workspace with a repository, a prompt file, an agent and files with keys; a home and a state folder with more keys.
+ */
 function hostileWorld(): BoxWorld & { readonly outside: string } {
   mkdirSync(base, { recursive: true })
   const folder = realpathSync(mkdtempSync(join(base, 'w-')))
