@@ -5,7 +5,7 @@ import { type ModelReply, type ModelServer, startModelServer } from '../helpers/
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-// A model whose programs try what they may not. It is told so, and the run goes on.
+// A model whose programs try forbidden things. It is told so, and the run continues.
 
 const secret = 'the-words-that-nobody-may-see'
 const ticks = '```'
@@ -18,16 +18,16 @@ const work: Files = {
 const outside: Files = { 'secret.txt': secret }
 
 interface Attempt {
-  /** What the model answers, one after the other; the last one is done. */
+  /** The programs with which the model answers, one after the other; the last one is done. */
   readonly programs: readonly string[]
   /** What stdout shows. */
   readonly answer: RegExp
-  /** What the model is told at last. */
+  /** What the model is told last. */
   readonly told?: RegExp
   readonly prepare?: (world: World) => void
 }
 
-/** What comes of the expression, or its error, is the answer. */
+/** The value of the expression, or its error, is the answer. */
 const tries = (...expressions: readonly string[]): readonly string[] => [
   `const results = []
    for (const work of [${expressions.map((text) => `() => ${text}`).join(', ')}]) {
