@@ -22,7 +22,10 @@ const both =
   program('a', 'echo one > notes.txt; echo a > made-a.txt; echo did a') +
   program('b', 'echo two > notes.txt; cat untracked.txt > made-b.txt; echo b > sub/lib.txt; echo did b')
 
-/** Runs an ensemble in a repository with a submodule and an untracked file. A model that is asked answers `judgement`. */
+/**
+ * Runs an ensemble in a repository with a submodule and an untracked file. If a model is called, it answers
+ * `judgement`.
+ */
 async function run(keys: string, { members = both, judgement = '' } = {}) {
   const provider = createFakeProvider(() => ({ text: [judgement] }))
   const front = `+++\nmodel = "main"\nwrite_mode = true\n${keys}\n${members}+++\nChange the notes.\n`
@@ -116,7 +119,7 @@ describe('members in work trees of their own', () => {
   })
 
   it('work that does not fit what was changed meanwhile is refused whole: the file is named, the other is as it was', async () => {
-    // it makes a change of its own to the workspace, as somebody else may, once it has its work tree
+    // once it has its work tree, it changes the workspace directly, as someone else might
     const somebody = 'echo mine > "$(git worktree list --porcelain | sed -n \'1s/worktree //p\')/notes.txt"'
     const { thrown, made, read, left, sent } = await run(
       '[ensemble]\nisolation = "worktree"\naggregate = "first"\ncheck = "true"',
