@@ -63,8 +63,8 @@ function roundOf([first]: Place): Place {
 }
 
 /**
- * Modules are code of the agent, so they may be wherever the agent is; if a link leads elsewhere, that file must be
- * readable.
+ * Modules are code of the agent, so they may be wherever the agent is; if a link leads elsewhere, the agent must be
+ * allowed to read that file.
  */
 function readModule(name: string, folders: readonly string[], context: RunContext): LuaModule | null {
   const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)

@@ -22,7 +22,7 @@ function targets(plan: WatchPlan): WatchTargets {
   return targetsOf(plan, lookAt(plan))
 }
 
-/** Watches, and gives a function that resolves with the next change. */
+/** Watches, and returns a function that resolves with the next change. */
 async function watching(plan: WatchPlan): Promise<{
   readonly follow: (plan: WatchPlan) => Promise<void>
   /** Does something and waits until it is reported. */

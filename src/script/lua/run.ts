@@ -95,7 +95,7 @@ function createWaiting({ interrupts }: LuaCore, signal: AbortSignal) {
   interrupts.add(interrupt)
   manyListeners(signal).addEventListener('abort', onAbort)
   return {
-    /** Waits for a promise that never rejects. Rejects at once when the run is aborted or its state is closed. */
+    /** Waits for a promise that never rejects. Rejects immediately when the run is aborted or its state is closed. */
     take(until: Promise<void>): Promise<void> {
       return new Promise((resolve, fail) => {
         if (signal.aborted) fail(signal.reason)
