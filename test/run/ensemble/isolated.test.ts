@@ -23,8 +23,7 @@ const both =
   program('b', 'echo two > notes.txt; cat untracked.txt > made-b.txt; echo b > sub/lib.txt; echo did b')
 
 /**
- * Runs an ensemble in a repository with a submodule and an untracked file. If a model is called, it answers
- * `judgement`.
+ * Runs an ensemble in a repository with a submodule and an untracked file. A model that is asked answers `judgement`.
  */
 async function run(keys: string, { members = both, judgement = '' } = {}) {
   const provider = createFakeProvider(() => ({ text: [judgement] }))
