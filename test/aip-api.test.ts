@@ -9,7 +9,7 @@ import { root } from './helpers/baton.ts'
 const page = readFileSync(join(root, 'docs/aip-api.md'), 'utf8')
 const documented = [...page.matchAll(/^(?:- | {2})`([\w.]+)[^`]*`[,:]$/gm)].map(([, name = '']) => name)
 
-/** What a script finds in the tables of `aip` and in `os`, and which of these globals it has. */
+/** What a script finds in the tables of `aip` and in `os`, and which of these globals exist. */
 async function found(globals: readonly string[]): Promise<readonly string[]> {
   const { run } = agentWorld({
     'a.lua': `

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
-// Imports go down only. Files directly in src/ that are listed here are parts of the wiring.
+// Imports point downward only. Files directly in src/ that are listed here are parts of the wiring.
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   event: ['base'],
@@ -107,7 +107,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'package-root.ts',
     'version.ts',
   ],
-  // of the others only types and constants: it runs in a browser
+  // from all but base, only types and constants: it runs in a browser
   page: ['base', 'event', 'history', 'journal'],
   'runner.ts': ['base', 'event', 'journal', 'run', 'wiring', 'version.ts'],
   cli: [
@@ -169,7 +169,7 @@ describe('architecture', () => {
     expect(targets.filter((target) => !allowed.has(target))).toEqual([])
   })
 
-  // schemas and components are languages, in which many files are written
+  // schemas and components are languages in which many files are written
   it('imports each outside package in one file', () => {
     const users = new Map<string, Set<string>>()
     for (const file of files) {
@@ -198,7 +198,7 @@ describe('architecture', () => {
   it('runs agents by one executor, whatever started them (R11)', () => {
     const makers = files.filter((file) => /\bcreateAgentExecutor\(/.test(readFileSync(join(root, file), 'utf8')))
     expect(makers.toSorted()).toEqual(['agent/executor.ts', 'wiring/run-context.ts'])
-    // what asks models is a kind of agent: chains, conversations and teams have no way around it
+    // everything that calls a model is a kind of agent: chains, conversations and teams cannot bypass it
     const askers = files.filter((file) => importsOf(file).some((name) => name.endsWith('/model-call.ts')))
     expect(askers.filter((file) => !file.startsWith('agent/'))).toEqual([])
     expect(askers).toContain('agent/turn.ts')
@@ -212,7 +212,7 @@ describe('architecture', () => {
     }))
     const folders = Object.keys(mayImport).filter((name) => !name.endsWith('.ts'))
     expect(rows.map(({ folder }) => folder).toSorted()).toEqual(folders.toSorted())
-    // other cells say it in words
+    // other cells describe it in words
     const lists = rows.filter(({ cell }) => cell.split(', ').every((name) => name === 'nothing' || name in mayImport))
     expect(lists.length).toBeGreaterThan(12)
     for (const { folder, cell } of lists) {

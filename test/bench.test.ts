@@ -7,7 +7,7 @@ import { root } from './helpers/baton.ts'
 const runFile = promisify(execFile)
 const bench = join(root, 'bench/run.mjs')
 
-// Those that measure processes and servers wait for each other and are no part of the tests:
+// Those that measure processes and servers wait for each other and are not part of the tests:
 // docs/decisions/2026-11-22-benchmarks-apart-from-tests.md
 it('prints figures of each benchmark against a named reference', async () => {
   const names = ['code', 'cpu', 'changes', 'durable', 'turns']

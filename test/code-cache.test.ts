@@ -15,7 +15,7 @@ import { tempTree } from './helpers/temp.ts'
 
 const loader = join(import.meta.dirname, '../src/chunk-loader.ts')
 
-/** A command of two files in a folder of its own, and what it prints: the code cache is in its process only. */
+/** A command made of two files in a separate folder, and its output: the code cache is used only in its process. */
 function createCommand(): { readonly folder: string; readonly run: (env?: Record<string, string>) => string } {
   const folder = tempTree({
     'bin/part.js': `(function(exports,require,module){
@@ -31,7 +31,7 @@ function createCommand(): { readonly folder: string; readonly run: (env?: Record
       `if (process.env.ALSO === '1') console.log(part.also())`,
     ].join('\n'),
   })
-  // options of node would keep the cache from being written
+  // options of node would prevent the cache from being written
   writeFileSync(
     join(folder, 'start.mjs'),
     `import { register } from ${JSON.stringify(import.meta.resolve('tsx/esm/api'))}\nregister()\nawait import('./main.mjs')\n`,
@@ -81,7 +81,7 @@ describe('the cache of compiled code', () => {
     const minutesAgo = Math.round(Date.now() / 1000) - 600
     utimesSync(file, minutesAgo, minutesAgo)
     expect(run()).toBe('42\n')
-    // what was accepted is not written again
+    // an accepted cache is not written again
     expect(statSync(file).mtimeMs).toBe(minutesAgo * 1000)
   })
 

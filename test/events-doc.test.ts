@@ -18,7 +18,7 @@ interface EventSchema {
 
 interface Section {
   readonly fields: EventFields
-  /** The example lines, as they are printed. */
+  /** The example lines as printed. */
   readonly examples: readonly string[]
 }
 
@@ -30,7 +30,7 @@ const types: ReadonlyMap<string, EventFields> = new Map(oneOf.map((schema) => [s
 const page = readFileSync(join(root, 'docs/events.md'), 'utf8')
 const sections = readSections(page)
 
-/** The fields of a type beside those of every event, from the schema that the types are made of. */
+/** The fields of a type in addition to those of every event, from the schema that the types are derived from. */
 function ownFields({ required, properties }: EventSchema): EventFields {
   const fields = Object.keys(properties).filter((name) => !envelope.includes(name))
   const isRequired = (name: string): boolean => required.includes(name)

@@ -6,7 +6,7 @@ import type { OutputLost } from '../src/base/error.ts'
 import { createOutlet } from '../src/process.ts'
 import { tempTree } from './helpers/temp.ts'
 
-/** No descriptor: the stream is all there is. */
+/** No descriptor: only the stream exists. */
 const none = -1
 
 function failing(code: string): Writable {

@@ -176,7 +176,7 @@ it('reads and changes the files of a copy when it is told to', async () => {
   expect([report.exitCode, diff]).toEqual([5, expect.stringContaining('alpha and more')])
 })
 
-/** The address that the record asked. */
+/** The address that the recorded run called. */
 function readUrl(): string {
   return /"kind":"http".*?"url":"([^"]+)"/.exec(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8'))?.[1] ?? ''
 }

@@ -17,7 +17,7 @@ function filesBelow(folder: string): readonly string[] {
 const files = filesBelow(root)
 const read = (path: string): string => readFileSync(path, 'utf8')
 
-/** Names of documents that were there before the repository, and numbers of sections and decisions in them. */
+/** Names of documents that predate the repository, and numbers of sections and decisions in them. */
 const outside = [
   /\bDESIGN(?:\.md)?\s+["\d]/,
   /(?<![\w/.@-])spec\/[a-z][\w-]*/,
@@ -67,7 +67,7 @@ describe.each(['ARCHITECTURE.md', ...readdirSync(join(root, 'docs/design')).map(
     const text = read(join(root, page))
 
     it('names only files that exist', () => {
-      // a path counts from the repository, from the page, or from a folder of src/
+      // a path is relative to the repository, to the page, or to a folder of src/
       const below = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
       const folders = below.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
       const places = [root, join(root, 'docs'), dirname(join(root, page)), join(root, 'src'), ...folders]

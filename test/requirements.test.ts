@@ -18,7 +18,7 @@ const rows = [...page.matchAll(/^\| ((?:R|TV)\d+) \| (.*?) \| (.*) \|$/gm)].map(
 
 const otherForms = [/^overruled: (?!D\d|DESIGN)\S/, /^not yet: issue [J-P](?:, \S.*)?$/, /^not ours: \S/]
 
-/** `test: FILE › TITLE`, several joined by `; `; undefined for every other form. */
+/** `test: FILE › TITLE`, several joined by `; `; undefined for any other form. */
 function namedTests(status: string): readonly { readonly file: string; readonly title: string }[] | undefined {
   const parts = status.split(/; (?=test: )/).map((part) => /^test: (test\/[\w/.-]+\.ts) › (\S.*)$/.exec(part))
   if (parts.some((part) => part === null)) return undefined
@@ -28,10 +28,10 @@ function namedTests(status: string): readonly { readonly file: string; readonly 
 const quoted = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/.source
 const caller = /\b(it|test|describe)((?:\.\w+)*)(?=[(<])/.source
 
-/** The titles of the tests of a file as its source has them: `%s` stays; `describe` and skipped tests do not count. */
+/** The titles of the tests of a file as in its source: `%s` stays; `describe` and skipped tests do not count. */
 function titlesIn(source: string): ReadonlySet<string> {
   const titles = new Set<string>()
-  // a title follows its caller at once, or the `)` that ends the table of `each`
+  // a title directly follows its caller, or the `)` that ends the table of `each`
   const parts = new RegExp(`${caller}|(?:(?<=\\b(?:it|test))|\\))\\(\\s*(?:${quoted})`, 'g')
   let isTest = false
   for (const [, name, modifiers = '', single, double, template] of source.matchAll(parts)) {

@@ -10,7 +10,7 @@ const files = {
   '.git/HEAD': '',
   'f1.txt': 'one',
   'f2.txt': 'two',
-  // fails behind the tasks as long as a file is missing
+  // fails after the tasks as long as a file is missing
   'need.lua': 'aip.file.load("need")',
 }
 
@@ -78,7 +78,7 @@ describe('a resume repeats nothing that is paid for', () => {
     expect((await run()).exitCode).toBe(1)
     write('each.lua', `${each} -- changed`)
     for (const _ of [1, 2, 3]) expect((await resume({ usesCurrent: true })).exitCode).toBe(1)
-    // once by the first agent, once by the changed one, for each task
+    // once by the first agent and once by the changed one, for each task
     expect(text('log.txt')).toBe('xxxx')
     write('each.lua', `${each} -- changed again`)
     expect((await resume({ usesCurrent: true })).exitCode).toBe(1)
@@ -88,7 +88,7 @@ describe('a resume repeats nothing that is paid for', () => {
   it('when settings were changed by an earlier resume', async () => {
     const { run, resume, write } = world({ 'ask.md': promptOf('') })
     expect(await run()).toMatchObject({ exitCode: 1, usage: { calls: 2 } })
-    // another temperature is another question
+    // a different temperature makes a different request
     expect(await resume({ overrides: ['temperature=0.5'] })).toMatchObject({ exitCode: 1, usage: { calls: 4 } })
     write('need', '')
     expect(await resume()).toMatchObject({ exitCode: 0, usage: { calls: 4 } })

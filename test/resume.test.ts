@@ -19,7 +19,7 @@ const command = {
   request: ['rm', 'a.md'],
 } satisfies Entry
 
-/** A folder with a run of one writer, and a resume of it that is expected to do nothing. */
+/** A folder with a run by one writer, and a resume of it that is expected to do nothing. */
 async function recorded(entries: readonly Entry[]): Promise<{
   readonly folder: string
   readonly refusal: (options?: Partial<ResumeOptions>) => Promise<unknown>

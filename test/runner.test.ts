@@ -5,7 +5,7 @@ import type { RunEvent } from '../src/event/event.ts'
 import { startRun } from '../src/runner.ts'
 import { tempTree } from './helpers/temp.ts'
 
-/** One run in a folder with these files; `state` is where runs are kept. */
+/** One run in a folder with these files; `state` is where runs are stored. */
 async function runIn(files: Readonly<Record<string, string>>, options: Partial<Parameters<typeof startRun>[1]> = {}) {
   const cwd = tempTree(files)
   const events: RunEvent[] = []

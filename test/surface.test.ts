@@ -98,7 +98,7 @@ it('packs the command, the library, its documents, agents, pipelines and starter
     ]),
   )
 
-  // a map without its source is of no use
+  // a map without its source is useless
   expect(paths.filter((path) => path.endsWith('.map'))).toEqual([])
   for (const document of paths.filter((path) => path.endsWith('.md') && /^(?:docs\/|[A-Z]+\.md$)/.test(path))) {
     const text = readFileSync(join(root, document), 'utf8')

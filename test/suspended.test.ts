@@ -60,7 +60,7 @@ interface World {
   readonly model: ModelServer
   /** Address of the pages. */
   readonly page: string
-  /** What the model was asked, in a few words; each is paid for. */
+  /** The model's requests in a few words; each is paid for. */
   readonly paid: readonly string[]
   /** Pages that were fetched. */
   readonly fetched: readonly string[]
@@ -100,7 +100,7 @@ async function world(): Promise<World> {
   }
 }
 
-/** Lets nothing be fetched that nobody has allowed yet. */
+/** Prevents fetches that are not approved yet. */
 function waitingFor(allowed: readonly string[]): EffectHook {
   let count = 0
   return {
@@ -161,7 +161,7 @@ it('a task that waits ends the run only when those beside it have finished, and 
     exit_code: 5,
     error: { code: 'SUSPENDED', message: expect.stringContaining('waiting for an approval') },
   })
-  // two of the three wait; everything else was done, and paid for
+  // two of the three wait; everything else was done and paid for
   const waiting = sentOf(first, 'task.suspended')
   expect(waiting).toHaveLength(2)
   expect(sentOf(first, 'agent.suspended').map(({ name }) => name)).toEqual(['agents/deploy.lua', 'agents/deploy.lua'])
@@ -192,12 +192,12 @@ it('a task that waits ends the run only when those beside it have finished, and 
   expect(second.report).toMatchObject({ stopReason: 'suspended', exitCode: 5 })
   expect(second.report.usage.calls).toBe(6)
   const third = await resume(all, first.folder, [])
-  // nothing was in flight: what waited is asked for as if it were new
+  // nothing was in flight: a suspended call is requested as if it were new
   expect(third.report).toMatchObject({ stopReason: 'done', exitCode: 0, usage: { calls: 6 }, repeated: [] })
   expect(all.paid).toHaveLength(6)
   expect(all.fetched.toSorted()).toHaveLength(3)
   expect(new Set(all.fetched).size).toBe(3)
-  // what was shown before it waited is shown again, each once
+  // what was shown before the suspension is shown again, once each
   const shown = sentOf(third, 'print').map(({ text }) => text)
   expect(shown.toSorted()).toEqual(['deploys src/a.txt', 'deploys src/b.txt', 'deploys src/c.txt'])
 })

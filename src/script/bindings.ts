@@ -9,7 +9,10 @@ import { argumentsToJson, readingCall } from './values.ts'
 
 type Values = readonly LuaValue[]
 
-/** The functions and the Lua parts of host modules, the same for every section; only `bindFunctions` knows the section. */
+/**
+ * The functions and the Lua parts of host modules, the same for all sections; only `bindFunctions` depends on the
+ * section.
+ */
 export interface HostBindings {
   readonly functions: readonly UnboundFunction[]
   readonly chunks: readonly LuaChunk[]
@@ -18,7 +21,7 @@ export interface HostBindings {
 interface UnboundFunction {
   readonly path: string
   readonly tables: HostFunction['tables']
-  /** What a wait for it is a wait for: work of this process, or something outside. */
+  /** Whether waiting for it counts as work of this process or as waiting for something outside. */
   readonly waits: Waits
   readonly call: (args: readonly LuaValue[], caller: Caller) => ReturnType<HostFunction['call']>
 }
@@ -27,11 +30,13 @@ type Waits = 'working' | 'outside'
 
 interface Caller {
   readonly section: Section
-  /** Number of the next host call of this section that observes or acts. */
+  /** Number for the next host call of this section that observes or acts. */
   readonly number: () => number
 }
 
-/** Prepares host modules, once for all sections of a run: what their functions declare decides how a call is recorded. */
+/**
+ * Prepares host modules once for all sections of a run. What a function declares decides how its calls are recorded.
+ */
 export function createBindings(modules: readonly HostModule[]): HostBindings {
   return {
     functions: modules.flatMap(({ name: prefix, functions }) =>
@@ -48,15 +53,18 @@ export function createBindings(modules: readonly HostModule[]): HostBindings {
 /** The functions of one section. */
 export interface BoundFunctions {
   readonly functions: HostFunction[]
-  /** The error of a call that stops the section or the run, if there was one: a script may have caught it. */
+  /** The error of a call that stops the section or the run, if any: the script may have caught it. */
   readonly stopped: () => { readonly error: unknown } | undefined
-  /** Settles when no call is under way any more: those of a section that was stopped end with its signal. Undefined: none is. */
+  /**
+   * Settles when no call is in flight; the calls of a stopped section end with its signal. Undefined: no call is in
+   * flight.
+   */
   readonly ended: () => Promise<unknown> | undefined
 }
 
 /**
- * The functions as one section calls them. Calls that observe or act are numbered from 0 in the order they are made. Once
- * one of them has thrown what stops the run, all others throw it as well.
+ * The functions as one section calls them. Calls that observe or act are numbered from 0 in the order they are made.
+ * Once a call has thrown an error that stops the run, all later calls throw it as well.
  */
 export function bindFunctions({ functions }: HostBindings, section: Section): BoundFunctions {
   let nextNumber = 0
@@ -75,13 +83,13 @@ export function bindFunctions({ functions }: HostBindings, section: Section): Bo
     if (stopped !== undefined) throw stopped.error
   }
 
-  /** What a wait takes counts for the limit of time, unless it is one for something outside. */
+  /** The time of a wait counts toward the time limit unless it is a wait for something outside. */
   function counted(values: Promise<Values>, waits: Waits): Promise<Values> {
     return section.computing?.clock[waits](values) ?? values
   }
 
   function failed(error: unknown): never {
-    // a limit that a host function has met cannot be caught either
+    // the script cannot catch a limit that a host function has reached either
     if (stopsRun(error) || limitOf(error) !== undefined) stopped ??= { error }
     throw error
   }
@@ -142,7 +150,7 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
   }
 }
 
-/** Observes what was read in turns. What was stopped is no observation. */
+/** Records what was read in turns as an observation. A read that was stopped is not recorded. */
 async function later(
   reading: Promise<Values>,
   observe: (result: Attempt<Values>) => Values,
@@ -154,10 +162,10 @@ async function later(
   return observe(result)
 }
 
-/** Steps of listings between two looks at the clock: some milliseconds. */
+/** Steps of a listing between two checks of the clock; they take a few milliseconds. */
 const stepsAtOnce = 500
 
-/** The same steps, which end with the time of the section. */
+/** The same steps, stopped when the section's time is up. */
 function* clocked<T>(steps: Steps<T>, { computing }: Section): Steps<T> {
   for (let count = 1; ; count += 1) {
     const { done, value } = steps.next()

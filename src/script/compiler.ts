@@ -1,13 +1,13 @@
 import { type LuaChunk, LuaError, type LuaState } from './engine.ts'
 import type { ScriptHost } from './section.ts'
 
-/** Compiles Lua without running it; gives the error, if there is one. */
+/** Compiles Lua without running it; returns the error, if any. */
 export interface LuaCompiler {
   compile(chunk: LuaChunk): Promise<LuaError | undefined>
   close(): void
 }
 
-/** One state serves for all chunks: none of them ever gets to its first statement. */
+/** One state is enough for all chunks: none of them reaches its first statement. */
 export function createCompiler({ engine, limits }: Pick<ScriptHost, 'engine' | 'limits'>): LuaCompiler {
   const { signal } = new AbortController()
   let state: LuaState | undefined

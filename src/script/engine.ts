@@ -21,15 +21,18 @@ export interface LuaChunk {
 }
 
 /**
- * How table arguments are read. `border`, as at the borders of sections: raw length > 0 is a list and string keys are
- * dropped, `{}` is an object. `data`: keys exactly 1..n are a list, otherwise an object with all keys as text, `{}` is a
- * list.
+ * How table arguments are read. `border`, as at section boundaries: a raw length > 0 means a list, whose string keys
+ * are dropped; `{}` is an object. `data`: a table with exactly the keys 1..n is a list, any other an object with all
+ * keys as text; `{}` is a list.
  */
 export type TableReading = 'border' | 'data'
 
-/** A JavaScript function that Lua can call. A returned promise makes the Lua code wait; a throw is a Lua error. */
+/**
+ * A JavaScript function that Lua can call. If it returns a promise, the Lua code waits; if it throws, Lua gets an
+ * error.
+ */
 export interface HostFunction {
-  /** Path from the globals, for example `aip.file.load`; tables on the way are made when missing. */
+  /** Path from the globals, for example `aip.file.load`; missing tables on the path are created. */
   readonly path: string
   readonly tables: TableReading
   readonly call: (args: readonly LuaValue[]) => readonly LuaValue[] | Promise<readonly LuaValue[]>
@@ -40,7 +43,7 @@ export interface LuaLimits {
   readonly timeMs: number
   /** Virtual machine instructions, counted in thousands of steps. */
   readonly instructions: number
-  /** Bytes one state may hold. */
+  /** Bytes one state may use. */
   readonly memoryBytes: number
 }
 
@@ -49,13 +52,13 @@ export interface LuaStateOptions {
   /** Lua parts of host modules, run in order in the real globals after `functions` are in place. */
   readonly modules: readonly LuaChunk[]
   readonly limits: LuaLimits
-  /** Seed of `math.random`, asked for at its first use. */
+  /** Seed of `math.random`, requested at its first use. */
   readonly seed: () => number
 }
 
 export interface LuaEngine {
   readonly name: 'lua54' | 'fengari'
-  /** A fresh state with nothing of an earlier one. */
+  /** A fresh state that shares nothing with earlier ones. */
   createState(options: LuaStateOptions): LuaState
 }
 
@@ -78,11 +81,11 @@ export interface LuaErrorDetails {
   readonly traceback?: string | undefined
   /** The limit that ended the script; such an error cannot be caught by `pcall`. */
   readonly limit?: 'time' | 'instructions' | 'memory' | undefined
-  /** The host function's own error, when one caused this. */
+  /** The host function's own error, if that was the cause. */
   readonly cause?: unknown
 }
 
-/** A syntax or runtime error of Lua code. `message` has no position prefix; `chunk` and `line` carry it. */
+/** A syntax or runtime error in Lua code. `message` has no position prefix; `chunk` and `line` carry the position. */
 export class LuaError extends Error {
   override readonly name = 'LuaError'
   readonly chunk: string | undefined
@@ -99,7 +102,7 @@ export class LuaError extends Error {
   }
 }
 
-/** The limit that an error of a host function says a script has met. */
+/** The limit that a host function's error reports as reached by the script. */
 export function limitOf(error: unknown): LuaErrorDetails['limit'] {
   return error instanceof LuaError ? error.limit : undefined
 }
@@ -108,7 +111,7 @@ export function closedError(): LuaError {
   return new LuaError('the Lua state was closed')
 }
 
-/** The message of the error when a limit has ended a script. */
+/** The error message for a script that was ended by a limit. */
 export function limitMessage(limit: LuaErrorDetails['limit'], limits: LuaLimits): string {
   switch (limit) {
     case 'time':

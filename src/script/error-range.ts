@@ -1,8 +1,8 @@
 import type { SourcePlace } from '../base/error.ts'
 
 /**
- * Lua knows the line of an error and no column; but it names the variable, field or token it stumbled over. Where that
- * stands on the line exactly once, outside of strings and comments, it is what is meant.
+ * Lua reports the line of an error but no column. It does name the variable, field or token at fault: if that name
+ * appears exactly once on the line, outside strings and comments, it gives the column.
  */
 export function withRange(place: SourcePlace, message: string): SourcePlace {
   const { line, text, column } = place
@@ -27,7 +27,7 @@ function patternOf(name: string): RegExp {
   return /^\w+$/.test(name) ? new RegExp(String.raw`(?<![\w])${escaped}(?![\w])`, 'g') : new RegExp(escaped, 'g')
 }
 
-/** The line with its strings and its comment blanked; every character keeps its place. */
+/** The line with its strings and comment blanked out; every character keeps its column. */
 export function codeOf(line: string): string {
   const withoutStrings = line.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, (text) => ' '.repeat(text.length))
   return withoutStrings.replace(/--.*$/, (text) => ' '.repeat(text.length))

@@ -1,4 +1,4 @@
-// fengari has no types. What is used of it is described in fengari/library.ts and checked where it is loaded.
+// fengari has no types. The parts in use are described in fengari/library.ts and checked when it is loaded.
 declare module 'fengari/src/*.js' {
   const contents: unknown
   export default contents

@@ -8,7 +8,7 @@ import { readablePath } from '../tool/guard.ts'
 import type { LuaError } from './engine.ts'
 import { fittingName } from './lua/positions.ts'
 
-/** A Lua module that was found. Plain JSON: it is recorded. */
+/** A Lua module that was found. Plain JSON, because it is recorded. */
 type LuaModule = {
   /** Absolute path. */
   readonly file: string
@@ -16,15 +16,15 @@ type LuaModule = {
 }
 
 /**
- * Finds the module a script names in the `lua` folders of `folders`, the first hit wins. What it gives stays the same
- * within one round of the run.
+ * Finds the module that a script names in the `lua` folders of `folders`; the first match is used. The result stays the
+ * same within one round of the run.
  * @throws BatonError FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
 export type ModuleReader = (name: string, folders: readonly string[], context: RunContext) => LuaModule | undefined
 
 /**
- * A reader for one run. Each module is one observation of the run, not of the section that happens
- * to ask first, so that a resumed run executes the same text wherever it goes on.
+ * A reader for one run. Each module is an observation of the run and not of the first section that requests it, so that
+ * a resumed run executes the same text wherever it continues.
  */
 export function createModuleReader(): ModuleReader {
   const known = new Map<string, LuaModule | null>()
@@ -43,13 +43,13 @@ export function createModuleReader(): ModuleReader {
   }
 }
 
-/** The files a module name may mean: `lua/?.lua`, then `lua/?/init.lua`, where dots stand for folders. */
+/** The files that a module name may mean: `lua/?.lua`, then `lua/?/init.lua`; dots stand for folders. */
 export function moduleFiles(name: string, folders: readonly string[]): readonly string[] {
   const path = name.replaceAll('.', '/')
   return folders.flatMap((folder) => [join(folder, 'lua', `${path}.lua`), join(folder, 'lua', path, 'init.lua')])
 }
 
-/** The files that were looked for as well: once there, they come first. */
+/** Includes the files that were tried without success: if one appears later, it takes precedence. */
 function noteModule(files: readonly string[], module: LuaModule | null, { services: { reads } }: RunContext): void {
   if (reads === undefined) return
   const last = files.findIndex((file) => file === module?.file)
@@ -57,12 +57,15 @@ function noteModule(files: readonly string[], module: LuaModule | null, { servic
   if (module !== null) reads.file(module.file, module.text)
 }
 
-/** A redo reads everything anew. */
+/** A redo reads everything again. */
 function roundOf([first]: Place): Place {
   return first?.kind === 'redo' ? [first] : []
 }
 
-/** Modules are code of the agent: they may lie wherever it does; where links lead further, it must be allowed to read. */
+/**
+ * Modules are code of the agent, so they may be wherever the agent is; if a link leads elsewhere, the agent must be
+ * allowed to read that file.
+ */
 function readModule(name: string, folders: readonly string[], context: RunContext): LuaModule | null {
   const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   if (file === undefined) return null
@@ -71,13 +74,13 @@ function readModule(name: string, folders: readonly string[], context: RunContex
   return { file, text: readSourceFile(file) }
 }
 
-/** The Lua modules one section has loaded, by the name their lines are shown with. */
+/** The Lua modules that one section has loaded, by the name shown with their lines. */
 export interface LoadedModules {
-  /** Gives the name to load the module under; `shown` is its path for people. */
+  /** Returns the name under which to load the module; `shown` is its path for display. */
   add(shown: string, module: LuaModule): string
   /** The module that was loaded under this name. */
   find(name: string): LuaModule | undefined
-  /** Where an error was raised, when that was in one of the modules, and what it says without that place. */
+  /** Where an error was raised, if that was in one of the modules, and its message without that position. */
   locate(error: LuaError): { readonly place: SourcePlace; readonly message: string } | undefined
 }
 

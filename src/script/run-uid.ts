@@ -3,8 +3,8 @@ import type { RunContext } from '../event/context.ts'
 import { placeText } from '../event/place.ts'
 
 /**
- * A unique name for the agent run or task at this place of the run. It is the same whenever it is asked for, so that a
- * resumed run calls things as it did before. Written as a UUID of version 8, whose content is up to its maker.
+ * A unique name for the agent run or task at this place of the run. It is always the same for a place, so that a
+ * resumed run uses the same names as before. Written as a UUID of version 8, whose content is implementation-defined.
  */
 export function runUid({ scope }: RunContext): string {
   const hash = sha256(`${scope.runId} ${placeText(scope.at)}`)
@@ -16,8 +16,8 @@ export function runUid({ scope }: RunContext): string {
 const timed = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-([\da-f]{3})/
 
 /**
- * The name of a run as scripts see it: a UUID of version 7, whose time is that of the run's id and whose other bits are
- * a hash of it, so that it is the same when the run is resumed or replayed. An id without a time gives the year 1970.
+ * The name of a run as scripts see it: a UUID of version 7. Its time is that of the run's id and its other bits are a
+ * hash of the id, so it is the same when the run is resumed or replayed. An id without a time results in the year 1970.
  */
 export function sessionUid(runId: string): string {
   const hash = sha256(runId)

@@ -4,31 +4,31 @@ import { attemptAsync, passOn } from '../journal/attempt.ts'
 import { limitMessage, limitOf, LuaError, type LuaLimits } from './engine.ts'
 
 /**
- * What host functions of a section do while it waits for them: Lua's own clock stands still then. Their work on the main
- * thread and in threads counts for `lua.timeout`; a wait for something outside does not.
+ * Measures the work of host functions while a section waits for them: Lua's own clock is stopped then. Their work on
+ * the main thread and in threads counts toward `lua.timeout`; a wait for something outside does not.
  */
 export interface SectionClock {
-  /** What is left of `lua.timeout`, in whole milliseconds; at least 1. */
+  /** The remainder of `lua.timeout`, in whole milliseconds; at least 1. */
   readonly leftMs: () => number
-  /** Waits for work of this process. @throws LuaError, which ends the section, when the time is over then */
+  /** Waits for work of this process. @throws LuaError, which ends the section, if the time is up afterward */
   readonly working: <T>(work: Promise<T>) => Promise<T>
-  /** Waits for work in a thread, which ends it when the time is over. */
+  /** Waits for work in a thread; the thread is responsible for stopping when the time is up. */
   readonly inThread: <T>(work: Promise<T>) => Promise<T>
-  /** Waits for what takes its own time: a command, a server, another agent. */
+  /** Waits for something outside: a command, a server, another agent. */
   readonly outside: <T>(work: Promise<T>) => Promise<T>
-  /** To be called now and then in work that takes long. @throws LuaError, which ends the section, when the time is over */
+  /** To be called regularly during long work. @throws LuaError, which ends the section, if the time is up */
   readonly check: () => void
   /** The section has ended. */
   readonly stop: () => void
 }
 
-/** One for the process, as its main thread is. */
+/** One per process, like its main thread. */
 const mainThread = createBusyTime()
 
-/** The clock of a section that begins now. */
+/** The clock of a section that starts now. */
 export function startSectionClock(limits: LuaLimits, busy: BusyTime = mainThread): SectionClock {
   let usedMs = 0
-  /** What the share was when a wait for work began; undefined: there is none. */
+  /** The share when the current wait for work started; undefined: there is no such wait. */
   let workingSince: number | undefined
   let isAtWork = false
   let isStopped = false
@@ -62,7 +62,7 @@ export function startSectionClock(limits: LuaLimits, busy: BusyTime = mainThread
       try {
         return await work
       } finally {
-        // its share of what the main thread did meanwhile is counted with the wait
+        // its share of the main thread's time meanwhile is counted with the wait
         usedMs += Math.max(0, performance.now() - began - (busy.shareMs() - shareBefore))
       }
     },

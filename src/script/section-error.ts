@@ -7,7 +7,10 @@ import type { SectionSource } from './section.ts'
 import { untoldText } from './told-error.ts'
 import { luaToJson } from './values.ts'
 
-/** The error of a section as a BatonError with its place; errors that are one already, and no error of Lua, stay. */
+/**
+ * The error of a section as a BatonError with its place. An error that already is one, and not a Lua error, is returned
+ * unchanged.
+ */
 export function scriptError(thrown: unknown, { chunk, fileText }: SectionSource, section: Section): unknown {
   const error = withLimitOfCause(thrown)
   if (!(error instanceof LuaError)) {
@@ -43,20 +46,20 @@ export function scriptError(thrown: unknown, { chunk, fileText }: SectionSource,
   })
 }
 
-/** A limit that a host function has met is one of the script, at the line of the call. */
+/** A limit reached in a host function becomes a limit of the script, at the line of the call. */
 function withLimitOfCause(error: unknown): unknown {
   if (!(error instanceof LuaError && error.cause instanceof LuaError && error.cause.limit !== undefined)) return error
   const { chunk, line, traceback, cause } = error
   return new LuaError(cause.message, { chunk, line, traceback, limit: cause.limit })
 }
 
-/** A module may have been called in a `return`, of which Lua keeps no line: then the agent's file is named. */
+/** A module may have been called in a `return`, for which Lua keeps no line: then the agent's file is added. */
 function trailTo(raised: SourcePlace, calls: readonly SourcePlace[], agentFile: string): readonly SourcePlace[] {
   const above = calls.filter((call) => !isSameLine(call, raised))
   return [raised, ...above].some(({ file }) => file === agentFile) ? above : [...above, { file: agentFile }]
 }
 
-/** Where an agent that was run from here has failed. A cycle has no such line: it is shown where it is entered. */
+/** The place where an agent called from here has failed. A cycle has no such line: it is shown where it is entered. */
 function placeOfChild(cause: unknown): SourcePlace | undefined {
   if (!isBatonError(cause) || cause.place?.line === undefined) return undefined
   for (let root: unknown = cause; isBatonError(root); root = root.cause) {
@@ -72,10 +75,10 @@ const hints: Readonly<Record<'time' | 'instructions' | 'memory' | 'none', string
   none: 'Fix this line of the agent, or catch the error with pcall.',
 }
 
-/** Lua could not compile the code: which line of it is wrong is only nearly known. */
+/** Lua could not compile the code: the line that is wrong is known only approximately. */
 export const syntaxHint = 'Lua stopped reading here; the mistake is on this line or above it.'
 
-/** Code that was never run has no traceback; a module that cannot be compiled is told by what the compiler says. */
+/** Code that never ran has no traceback; a module that does not compile is recognized by the compiler's message. */
 function hintOf({ limit, line, traceback, cause, message }: LuaError, isModule: boolean): string {
   if (limit !== undefined) return hints[limit]
   const isSyntax = isModule ? /\bnear (?:'.*'|<\w+>)$/s.test(message) : traceback === undefined && line !== undefined
@@ -94,17 +97,19 @@ export function returnedJson(value: LuaValue, chunk: LuaChunk, file: SectionFile
   }
 }
 
-/** An engine knows a line of everything but the values that a chunk returned, which it reads when the chunk is over. */
+/**
+ * An engine knows a line for everything except the values that a chunk returned: it reads those when the chunk is over.
+ */
 function isOfReturn({ chunk, line, limit, cause }: LuaError, { name }: LuaChunk): boolean {
   return chunk === name && line === undefined && limit === undefined && cause === undefined
 }
 
-/** SCRIPT_FAILED for a value that cannot leave its section: at the only `return`, else without a line. */
+/** SCRIPT_FAILED for a value that cannot leave its section: at the only `return`, otherwise without a line. */
 function returnError(error: unknown, { text }: LuaChunk, file: SectionFile): BatonError {
   const line = onlyReturn(text)
   return new BatonError('SCRIPT_FAILED', messageOf(error), {
     cause: error,
-    hint: 'Return texts, finite numbers, true, false, nil, null, or tables of these.',
+    hint: 'Return strings, finite numbers, true, false, nil, null, or tables of these.',
     ...(line === undefined ? {} : { place: { ...file, line } }),
   })
 }
@@ -114,11 +119,11 @@ function onlyReturn(text: string): number | undefined {
   return second === undefined ? line : undefined
 }
 
-/** Lua's own traceback leaves out the middle of deep recursion; so many lines of it are enough. */
+/** Lua's own traceback omits the middle of deep recursion; this many lines of it are enough. */
 const mostLines = 20
 
 /**
- * The lines of files that an uncaught error came through, innermost first and each once in a row: those of Lua's
+ * The lines that an uncaught error passed through, innermost first, without consecutive repeats: those of Lua's
  * traceback whose chunk `fileOf` knows.
  */
 function callLines(

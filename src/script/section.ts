@@ -9,7 +9,7 @@ import { createLoadedModules } from './module-reader.ts'
 import { startSectionClock } from './section-clock.ts'
 import { returnedJson, scriptError } from './section-error.ts'
 
-/** What running sections needs besides the section: made once per run. */
+/** What it takes to run sections besides the section itself: created once per run. */
 export interface ScriptHost {
   readonly engine: LuaEngine
   readonly bindings: HostBindings
@@ -25,10 +25,11 @@ export interface SectionSource {
 }
 
 /**
- * Runs one section in a fresh Lua state and gives its first value as JSON; undefined for nil. The section is a
- * boundary: it is recorded whole. Its host calls that observe or act are numbered from 0 in the order they are made.
- * @throws BatonError SCRIPT_FAILED (or LIMIT) with the place in the agent file or in the module it was raised in; the
- * host's own error is the cause
+ * Runs one section in a fresh Lua state and returns its first value as JSON; undefined for nil. The section is a
+ * boundary: it is recorded as a whole. Its host calls that observe or act are numbered from 0 in the order they are
+ * made.
+ * @throws BatonError SCRIPT_FAILED (or LIMIT) with the place in the agent file or in the module where it was raised;
+ * the host function's own error is the cause
  */
 export async function runSection(host: ScriptHost, source: SectionSource, section: Section): Promise<Json | undefined> {
   const { context } = section
@@ -56,7 +57,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
     } finally {
       clock.stop()
       state.close()
-      // what it has called is stopped as well, and nothing of it goes on behind its end
+      // its calls are stopped as well, and none of them continues after the section has ended
       if (context.services.signal.aborted) await ended()
     }
   }
@@ -64,7 +65,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
   return context.services.effects.boundary(context.scope.at, work, { inputs })
 }
 
-/** What a host function has stopped the section with, at the line where the engine has ended it. */
+/** The error with which a host function stopped the section, at the line where the engine ended it. */
 function atLineOf(error: unknown, stop: unknown): unknown {
   const isSame = error instanceof LuaError && error.limit !== undefined && limitOf(stop) === error.limit
   if (!isSame || !(stop instanceof LuaError)) return stop
@@ -72,12 +73,12 @@ function atLineOf(error: unknown, stop: unknown): unknown {
   return new LuaError(stop.message, { chunk, line, traceback, limit })
 }
 
-/** An error of Lua at the line of the call that was stopped. */
+/** Whether this is Lua's error for the call that was stopped. */
 function isOf(error: unknown, stop: unknown): boolean {
   return error instanceof LuaError && error.cause === stop
 }
 
-/** `math.random` differs from run to run, but a resumed section sees the numbers it saw before. */
+/** `math.random` differs from run to run, but a resumed section gets the same numbers as before. */
 function createSeed({ context }: Section): () => number {
   return () =>
     context.services.effects.observe([...context.scope.at, part('seed')], { name: 'math.randomseed', args: [] }, () =>

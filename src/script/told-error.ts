@@ -2,22 +2,22 @@ import { type BatonError, isBatonError, messageOf, rewordError, stopsRun } from 
 import { displayPath } from '../base/files.ts'
 
 /**
- * What a script is told of an error of another agent: the line that failed stands in front, as Lua puts it before its own
+ * The text of another agent's error as a script sees it: prefixed with the line that failed, as Lua does for its own
  * errors.
  */
 export function toldText(error: unknown, workspace: string): string {
   return isBatonError(error) ? lineText(error, workspace) + error.message : messageOf(error)
 }
 
-/** The error of another agent as a host function raises it: with that text. Errors that end the run stay as they are. */
+/** Another agent's error as a host function raises it: with that text. Errors that end the run are left unchanged. */
 export function toldError(error: unknown, workspace: string): unknown {
   if (!isBatonError(error) || stopsRun(error) || lineText(error, workspace) === '') return error
   return rewordError(error, { message: toldText(error, workspace) })
 }
 
 /**
- * An uncaught message for people, who are shown the place: without the line that `toldError` put before the message of
- * its cause.
+ * The message of an uncaught error for display next to its place: without the line that `toldError` put before the
+ * message of its cause.
  */
 export function untoldText(message: string, cause: unknown, workspace: string): string {
   if (!isBatonError(cause)) return message

@@ -4,9 +4,9 @@ import { isObject } from '../base/json.ts'
 import type { LuaValue } from './engine.ts'
 
 /**
- * A Lua value as the JSON that crosses a section border: nil inside a list becomes null,
- * integers beyond 2^53 become the nearest double.
- * @throws Error when a string is not UTF-8, naming where it stands
+ * A Lua value as the JSON that crosses a section boundary: nil inside a list becomes null, integers beyond 2^53 become
+ * the nearest double.
+ * @throws Error if a string is not UTF-8, naming its position
  */
 export function luaToJson(value: LuaValue, where = 'the value'): Json {
   if (value === undefined || value === null) return null
@@ -25,7 +25,7 @@ export function luaToJson(value: LuaValue, where = 'the value'): Json {
   )
 }
 
-/** A host call that reads one file, which is its first argument, as it is recorded. */
+/** The recorded form of a host call that reads one file, which is its first argument. */
 export function readingCall(name: string, args: readonly LuaValue[]): AskedCall {
   const [file] = args
   return { name, args: argumentsToJson(args), ...(typeof file === 'string' && { reads: file }) }

@@ -25,15 +25,15 @@ async function startHost(format: WireFormatName, turns: number): Promise<Convers
 interface Life {
   readonly host: ConversationHost
   readonly provider: ModelProvider
-  /** Records of all processes so far; this one adds its own. */
+  /** Records of all processes so far; this one appends its own. */
   readonly records: JournalRecord[]
-  /** Records until the process dies. */
+  /** Number of records until the process dies. */
   readonly lives: number
   /** Places where the tool has read. */
   readonly read: string[]
 }
 
-/** One process: begins the conversation, or goes on with it. Undefined when it died. */
+/** One process: starts or resumes the conversation. Undefined if it died. */
 async function live({
   host: { choice },
   provider,
@@ -49,7 +49,7 @@ async function live({
   })
 }
 
-/** Places of effects with a good end. */
+/** Places of effects that ended successfully. */
 function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
   return new Set(records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' ? [one.p] : [])))
 }
@@ -89,7 +89,7 @@ describe.each(formats)('a conversation over %s', (format) => {
       const where = `killed after ${lives} records`
       expect(resumed, where).toEqual({ ...expected, repeated: expect.any(Array) })
       expect(one.problems, where).toEqual([])
-      // what has a good end is never done again
+      // what ended successfully is never done again
       for (const place of paid) {
         if (place.includes('/tool/')) expect(done.slice(readBefore), where).not.toContain(place)
         else expect(one.asked[turnOf(place)], where).toBe(askedBefore[turnOf(place)])
@@ -122,7 +122,7 @@ it('a conversation that is killed again and again comes to the same end', async 
   const read: string[] = []
   let processes = 0
   let end: Awaited<ReturnType<typeof live>>
-  // each process dies after five records of its own
+  // each process dies after five of its own records
   while (end === undefined && processes < 60) {
     processes += 1
     end = await live({ host: one, provider, records, lives: 5, read })
@@ -152,7 +152,7 @@ describe.each(formats)(`a conversation of ${turns} turns over %s`, (format) => {
       }, 0)
     expect(bytes(turns / 2, turns) / bytes(0, turns / 2)).toBeLessThan(1.05)
 
-    // all of it comes back from the record
+    // all of it comes from the record
     const again = await live({ host: one, provider, records, lives: Infinity, read: [] })
     expect(again).toEqual(end)
     expect(one.asked).toEqual(Array(turns).fill(1))

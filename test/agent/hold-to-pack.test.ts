@@ -15,7 +15,7 @@ function manifest(capabilities: string): string {
   return `[pack]\nnamespace = "demo"\nname = "notes"\nversion = "1.0.0"\n${capabilities}`
 }
 
-/** What a script gets, or the message of the error that stops it. */
+/** What a script returns, or the message of the error that stops it. */
 const attempt = `local function try(call, ...)
   local ok, result = pcall(call, ...)
   return ok and "ok" or tostring(result)

@@ -9,7 +9,7 @@ import { sessionWorld } from '../helpers/session-world.ts'
 const never = (): Promise<boolean> => new Promise(() => {})
 const { signal } = new AbortController()
 
-/** An inbox that holds these messages until they are known. */
+/** An inbox that holds these messages until they are marked as known. */
 function holding(messages: readonly InboxMessage[], next: Inbox['next'] = async () => false): Inbox {
   const left = new Map(messages.map((message) => [message.id, message]))
   return {

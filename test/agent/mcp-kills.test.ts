@@ -16,19 +16,22 @@ interface World {
   readonly records: readonly JournalRecord[]
   /** Each call that has reached a server, as `tool n`, in any process. */
   readonly reached: readonly string[]
-  /** What a resume asked a person about. */
+  /** What a resume asked the user about. */
   readonly asked: readonly Uncertain[]
   readonly warnings: readonly string[]
-  /** One process, which dies at the record after so many of its own; what it ended with, undefined when it died. */
+  /** One process, which dies at the record after this many of its own; returns its result, or undefined if it died. */
   readonly live: (
     records: number,
     servers?: Partial<Record<string, Partial<FakeServer>>>,
   ) => Promise<string | undefined>
-  /** That of the last process. */
+  /** Of the last process. */
   readonly mcp: () => FakeMcp
 }
 
-/** A model that calls tools of two servers for so many rounds: several calls in a round, two of which must not be repeated. */
+/**
+ * A model that calls tools of two servers for a number of rounds: several calls per round, two of which must not be
+ * repeated.
+ */
 function callingWorld(rounds: number, mode: Mode): World {
   const records: JournalRecord[] = []
   const reached: string[] = []
@@ -71,7 +74,7 @@ function callingWorld(rounds: number, mode: Mode): World {
         ledger: { tools: [{ name: 'add' }], answer, ...servers['ledger'] },
         library: { tools: [{ name: 'look', readOnly: true }], isTrusted: true, answer, ...servers['library'] },
       })
-      // a person looks whether it was done
+      // the user checks whether it was done
       const onUncertain = (one: Uncertain) => {
         asked.push(one)
         const n = /"n":(\d+)/.exec(one.what)?.[1] ?? ''
@@ -106,7 +109,7 @@ function callsOf(turn: number): readonly { readonly name: string; readonly n: nu
 
 it.each([
   { mode: 'classic', rounds: 2, step: 1, all: ['add 0', 'add 2', 'add 3', 'add 5'] },
-  // a program takes longer to run again than a call
+  // running a program again takes longer than a call
   { mode: 'code', rounds: 1, step: 2, all: ['add 0', 'add 2'] },
 ] as const)(
   'calls of servers in $mode mode that are killed at records are neither repeated nor lost',
@@ -125,7 +128,7 @@ it.each([
         expect([kind, what]).toEqual(['mcp', expect.stringMatching(/^add\(.*\) of the MCP server ledger$/)])
       }
     }
-    // each of them was in flight at one of all records, and what only reads is never asked about
+    // each of them was in flight at one of all records, and read-only tools never lead to a question
     expect(uncertain).toBeGreaterThanOrEqual(step === 1 ? all.length : 1)
   },
 )
@@ -134,7 +137,7 @@ function adds(reached: readonly string[]): readonly string[] {
   return reached.filter((call) => call.startsWith('add')).toSorted()
 }
 
-/** Kills a run behind its last call, before the model has said its last words. */
+/** Kills a run after its last call, before the model has finished its last answer. */
 async function almostDone(): Promise<World> {
   const whole = callingWorld(1, 'classic')
   await whole.live(Infinity)

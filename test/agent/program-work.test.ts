@@ -11,7 +11,7 @@ interface Life {
   readonly records: readonly JournalRecord[]
 }
 
-/** A program at one place, in a process of its own. `waits`: names of tools that wait for a person. */
+/** A program at one place, in its own process. `waits`: names of tools that wait for approval. */
 async function life(before: readonly JournalRecord[] | undefined, waits: readonly string[] = []): Promise<Life> {
   const provider = createFakeProvider([])
   const world = await sessionWorld({ provider, ...(before === undefined ? {} : { before }) })

@@ -14,7 +14,7 @@ const user = (text: string): Message => textMessage('user', text)
 const says = (text: string): FakeTurn => ({ text: [text], usage: { input: 10, output: 2, cached: 0, reasoning: 0 } })
 const calls = (...names: readonly string[]): FakeTurn => ({ text: [], toolCalls: names, finish: 'tool_calls' })
 
-/** A tool that gives what `work` gives; calls of it are written down with their places. */
+/** A tool that returns the result of `work`; its calls are recorded with their places. */
 function tool(name: string, work: Tool['run'] = async () => ({ text: `${name} gave this` })): Tool {
   return { name, description: `Does ${name}.`, parameters: { type: 'object' }, run: work }
 }
@@ -170,7 +170,7 @@ describe('tools of a session', () => {
     const result = await ask(session, user('1'))
     expect(result).toMatchObject({ end: 'max_turns', calls: [{}] })
     expect((await ask(session, user('2'))).text).toBe('more')
-    // hosts refuse a call without a result, and a thought without what it led to
+    // hosts refuse a call without a result, and a thought without what followed from it
     expect(provider.requests[2]?.messages.slice(-3)).toMatchObject([
       { role: 'assistant', parts: [{ type: 'tool_call', id: 'call_0' }] },
       {
@@ -362,7 +362,7 @@ describe('a session whose tool waits', () => {
   })
 })
 
-/** The same value with the fields of every object in the opposite order. */
+/** The same value with the fields of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value

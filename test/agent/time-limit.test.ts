@@ -50,7 +50,7 @@ describe('the time limit of an agent', () => {
   it('stands still while a person is asked, also that of an agent around it', async () => {
     const asked = withTimeLimit(limit(40), testContext(), (outer) =>
       withTimeLimit(limit(40), outer, async ({ services: { asking, signal } }) => {
-        // two questions at once
+        // two questions at the same time
         await Promise.all([asking?.(() => wait(120)), asking?.(() => wait(200))])
         return signal.aborted
       }),

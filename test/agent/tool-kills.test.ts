@@ -25,7 +25,7 @@ it('a loop of tools that is killed again and again comes to the same end', async
   const world = editingWorld(rounds)
   let last: EditingLife = { kind: 'killed' }
   let processes = 0
-  // each process dies after twelve records of its own
+  // each process dies after twelve of its own records
   for (; last.kind === 'killed' && processes < 60; processes += 1) last = await world.live(12)
   expect(last).toEqual(whole.end)
   expect(processes).toBeGreaterThan(4)

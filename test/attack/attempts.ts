@@ -6,20 +6,23 @@ export const isWhole = process.env['BATON_ATTACK'] === 'whole'
 const countsFile = process.env['BATON_ATTACK_COUNTS']
 
 export interface Attempts<T> {
-  /** Tried by `npm test`: of a large table every second one. */
+  /** Run by `npm test`; of a large table, only every second one. */
   readonly core: Readonly<Record<string, T>>
-  /** `npm test` tries each n-th of the core only, the first one among them: for attempts that are alike and take long. */
+  /**
+   * `npm test` runs only every n-th attempt of the core, starting with the first: for attempts that are similar and
+   * slow.
+   */
   readonly every?: number
-  /** Tried by `npm run soak -- attack` besides. A function, so that a large table is made only where it is used. */
+  /** Run in addition by `npm run soak -- attack`. A function, so that a large table is built only where it is used. */
   readonly more?: () => Readonly<Record<string, T>>
 }
 
-/** From so many attempts on a table is large. */
+/** From this many attempts on, a table is large. */
 const largeTable = 16
 
 /**
- * One test for each attempt of a class; its title names the attempt. The class is a sentence about what must hold. Attempts
- * are counted for the table of `npm run soak -- attack`.
+ * One test for each attempt of a class; its title names the attempt. The class is a sentence about what must hold.
+ * Attempts are counted for the table of `npm run soak -- attack`.
  */
 export function attack<T>(
   name: string,
@@ -40,7 +43,7 @@ export function attack<T>(
   })
 }
 
-/** Adds attempts that a test of its own has made, and which held. */
+/** Adds attempts that a separate test made and that held. */
 export function count(name: string, held: number): void {
   if (countsFile !== undefined) appendFileSync(countsFile, `${JSON.stringify({ name, held })}\n`)
 }

@@ -9,7 +9,7 @@ import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
 
-// Lines that look like what these patterns allow, and are not. None of them may be run without a question.
+// Lines that look like something these patterns allow, but are not. None of them may run without asking.
 
 const patterns = ['git log*', 'npm test*', 'ls *']
 

@@ -9,8 +9,8 @@ import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-// A model whose commands do what they should not: they run on, print for ever, look for keys, lie about where they are. What
-// of the disk they may change and read is attacked with the sandbox.
+// A model whose commands misbehave: they keep running, print forever, look for keys, lie about where they are. What
+// they may change and read on the disk is attacked in the sandbox tests.
 
 const secret = 'the-words-that-nobody-may-see'
 const work: Files = {
@@ -22,7 +22,7 @@ const work: Files = {
 
 interface Attempt {
   readonly calls: readonly (readonly [tool: string, input: JsonObject])[]
-  /** What the calls give, from the first on. */
+  /** The results of the calls, in order. */
   readonly gives: readonly RegExp[]
   readonly prepare?: (world: World) => void
   readonly env?: (world: World) => Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ interface Attempt {
 
 const run = (command: string, more: JsonObject = {}) => ['bash', { command, ...more }] as const
 const background = (command: string) => run(command, { background: true })
-/** How long those sleep that are not to survive: by it they are found. */
+/** How long the processes that must not survive sleep: they are found by this number. */
 const nap = 31_000_000 + (process.pid % 1_000_000)
 const stays = /"\." again|runs in "src" again/
 
@@ -156,7 +156,7 @@ const core: Readonly<Record<string, Attempt>> = {
   },
 }
 
-/** Whether a process sleeps so long that it is one of these. */
+/** Whether a process sleeps for this long, and so is one of these. */
 function survives(): boolean {
   return readdirSync('/proc').some((name) => {
     try {

@@ -4,8 +4,8 @@ import { createJavaScriptBox } from '../../src/script/javascript/box.ts'
 import { attack } from './attempts.ts'
 import { type Attempt, expectBoxHolds, titled } from './code-harness.ts'
 
-// A program that a model was led to write wants out: to this process, its files and its network, to other programs, or to be
-// taken for somebody else. It is in WebAssembly in a thread, and only texts cross the border.
+// A program that a model was tricked into writing tries to escape: to this process, its files and its network, to
+// other programs, or to impersonate someone else. It is in WebAssembly in a thread, and only text crosses the boundary.
 
 const box = createJavaScriptBox()
 afterAll(async () => box.close())

@@ -4,23 +4,23 @@ import type { JavaScriptBox } from '../../src/script/javascript/box.ts'
 import type { LimitName } from '../../src/script/javascript/program.ts'
 import { type Trial, tryProgram } from '../helpers/try-program.ts'
 
-/** A program that tries to get out of its box, to stop it, or to be more than it is. */
+/** A program that tries to escape from its box, to stop it, or to gain more rights. */
 export interface Attempt extends Trial {
   readonly code: string
-  /** What holds it. */
+  /** What stops it. */
   readonly by: string
-  /** What it comes to: a value, an error, or a limit. */
+  /** Its expected outcome: a value, an error, or a limit. */
   readonly ends: { readonly value: Json } | { readonly error: RegExp } | { readonly limit: LimitName }
-  /** How often its functions may be called at most. */
+  /** The most calls of its functions that are allowed. */
   readonly mostCalls?: number
 }
 
-/** Attempts by what was tried; their titles say as well what held them. */
+/** Attempts by what was tried; their titles also name what stopped them. */
 export function titled(attempts: Readonly<Record<string, Attempt>>): Readonly<Record<string, Attempt>> {
   return Object.fromEntries(Object.entries(attempts).map(([tried, attempt]) => [`${tried}: ${attempt.by}`, attempt]))
 }
 
-/** Tries it, and then whether the same box, and this process, are what they were. */
+/** Runs it, then checks that the same box and this process are unaffected. */
 export async function expectBoxHolds(box: JavaScriptBox, attempt: Attempt): Promise<void> {
   const { code, ends, mostCalls, by: _, ...trial } = attempt
   let calls = 0

@@ -3,7 +3,8 @@ import { createJavaScriptBox } from '../../src/script/javascript/box.ts'
 import { attack } from './attempts.ts'
 import { type Attempt, expectBoxHolds, titled } from './code-harness.ts'
 
-// A program that never ends, or takes all there is, ends at a limit that it cannot catch, and the same box runs the next one.
+// A program that never ends or exhausts a resource ends at a limit that it cannot catch, and the same box runs the next
+// one.
 
 const box = createJavaScriptBox()
 afterAll(async () => box.close())
@@ -11,7 +12,7 @@ afterAll(async () => box.close())
 const interrupt = 'the engine looks at the clock'
 const ended = 'the thread is ended from outside'
 const time = { limit: 'time' } as const
-/** Where it may be this limit or another. */
+/** For programs that may hit this limit or another one. */
 const short = { timeMs: 150 }
 
 const endless: Readonly<Record<string, Attempt>> = {

@@ -5,7 +5,7 @@ import { type ModelReply, type ModelServer, startModelServer } from '../helpers/
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-// A model whose programs try what they may not. It is told so, and the run goes on.
+// A model whose programs try forbidden things. It is told so, and the run continues.
 
 const secret = 'the-words-that-nobody-may-see'
 const ticks = '```'
@@ -18,16 +18,16 @@ const work: Files = {
 const outside: Files = { 'secret.txt': secret }
 
 interface Attempt {
-  /** What the model answers, one after the other; the last one is done. */
+  /** The programs with which the model answers, one after the other; the last one is done. */
   readonly programs: readonly string[]
   /** What stdout shows. */
   readonly answer: RegExp
-  /** What the model is told at last. */
+  /** What the model is told last. */
   readonly told?: RegExp
   readonly prepare?: (world: World) => void
 }
 
-/** What comes of the expression, or its error, is the answer. */
+/** The value of the expression, or its error, is the answer. */
 const tries = (...expressions: readonly string[]): readonly string[] => [
   `const results = []
    for (const work of [${expressions.map((text) => `() => ${text}`).join(', ')}]) {
@@ -143,7 +143,7 @@ const core: Readonly<Record<string, Attempt>> = {
   'more output than there is room for': {
     programs: ['while (true) output("x".repeat(100000))', 'done()'],
     answer: /^(?:x{100000}\n\n){1,10}(?:x{100000}\n)?$|^x/,
-    told: /Execution error: the program gives out more than 1000000 characters/,
+    told: /Execution error: the program outputs more than 1000000 characters/,
   },
   'more logs than there is room for': {
     programs: ['for (let i = 0; i < 900; i++) log("y".repeat(1000)); 1', 'output("held"); done()'],
@@ -161,7 +161,7 @@ const core: Readonly<Record<string, Attempt>> = {
   'a value that is too large': {
     programs: ['"v".repeat(5e6)', 'output("held"); done()'],
     answer: lines('held'),
-    told: /Execution error: the program gives out more than 1000000 characters/,
+    told: /Execution error: the program outputs more than 1000000 characters/,
   },
   'escapes for the terminal in output, logs, errors and code': {
     programs: [

@@ -6,7 +6,7 @@ import { count, isWhole } from './attempts.ts'
 
 interface Left {
   readonly rounds: number
-  /** Megabytes of the process after a tenth of the rounds, and after the last. */
+  /** Megabytes used by the process after a tenth of the rounds, and after the last. */
   readonly early: number
   readonly late: number
   readonly mostThreads: number
@@ -14,7 +14,7 @@ interface Left {
   readonly handles: readonly string[]
 }
 
-/** What the last program took may not have been given back yet. */
+/** The memory of the last program may not have been released yet. */
 const oneProgramMb = 128
 
 it.skipIf(process.platform !== 'linux')(

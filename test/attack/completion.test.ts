@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { root } from '../helpers/baton.ts'
 import { createWorld, type World } from './harness.ts'
 
-/** Names that a shell would run, names of flags, and what never ends when it is read. */
+/** Names that a shell would run, names of flags, and files that never end when read. */
 function hostile(world: World): void {
   const names = ['$({{m}})', '`{{m}}`', "a';{{m}};'", 'b"$({{m}})"', 'c\n{{m}}', 'd;{{m}}', '\u001b[2Jx', '--yes', '-y']
   mkdirSync(join(world.work, 'agents'))
@@ -30,7 +30,7 @@ function hostile(world: World): void {
   symlinkSync('/dev/zero', join(pack, 'zero.md'))
   writeFileSync(join(pack, 'huge.md'), '')
   truncateSync(join(pack, 'huge.md'), 8 * 1024 ** 3)
-  // what was typed is not what is asked
+  // completion must not run the program that was typed
   writeFileSync(join(world.work, 'baton'), '#!/bin/sh\ntouch "$MARK"\n')
   chmodSync(join(world.work, 'baton'), 0o755)
   mkdirSync(join(world.work, '../bin'))
@@ -77,8 +77,8 @@ it.skipIf(!hasZsh)('TAB in zsh runs nothing of a folder, and ends (needs zsh)', 
   const before = world.changes().length
   // each takes its time under a terminal
   const typed = process.env['BATON_ATTACK'] === 'whole' ? lines : ['baton run ', './baton run ']
-  // what is typed is shown with the quotes, what it prints without: that is waited for, and then the line editor, which says
-  // by a paste mode that it reads: keys before that are echoed by the terminal, and complete nothing
+  // the typed text is shown with its quotes, its output without: wait for the output, then for the line editor, which
+  // announces with a paste mode that it reads: earlier keys are only echoed by the terminal and complete nothing
   const said = (word: string): string =>
     `zpty -w shell "echo ''${word}"\nzpty -r shell shown $'*[\\r\\n]${word}*2004h*'; print -r -- $shown`
   const keys = typed.map((line, index) => `zpty -n -w shell '${line}'$'\\t\\t\\x15'\n${said(`round${index}`)}`)

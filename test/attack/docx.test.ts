@@ -8,7 +8,7 @@ const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
 const packages = 'http://schemas.openxmlformats.org/package/2006'
 const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument'
 
-/** A Word document; `target` is the part that is said to be its text. */
+/** A Word document; `target` is the part that it declares as its text. */
 function docx(part: Partial<RawEntry>, target = 'word/document.xml'): Buffer {
   return rawZip([
     {
@@ -33,13 +33,13 @@ const paragraph = (text: string): string => `<w:p><w:r><w:t>${text}</w:t></w:r><
 const table = (rows: string): string => `<w:tbl>${rows}</w:tbl>`
 const cells = '<w:tc><w:p/></w:tc>'.repeat(200)
 
-/** Each letter stands for ten of the one before. */
+/** Each letter expands to ten of the one before. */
 const multiplied = Array.from(
   'bcdefghijklm',
   (letter, index) => `<!ENTITY ${letter} "${`&${'abcdefghijkl'[index]};`.repeat(10)}">`,
 ).join('')
 
-/** With what the script is told, or the length of its text. */
+/** With the error that the script gets, or the length of its text. */
 const refused: Readonly<Record<string, readonly [() => Buffer, string]>> = {
   'texts that multiply': [
     () => document(paragraph('&m;'), `<!DOCTYPE d [<!ENTITY a "text">${multiplied}]>`),

@@ -16,7 +16,7 @@ const owned = '[budget]\nusd = 5\ntokens = 5000\n\n[model_aliases]\nfast = "offl
 interface Setting {
   readonly key: string
   readonly toml: string
-  /** The value of the user that is named. */
+  /** The user's value, as the message names it. */
   readonly yours: string
 }
 
@@ -38,7 +38,7 @@ const loose: readonly Setting[] = [
   { key: 'sandbox.network', toml: '[sandbox]\nnetwork = ["evil.example"]', yours: 'yours is [] (default)' },
 ]
 
-/** Only in config files: the file that is run is held to less. */
+/** Only in config files: fewer limits apply to the file that is run. */
 const looseInConfig: readonly Setting[] = [
   { key: 'lua.timeout', toml: '[lua]\ntimeout = "24h"', yours: 'yours is "60s" (default)' },
   { key: 'lua.memory_mb', toml: '[lua]\nmemory_mb = 4096', yours: 'yours is 256 (default)' },
@@ -130,7 +130,7 @@ it('a built-in model is not hidden by the config of AIPack in a folder before th
   expect(end.stderr).toContain('"model_aliases.flash" may not be "offline::extractive" in .aipack/config.toml')
   expectHeld(world, await world.run(['trust', '.aipack/config.toml']), [0])
   expectHeld(world, await world.run(['go.aip']), [0])
-  // names of its own a folder may have
+  // a folder may add its own names
   writeFileSync(join(world.work, '.aipack/config.toml'), config.replace('flash', 'other'))
   expectHeld(world, await world.run(['go.aip']), [0])
 })
@@ -187,7 +187,7 @@ interface Hiding {
   readonly home?: Files
   readonly args: readonly string[]
   readonly trust: string
-  /** Both are named. */
+  /** Both appear in the message. */
   readonly named: readonly RegExp[]
 }
 

@@ -6,7 +6,8 @@ import { count } from './attempts.ts'
 import { fuzzedParsers } from './fuzz/parsers.ts'
 import { fuzz, problemOf } from './fuzz/run.ts'
 
-// Some of what `npm run soak -- fuzz` reads in millions. What has failed once is kept in test/fixtures/fuzz/, by parser.
+// A sample of the millions of inputs of `npm run soak -- fuzz`. Inputs that once failed are in test/fixtures/fuzz/, by
+// parser.
 
 const parsers = await fuzzedParsers()
 const corpus = join(root, 'test/fixtures/fuzz')

@@ -9,7 +9,7 @@ import type { CommandEnd } from '../helpers/warm-command.ts'
 import { isWhole } from './attempts.ts'
 
 const command = join(root, 'dist/bin/baton.js')
-/** How long a command may take before it counts as one that never ends: far above what any needs on a loaded machine. */
+/** How long a command may take before it counts as hung: far more than any needs on a loaded machine. */
 const usualPatienceMs = 45_000
 
 /** Files by their path below a folder. */
@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly work?: Files
   /** `HOME`. */
   readonly home?: Files
-  /** A folder beside the workspace that nothing may change. */
+  /** A folder next to the workspace that nothing may change. */
   readonly outside?: Files
   readonly env?: Readonly<Record<string, string>>
 }
@@ -28,17 +28,17 @@ export interface WorldOptions {
 interface AttackOptions {
   /** Undefined: the variable is not set. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** What standard input holds; left out: it is closed. */
+  /** The content of standard input; if omitted, it is closed. */
   readonly input?: string | Uint8Array
   /** Below the workspace. */
   readonly cwd?: string
-  /** Instead of the built command, for shells and other programs; `args` are theirs. */
+  /** Run instead of the built command, for shells and other programs; `args` are its arguments. */
   readonly program?: string
-  /** SIGINT is sent a second after this is true: the work, which must not end by itself, is in progress then. */
+  /** SIGINT is sent a second after this becomes true, while the work, which must not end on its own, is in progress. */
   readonly interruptWhen?: () => boolean
-  /** SIGINT is sent as soon as this is true, and once more a moment later. */
+  /** SIGINT is sent as soon as this is true, and again a moment later. */
   readonly interruptTwiceWhen?: () => boolean
-  /** When it is killed as one that does not end; 45 seconds when left out. */
+  /** When the command counts as hung and is killed; default: 45 seconds. */
   readonly patienceMs?: number
 }
 
@@ -51,22 +51,22 @@ export interface AttackEnd {
   readonly isHung: boolean
 }
 
-/** A machine of its own for one attempt: folders, a home, a state folder, and a marker that hostile code would make. */
+/** A separate machine for one attempt: folders, a home, a state folder, and a marker that hostile code would create. */
 export interface World {
-  /** Holds all the others. */
+  /** Contains all the others. */
   readonly folder: string
   readonly work: string
   readonly home: string
-  /** `BATON_HOME`, which nothing but the command writes. */
+  /** `BATON_HOME`, which only the command writes. */
   readonly state: string
   readonly outside: string
-  /** Its existence says that foreign code ran. Made by `mark`, a shell command, or by anything that writes there. */
+  /** If it exists, foreign code ran. Created by `mark`, by a shell command, or by anything that writes there. */
   readonly marker: string
   readonly mark: string
   readonly run: (args: readonly string[], options?: AttackOptions) => Promise<AttackEnd>
-  /** A run of this world has begun: from then on it hears signals. */
+  /** Whether a run of this world has started: from then on it handles signals. */
   readonly hasBegun: () => boolean
-  /** What has changed since the world was made in the home folder, outside, and beside the workspace. */
+  /** What has changed since the world was created in the home folder, outside, and next to the workspace. */
   readonly changes: () => readonly string[]
 }
 
@@ -113,9 +113,9 @@ export function createWorld({ work = {}, home = {}, outside = {}, env = {} }: Wo
 }
 
 /**
- * What must be true after every attempt: the command ended by itself with a code of docs/output-and-exit-codes.md, as one
- * of `codes` when they are given; no foreign code ran; nothing outside of workspace and state folder changed; and a failure
- * was told in words, not as a stack trace.
+ * What must be true after every attempt: the command ended on its own with a code of docs/output-and-exit-codes.md, or
+ * one of `codes` if given; no foreign code ran; nothing outside the workspace and the state folder changed; and a
+ * failure was reported in words, not as a stack trace.
  */
 export function expectHeld(world: World, end: AttackEnd, codes?: readonly number[]): void {
   const told = `${end.stderr.slice(-2000)}\n${end.stdout.slice(-2000)}`
@@ -128,7 +128,7 @@ export function expectHeld(world: World, end: AttackEnd, codes?: readonly number
 
 type Execution = AttackOptions & { readonly work: string; readonly env: Readonly<Record<string, string | undefined>> }
 
-/** `npm test` runs what is no more than a command in the process of the runs before it; the whole suite does not. */
+/** `npm test` runs plain commands in the process shared with earlier runs; the whole suite does not. */
 function execute(args: readonly string[], options: Execution): Promise<AttackEnd> {
   const { env, work, cwd, input, program, interruptWhen, interruptTwiceWhen, patienceMs } = options
   const isPlain = [input, program, interruptWhen, interruptTwiceWhen, patienceMs].every(
@@ -139,7 +139,7 @@ function execute(args: readonly string[], options: Execution): Promise<AttackEnd
   return shared === undefined ? executeAlone(args, options) : patiently(shared)
 }
 
-/** A process that hangs is ended with the test file, which fails then. */
+/** A process that hangs ends with the test file, which then fails. */
 async function patiently(shared: Promise<CommandEnd>): Promise<AttackEnd> {
   let timer: NodeJS.Timeout | undefined
   const hung = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), usualPatienceMs)))
@@ -162,7 +162,7 @@ function executeAlone(
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   let isHung = false
   const kill = (signal: NodeJS.Signals): void => {
-    // its group, so that what it has started is gone too
+    // its group, so that the processes it has started are gone too
     if (child.pid !== undefined) process.kill(-child.pid, signal)
   }
   const patience = setTimeout(() => {
@@ -184,7 +184,8 @@ function executeAlone(
       clearTimeout(patience)
       clearInterval(watch)
       clearTimeout(interrupt)
-      // a process that is just exiting does not hear the second signal, and ends by it as any program does: 130 for a shell
+      // a process that is already exiting does not handle the second signal and dies of it like any program: 130 in a
+      // shell
       const isLate = signal === 'SIGINT' && interruptTwiceWhen !== undefined
       resolve({ code: isLate ? 130 : code, signal: isLate ? null : signal, stdout, stderr, isHung })
     })
@@ -195,7 +196,10 @@ function filesBelow(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
 }
 
-/** Each file, link and folder below a folder but the workspace and the state, with what tells one state from another. */
+/**
+ * Each file, link and folder below a folder, except the workspace and the state folder, with what distinguishes its
+ * states.
+ */
 function states(folder: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   const visit = (path: string): void => {

@@ -8,20 +8,20 @@ import { type AttackEnd, createWorld, expectHeld, type Files, type World } from 
 
 const promptText = '+++\nsub_agents = ["evil.lua"]\n+++\nRun it.\n'
 
-/** What a pack may not write although its capabilities name every path, by what it writes there. */
+/** Paths that a pack may not write although its capabilities cover every path, by the content it writes there. */
 const targets: Readonly<Record<string, string>> = {
-  // prompt files by their content
+  // prompt files, recognized by content
   'docs/new.md': promptText,
   'docs/new.txt': promptText,
   'docs/meta.md': '```toml\n#!meta\nmodel = "x"\n```\n',
-  // what this run executes, and would find
+  // files that this run executes, or would find
   'ask.md': 'Other words.\n',
   'later.md': 'Other words.\n',
   'evil.lua': 'return 1',
   'docs/evil.aip': '# Output\n',
   '.baton/config.toml': 'x = 1\n',
   '.aipack/pack/custom/x/y/main.aip': '# Output\n',
-  // what other programs run by themselves
+  // files that other programs run automatically
   '.envrc': 'x',
   'deep/er/.envrc': 'x',
   '.husky/pre-commit': 'x',
@@ -35,7 +35,7 @@ const targets: Readonly<Record<string, string>> = {
   'package.json': '{"scripts": {"postinstall": "x"}}',
   'web/package.json': '{"scripts": {"postinstall": "x"}}',
   '.claude/settings.json': '{}',
-  // names that are others elsewhere
+  // names that mean something else on other systems
   'docs/.git./config': 'x',
   'docs/git~1': 'x',
   'docs/a\u200Bb.bin': 'x',
@@ -56,7 +56,7 @@ const files: Files = {
     '[pack]\nnamespace = "a"\nname = "b"\nversion = "1.0.0"\n[capabilities]\nread = ["**"]\nwrite = ["**", "**/.*", "**/.*/**", "named/.envrc"]\n',
 }
 
-/** Lua that tries to write `text` to `path`; `n` is another number for each. */
+/** Lua that tries to write `text` to `path`; `n` is a different number for each. */
 const ways: Readonly<Record<string, string>> = {
   save: 'aip.file.save(path, text)',
   append: 'aip.file.append(path, text)',
@@ -82,7 +82,7 @@ const ways: Readonly<Record<string, string>> = {
   delete: 'if not aip.path.exists(path) then error("none") end aip.file.delete(path)',
 }
 
-/** Runs `lua` in the pack; its value is in the answer that the model is asked with. */
+/** Runs `lua` in the pack; its value is in the model request. */
 async function inPack(lua: string, config = ''): Promise<{ readonly world: World; readonly end: AttackEnd }> {
   const server = await startModelServer(() => ({ text: 'Fine.' }))
   const agent = `# Output\n\n\`\`\`\`lua\n${lua}\n\`\`\`\`\n`

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { eventsOf, filesOf, gitWorld, iteratedPrompt, writeHook, writing } from '../helpers/git-world.ts'
 import { isWhole } from './attempts.ts'
 
-/** Files of the repository: `npm run soak -- attack` has them all. */
+/** Files of the repository; `npm run soak -- attack` uses all of them. */
 const count = isWhole ? 5000 : 250
 
 it('a hook in a repository of many files refuses, reformats, and hangs', async () => {

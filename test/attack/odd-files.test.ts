@@ -6,10 +6,10 @@ import { expect } from 'vitest'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files } from './harness.ts'
 
-/** What may stand where a file is expected, which would be waited for or read for ever. */
+/** Something in place of a file that would block or be read forever. */
 interface Kind {
   readonly said: RegExp
-  /** Puts one at a path, and gives what takes it away again. */
+  /** Creates one at a path, and returns the function that removes it. */
   readonly make: (path: string) => Promise<() => void>
 }
 
@@ -29,7 +29,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       return () => void server.close()
     },
   },
-  // none can be made without being root
+  // only root can create one
   'a link to a device': {
     said: /belongs to the system|is a device and not a regular file/,
     make(path) {
@@ -50,7 +50,7 @@ const work: Files = {
   'works.md': '+++\nworking_globs = ["odd"]\n+++\nDo it.\n',
 }
 
-/** Where it stands, and what reads it. */
+/** Its path, and the command that reads it. */
 const places: Readonly<Record<string, readonly [string, readonly string[]]>> = {
   'the prompt file': ['odd.md', ['odd.md']],
   'the prompt file without an ending': ['odd', ['odd']],

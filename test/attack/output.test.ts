@@ -5,8 +5,9 @@ import { jsonLines, root } from '../helpers/baton.ts'
 import { attack } from './attempts.ts'
 import { createWorld, type World } from './harness.ts'
 
-// What comes from outside and reaches a terminal, in every command and from every side: texts that clear the screen, set
-// the clipboard, hide or turn round what follows, in forms that terminals obey. `end` tells where such a text was shown.
+// External text that reaches a terminal, in every command and from every source: texts that clear the screen, set
+// the clipboard, or hide or reverse what follows, in forms that terminals obey. `end` marks where such a text was
+// shown.
 
 const nasty = {
   'a sequence that clears the screen': '\u001b[2J\u001b[H',
@@ -20,20 +21,23 @@ const nasty = {
   'a device that answers': '\u001b[6n\u001b[c\u001bPq\u001b\\',
 } as const
 
-/** All that a terminal may get besides text: our colours, the moves of the live view, and what `script` makes of line ends. */
+/**
+ * Everything a terminal may get besides text: our colors, the cursor moves of the live view, and what `script` makes of
+ * line ends.
+ */
 const ours = /\u001b\[(?:(?:0|1|2|22|3[1-6]|39)m|\d*[AJK]|\?(?:25|7)[lh])/g // oxlint-disable-line no-control-regex
 const obeyed = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029\u{e0000}-\u{e007f}]/u
 
 const returns = /\r(?=\u001b\[|$)/g // oxlint-disable-line no-control-regex
 
-/** What is left of it when our own codes are taken away. */
+/** The rest after our own codes are removed. */
 function foreign(output: string): string {
   return output.replaceAll('\r\n', '\n').replaceAll(returns, '').replaceAll(ours, '')
 }
 
-/** What of the output a terminal would obey; undefined when it is clean. */
+/** The part of the output that a terminal would obey; undefined if it is clean. */
 function problemIn(output: string): string | undefined {
-  // a colour that is in foreign text is not drawn, though it is one of ours
+  // a color in foreign text must not be shown, even if it is one of ours
   if (output.includes('\u001b[31mred')) return 'foreign colour'
   const rest = foreign(output)
   const at = obeyed.exec(rest)
@@ -82,7 +86,7 @@ function filesWith(value: string): Readonly<Record<string, string>> {
   }
 }
 
-/** Shell words; `$NAME` is the text itself. They may fail: what counts is what they print. */
+/** Shell words; `$NAME` is the text itself. They may fail: only their output matters. */
 const commands = [
   'ask.md -m any',
   'ask.md -m any --json',
@@ -155,7 +159,7 @@ const commands = [
 
 const mayBeSilent: ReadonlySet<string> = new Set(['list --names'])
 
-/** Worlds in which every name and value that a command may show is a text; made once, with a run that can be shown. */
+/** Worlds in which a text is every name and value that a command may show; created once, with a run to show. */
 const worlds = new Map<string, Promise<World>>()
 
 function worldWith(value: string): Promise<World> {

@@ -15,7 +15,7 @@ import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type World } from './harness.ts'
 
 const stranger = 65_534
-/** Only the administrator can make files of another user. */
+/** Only the administrator can create files of another user. */
 const isRoot = process.getuid?.() === 0
 const files = { 'say.md': '+++\nmodel = "offline::extractive"\n+++\nSay hello.\n' }
 const guarded = {
@@ -54,7 +54,7 @@ attack('what only Baton writes is closed to others', { core: putRight }, async (
   const expected = prepare(world)
   const end = await world.run(['say.md'])
   expectHeld(world, end, [6])
-  // a run of its own makes the key
+  // a run outside the workspace creates the key
   const free = await world.run(['-p', 'Say hello.', '-m', 'offline::extractive'], { cwd: '../home' })
   expect(free.stderr).not.toContain('not recorded')
   for (const [path, mode] of expected) expect([path, modeOf(path).toString(8)]).toEqual([path, mode.toString(8)])

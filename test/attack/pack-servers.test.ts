@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-// Packs whose MCP servers want to run what nobody has agreed to.
+// Packs whose MCP servers try to run something that nobody has agreed to.
 
 const pack = '.baton/packs/evil/sums'
 const manifest = '[pack]\nnamespace = "evil"\nname = "sums"\nversion = "1.0.0"\n[capabilities]\nmcp = ["*"]\n'
@@ -12,7 +12,7 @@ const server = { command: 'sh', args: ['${PACK_DIR}/run.sh'] }
 const json = (servers: unknown): string => JSON.stringify({ mcpServers: servers })
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 
-/** Leaves a file when it is started. */
+/** Creates a file when it is started. */
 const script = (folder: string, more = ''): string =>
   `${more}echo x > '${folder}/started'\nexec '${process.execPath}' '${program}' '{}'\n`
 

@@ -7,7 +7,7 @@ import { startModelServer } from '../helpers/model-server.ts'
 import { attack, type Attempts, count } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World, type WorldOptions } from './harness.ts'
 
-/** Runs a prompt file whose model answers with `answers`, one for each time that it is asked. */
+/** Runs a prompt file whose model answers with `answers`, one per request. */
 async function answered(
   { work, args = [], ...options }: WorldOptions & { readonly args?: readonly string[] },
   answers: readonly string[],
@@ -33,14 +33,14 @@ function writing(path: string, content = 'from the model\n'): string {
   return `<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${content}</FILE_NEW>\n</FILE_CHANGES>\n`
 }
 
-/** Swaps folders of a world for links to its `outside` while `work` goes on. */
+/** Swaps folders of a world for links to its `outside` during `work`. */
 async function whileSwapping(paths: readonly string[], outside: string, work: () => Promise<void>): Promise<void> {
   const swapping = paths.map((path) => spawn(process.execPath, [join(import.meta.dirname, 'swap.mjs'), path, outside]))
   try {
     await Promise.all(swapping.map((child) => once(child.stdout, 'data')))
     await work()
   } finally {
-    // what is looked at afterwards stays as it is
+    // the state must not change while it is checked
     await Promise.all(
       swapping.map(async (child) => {
         const gone = once(child, 'close')
@@ -270,15 +270,15 @@ attack(
   },
 )
 
-/** What an attempt to write a file comes to. */
+/** An attempt to write a file. */
 interface Target {
   readonly path: string
   readonly content?: string
-  /** What the workspace has besides. */
+  /** Additional files in the workspace. */
   readonly work?: Files
   readonly home?: Files
   readonly prepare?: (world: World) => void
-  /** The answer, where it does more than writing the file. */
+  /** The answer, if it does more than write the file. */
   readonly answer?: string
   readonly env?: Readonly<Record<string, string>>
 }
@@ -506,7 +506,7 @@ it('a file is renamed to another case, and made again in another one when it is 
     '<FILE_RENAME from_path="Notes.txt" to_path="notes.txt"/>',
     '<FILE_DELETE file_path="Other.txt"/>',
     '<FILE_NEW file_path="other.txt">\nnew\n</FILE_NEW>',
-    // these are two here, and both were shown
+    // these are two files here, and both were shown
     '<FILE_NEW file_path="readme">\nc\n</FILE_NEW>',
   ]
   const answer = `<FILE_CHANGES>\n${changes.join('\n')}\n</FILE_CHANGES>\n`

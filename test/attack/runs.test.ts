@@ -19,7 +19,7 @@ function idIn(world: World): string {
   return readdirSync(runsIn(world)).find((name) => /^\d{8}-\d{6}-/.test(name)) ?? ''
 }
 
-/** A workspace with a run that has failed, as this user has recorded it. */
+/** A workspace with a failed run, as this user has recorded it. */
 async function recorded(): Promise<World> {
   const world = createWorld({ work })
   await world.run(['trust', 'baton.toml'])
@@ -49,10 +49,10 @@ const commands: Readonly<Record<string, (id: string) => readonly string[]>> = {
 
 attack('a run that comes with a folder is not', { core: commands, every: 2 }, async (argsOf) => {
   const other = await recorded()
-  // the folder is given to somebody else, with its runs
+  // the folder is given to someone else, with its runs
   const world = createWorld({ work })
   await world.run(['trust', 'baton.toml'])
-  // so that this installation has a key, and the workspace a folder of runs
+  // so that this installation has a key, and the workspace has a folder of runs
   await world.run(['write.lua', '-q'])
   const id = idIn(world)
   rmSync(join(runsIn(world), id), { recursive: true })
@@ -191,7 +191,7 @@ attack('a script does not fill the disk with its record when it', { core: endles
   const folder = join(runsIn(world), id)
   const size = (): number =>
     readdirSync(folder, { recursive: true }).reduce((sum, name) => sum + statSync(join(folder, String(name))).size, 0)
-  // the ends of what had begun come on top
+  // plus the ends of effects that had started
   expect(size()).toBeLessThan(150 * 1024)
   expect(await world.run(['resume', id, '-q'])).toMatchObject({ code: 4 })
   expect(await world.run(['resume', id, '-c', 'runs.max_size=1gb'])).toMatchObject({ code: 0, stdout: 'ended\n' })

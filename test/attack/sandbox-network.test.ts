@@ -14,7 +14,7 @@ afterAll(() => {
   for (const server of servers) server.close()
 })
 
-/** A server that nobody in a box may reach. */
+/** A server that must not be reachable from a box. */
 async function listening(server: Server, where: string | { host: string; port: number }): Promise<number> {
   server.on('connection', (socket) => {
     reached += 1

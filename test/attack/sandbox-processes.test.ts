@@ -17,7 +17,7 @@ function runs(program: string, args: readonly string[]): boolean {
   }
 }
 
-/** Calls of the system, with the number of the error. */
+/** System calls, with their error numbers. */
 const python = (code: string): string => `python3 -c '
 import ctypes, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)

@@ -10,13 +10,13 @@ import { writeTree } from '../helpers/temp.ts'
 
 /** In every file that a box hides, and in the environment of Baton. */
 const secret = 'SECRET-7391'
-/** What hostile programs write: outside of the box it must not be found. */
+/** What hostile programs write; it must not be found outside the box. */
 export const planted = 'planted by a model'
 
 export interface Attempt {
   /** A line of sh; `$WORK`, `$HOME`, `$STATE`, `$OUTSIDE`, `$ACCOUNT` (the home of the account) and `$NODE` are set. */
   readonly line: string
-  /** What stopped it, in what it printed. */
+  /** What stopped it, as found in its output. */
   readonly stopped: RegExp
   readonly options?: BoxOptions
 }
@@ -30,7 +30,9 @@ afterAll(() => {
 
 const prompt = '+++\nwrite_mode = true\nsub_agents = ["./agents/deep/look.lua"]\n+++\nDo it.\n'
 
-/** A workspace with a repository, a prompt file, an agent and files with keys; a home and a state folder with more of them. */
+/**
+ * A workspace with a repository, a prompt file, an agent and files with keys; a home and a state folder with more keys.
+ */
 function hostileWorld(): BoxWorld & { readonly outside: string } {
   mkdirSync(base, { recursive: true })
   const folder = realpathSync(mkdtempSync(join(base, 'w-')))
@@ -56,7 +58,7 @@ function hostileWorld(): BoxWorld & { readonly outside: string } {
   return { folder, work: work ?? '', home: home ?? '', state: state ?? '', outside: outside ?? '' }
 }
 
-/** Makes one attempt, and looks at what has come of it, in the box and outside. */
+/** Makes one attempt and checks its effects, in the box and outside. */
 export async function attempted({ line, stopped, options = {} }: Attempt): Promise<BoxEnd> {
   const world = hostileWorld()
   const { work, home, state, outside } = world

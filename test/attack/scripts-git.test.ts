@@ -16,14 +16,14 @@ import { createWorld, expectHeld, type World } from './harness.ts'
 
 const restoring = '```lua\nlocal ok, said = pcall(aip.git.restore, "a.txt")\nprint(ok, said)\n```\n'
 
-/** What the folder of a repository may hold, so that git runs a program when it compares or restores files. */
+/** What the folder of a repository may contain, so that git runs a program when it compares or restores files. */
 interface Trap {
   /** Added to `.git/config`. */
   readonly config?: string
   readonly files?: Readonly<Record<string, string>>
-  /** Takes away what is stored of the files, as in an incomplete clone. */
+  /** Removes the stored contents of the files, as in an incomplete clone. */
   readonly isIncomplete?: true
-  /** The file cannot be restored as it should be, so it is not restored at all. */
+  /** The file cannot be restored properly, so it is not restored at all. */
   readonly isRefused?: true
 }
 
@@ -171,7 +171,7 @@ function git(cwd: string, args: readonly string[]): void {
   })
 }
 
-/** A repository with a file that differs from what is committed. */
+/** A repository with a file that differs from the committed version. */
 function repository(folder: string, files: Readonly<Record<string, string>> = {}): void {
   for (const [path, text] of Object.entries({ ...files, 'a.txt': 'first' })) writeFileSync(join(folder, path), text)
   for (const args of [
@@ -200,7 +200,7 @@ function trapped({ config = '', files = {}, isIncomplete }: Trap): World {
   return world
 }
 
-/** Takes away what is stored of the file. */
+/** Removes the stored content of the file. */
 function removeBlob(folder: string): void {
   const { stdout } = spawnSync('git', ['ls-files', '-s', 'a.txt'], { cwd: folder, encoding: 'utf8' })
   const [, id = ''] = stdout.split(' ')

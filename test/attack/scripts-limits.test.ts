@@ -3,7 +3,7 @@ import { rawZip } from '../helpers/raw-zip.ts'
 import { attack, isWhole } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-/** Calls of host functions that would take minutes or for ever: each reads nothing but what the script gives. */
+/** Calls of host functions that would take minutes or never end: each reads only what the script passes. */
 const calls: Readonly<Record<string, string>> = {
   'HTML whose elements are closed in a wrong order': 'aip.html.to_md(("<b k=1><p>"):rep(100000))',
   'HTML to slim': 'aip.html.slim(("<b k=1><p>"):rep(100000))',
@@ -29,7 +29,7 @@ attack('a host function that takes long ends at the limit of the script', { core
 })
 
 const changed = '"<<<<<<< SEARCH\\nx\\n=======\\nx\\n>>>>>>> REPLACE\\n"'
-/** Calls that are short each, and for which the script waits: all they do, they do on the main thread. */
+/** Short calls for which the script waits: all their work is on the main thread. */
 const short: Readonly<Record<string, string>> = {
   'files that are changed': `aip.file.save_changes("a.txt", ${changed})`,
   'archives that are made': 'aip.zip.create("folder", "out.zip")',
@@ -44,7 +44,9 @@ const short: Readonly<Record<string, string>> = {
   'files of an archive': 'aip.zip.extract("a.zip", "unpacked")',
 }
 const limitMs = 500
-/** How much later than its limit a script may be ended. Without a clock for waits it takes up to 24 times as long. */
+/**
+ * How far past its limit a script may be ended, as a factor. Without a clock for waits it takes up to 24 times as long.
+ */
 const factor = 4
 const engines = [
   ['lua54', 'false'],
@@ -57,7 +59,7 @@ attack(
   'the limit of time ends a script that waits for short host functions again and again:',
   { core: short, every: 10 },
   async (call) => {
-    // gives up by itself long before it would be killed as one that hangs
+    // it gives up on its own long before it would be killed as hung
     const text = `local began = aip.time.now_utc_micro()
 while aip.time.now_utc_micro() - began < ${limitMs * factor * 1000} do pcall(function() ${call} end) end
 return "went on"

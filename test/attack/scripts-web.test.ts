@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-/** Two servers on ports of their own: another port is another host. */
+/** Two servers on separate ports: a different port is a different host. */
 const seen: { readonly port: number; readonly request: IncomingMessage; readonly body: string }[] = []
 const servers: Server[] = []
 const ports: number[] = []
@@ -153,7 +153,7 @@ attack(
   },
 )
 
-/** Leads on to itself more often than is followed. */
+/** Redirects to itself more often than redirects are followed. */
 function loop(): string {
   let url = '/'
   for (let steps = 0; steps < 8; steps += 1) url = `/?to=${encodeURIComponent(url)}`
@@ -166,7 +166,7 @@ function agent(call: string): Files {
   }
 }
 
-/** What was asked last after the first server has led to the second. */
+/** The last request after the first server has redirected to the second. */
 async function redirect(world: World, status: number, user = '') {
   const [first = 0, second = 0] = ports
   const to = encodeURIComponent(`http://127.0.0.1:${second}/there`)

@@ -6,7 +6,8 @@ import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
 
-// A model, a script and an error repeat a secret in every form and cut at every place: it reaches no event, record or message.
+// A model, a script and an error repeat a secret in every form and split at every position: it reaches no event, record
+// or message.
 
 const password = 's3cr3t-"pw"/0+1'
 const variables = {
@@ -25,7 +26,7 @@ const forms: Readonly<Record<string, string>> = {
   'in JSON with base64': JSON.stringify({ auth: Buffer.from(password).toString('base64') }),
 }
 
-/** Pieces of a form that give most of the secret away. */
+/** Pieces of a form that reveal most of the secret. */
 const traces = [
   password,
   encodeURIComponent(password),
@@ -73,7 +74,7 @@ attack('a secret reaches no event, record or message', { core: forms, every: 3 }
     expect(everything).not.toContain(trace)
     expect(stored).not.toContain(trace)
   }
-  // the answer itself is whoever asked for it
+  // the answer itself belongs to the user
   const plain = await world.run(['ask.md', '-m', 'any'])
   expect(plain.stdout).toBe(`It is ${form} .\n`)
 })

@@ -5,7 +5,7 @@ import { chatEvents } from '../helpers/model-server.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
 
-// Servers that are slow, endless or wrong. Each call ends with an error that says why, in the memory that it is given.
+// Servers that are slow, endless or wrong. Each call ends with an error that gives the reason, within its memory limit.
 
 const stream = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
 const json = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
@@ -17,13 +17,13 @@ const [content = ''] = chatEvents({ text: 'word' })
 interface Hostile {
   /** What the server does once it has read the request. */
   readonly play: (socket: Socket) => Promise<void> | void
-  /** What the message must say. */
+  /** What the message must contain. */
   readonly says: RegExp
-  /** The limit of the whole call; left out, one that is not met. */
+  /** The limit of the whole call; default: one that is not reached. */
   readonly request?: string
 }
 
-/** Writes the same again and again, as fast as it is taken or with pauses, until the other side hangs up. */
+/** Writes the same bytes repeatedly, as fast as they are accepted or with pauses, until the other side hangs up. */
 async function endlessly(socket: Socket, bytes: string | Buffer, pauseMs = 0): Promise<void> {
   while (!socket.destroyed) {
     await new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ const fast = (head: string, begun: string, piece: string | Buffer, says: RegExp)
   },
 })
 
-/** A gzip body that is a thousand times as long when it is unpacked: 128 MB. */
+/** A gzip body that is a thousand times as long when unpacked: 128 MB. */
 function bomb(text: string): Buffer {
   return gzipSync(Buffer.concat([Buffer.from(text), Buffer.alloc(128 * 1024 * 1024, 'x')]))
 }
@@ -118,7 +118,7 @@ const servers: Readonly<Record<string, Hostile>> = {
 const floods: Readonly<Record<string, Hostile>> = {
   'one line of 64 MB': fast(stream, `${content}data: `, megabyte, tooLong),
   'one comment without end': fast(stream, `${content}: `, megabyte, flood),
-  // both limits are 64 MB: how the bytes arrive decides which is met first
+  // both limits are 64 MB: which is reached first depends on how the bytes arrive
   'many lines without the end of their event': fast(
     stream,
     '',

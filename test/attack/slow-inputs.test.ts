@@ -6,7 +6,7 @@ import { calls, looping, shapes, textOf } from './slow-inputs.ts'
 const megabyte = 1_000_000
 const names = Object.keys(shapes)
 
-/** Calls of their kind with a text that is bad for them. */
+/** Calls, one of each kind, with a text that is bad for them. */
 const worst: Readonly<Record<string, readonly [string, string]>> = {
   'HTML as Markdown': ['aip.html.to_md(t)', 'elements in a wrong order'],
   YAML: ['aip.yaml.parse(t)', 'keys in keys'],
@@ -27,7 +27,8 @@ attack(
   async ([call, shape]) => {
     expect(calls).toContain(call)
     const files = { 'a.lua': looping(call), 't.txt': textOf(shapes[shape] ?? { unit: shape }, megabyte) }
-    // one engine is stopped by Ctrl-C, the other by its clock: with both, a signal may meet a process that just ends
+    // one engine is stopped by Ctrl-C, the other by its clock: with both, a signal could hit a process that is just
+    // exiting
     const ends = (['lua54', 'fengari'] as const).map(async (engine) => {
       const world = createWorld({ work: files })
       const [clock, options, code] =

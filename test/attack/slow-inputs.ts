@@ -1,11 +1,11 @@
-/** What a text of any length is made of: `unit` again and again, between `before` and `after`. */
+/** How a text of any length is built: `unit` repeated between `before` and `after`. */
 interface Shape {
   readonly before?: string
   readonly unit: string
   readonly after?: string
 }
 
-/** Texts that readers of one format or another take long for: openers, nesting, long lines, many names, near misses. */
+/** Texts that take readers of some format a long time: openers, nesting, long lines, many names, near misses. */
 export const shapes: Readonly<Record<string, Shape>> = {
   letters: { unit: 'a' },
   'letters and another one': { unit: 'a', after: 'b' },
@@ -79,12 +79,12 @@ export function textOf({ before = '', unit, after = '' }: Shape, length: number)
   return before + unit.repeat(Math.ceil(length / unit.length)) + after
 }
 
-/** Calls with the text as `t`, in Lua. `...` are all names that take the text alone. */
+/** Calls with the text as `t`, in Lua. `...` are all names of functions that take only the text. */
 function each(module: string, names: string, args = 't'): readonly string[] {
   return names.split(' ').map((name) => `aip.${module}.${name}(${args})`)
 }
 
-/** Every function of `aip` that computes something of its arguments alone, and could take long. */
+/** Every function of `aip` whose result depends only on its arguments and that could take a long time. */
 export const calls: readonly string[] = [
   ...each(
     'text',
@@ -137,7 +137,7 @@ export const calls: readonly string[] = [
   'aip.file.save_changes("out.txt", "<<<<<<< SEARCH\\n" .. t .. "\\n=======\\nx\\n>>>>>>> REPLACE\\n")',
 ]
 
-/** A script that calls once for each of the files that it is given, and prints the milliseconds. */
+/** A script that makes the call once for each file in its input, and prints the milliseconds. */
 export function timing(call: string): string {
   return `for line in input:gmatch("[^,]+") do
   local t = aip.file.load(line).content
@@ -148,7 +148,7 @@ end
 `
 }
 
-/** A script that calls again and again, once it has printed `begun`. */
+/** A script that prints `begun` and then makes the call endlessly. */
 export function looping(call: string): string {
   return `local t = aip.file.load("t.txt").content\nprint("begun")\nwhile true do pcall(function() return ${call} end) end\n`
 }

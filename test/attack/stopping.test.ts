@@ -28,7 +28,7 @@ it('a second Ctrl-C during a call of a model ends with 130; nothing is half writ
   isOpen = true
   const resumed = await world.run(['resume', '--last'])
   expectHeld(world, resumed, [0])
-  // the first call, the one that was stopped, and that one again
+  // the first call, the one that was stopped, and its repetition
   expect(server.requests).toHaveLength(3)
   expect(readFileSync(join(world.work, '2.txt'), 'utf8')).toBe('new\n')
 })

@@ -8,7 +8,7 @@ import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld, type Files, type World } from './harness.ts'
 
-// A model that asks for what it should not have, or for more than there is time for. It is told so, and the run goes on.
+// A model that requests what it must not get, or more than there is time for. It is told so, and the run continues.
 
 const secret = 'the-words-that-nobody-may-see'
 const work: Files = {
@@ -25,7 +25,7 @@ const outside: Files = { 'secret.txt': secret }
 
 interface Attempt {
   readonly calls: readonly (readonly [tool: string, input: JsonObject | string])[]
-  /** What each call gives. */
+  /** The result of each call. */
   readonly gives: RegExp
   readonly prepare?: (world: World) => void
   readonly env?: Readonly<Record<string, string>>

@@ -7,8 +7,8 @@ import { writeTree } from '../helpers/temp.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
 
-// A model that is led astray by what it reads asks for addresses that are none of its business, and for pages that are made
-// to stop who reads them. Each call is one error for the model, and the run goes on.
+// A model that is misled by what it reads requests addresses that are off limits, and pages that are built to block
+// their reader. Each call is one error for the model, and the run continues.
 
 const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024))
 const asked: string[] = []
@@ -52,12 +52,12 @@ const pages: Readonly<Record<string, (response: ServerResponse) => void>> = {
 }
 
 interface Asking {
-  /** The table `[permission] webfetch` of the user. */
+  /** The user's table `[permission] webfetch`. */
   readonly rules: string
   readonly urls: (at: number) => readonly string[]
-  /** What the model is told of each. */
+  /** What the model is told about each. */
   readonly says: RegExp
-  /** Whether the server may be asked at all. */
+  /** Whether the server may be contacted at all. */
   readonly isAsked?: true
 }
 

@@ -32,7 +32,7 @@ const files: Files = {
 
 type Call = readonly [name: 'write' | 'edit', input: Json]
 
-/** One call each, in one turn; then one that is as it should be. */
+/** One call each, in one turn; then one valid call. */
 async function called(calls: readonly Call[], prepare: (world: World) => void = () => {}) {
   const good: Call = ['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: 'a = 2' }]
   const model = await startToolModel([callsTools(...calls), callsTools(good), { text: 'Done.' }])
@@ -54,7 +54,7 @@ async function called(calls: readonly Call[], prepare: (world: World) => void = 
 const write = (path: string, content = 'x\n'): Call => ['write', { path, content }]
 const edit = (path: string, old_text = 'a', new_text = 'b'): Call => ['edit', { path, old_text, new_text }]
 
-/** Calls that must not do anything, with what the model is told. */
+/** Calls that must have no effect, with what the model is told. */
 const refused: readonly (readonly [Call, RegExp])[] = [
   [write('../outside/x.txt'), /leads out of/],
   [write('../../../../etc/cron.d/x'), /leads out of/],

@@ -9,7 +9,7 @@ describe('isPrivateAddress', () => {
       // IPv4 inside IPv6: mapped, translated, compatible, 6to4, Teredo
       '::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:a9fe:a9fe 64:ff9b::7f00:1 64:ff9b::10.0.0.1 ::ffff:0:127.0.0.1 ::127.0.0.1',
       '2002:7f00:1:: 2002:c0a8:101::1 2001:0:1::1',
-      // what is no address is refused, too
+      // what is not an address is refused, too
       'localhost 1.2.3',
     ].flatMap((line) => line.split(' '))
     expect(all.filter((address) => !isPrivateAddress(address))).toEqual([])

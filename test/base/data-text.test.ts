@@ -16,7 +16,7 @@ function read(language: Language, block: string, firstLine?: number): Promise<Da
   return readers[language](sourceOf(block, firstLine))
 }
 
-/** `line:column message` of the error that reading gives. */
+/** `line:column message` of the error that parsing reports. */
 async function failure(language: Language, block: string, firstLine?: number): Promise<string> {
   const error: unknown = await read(language, block, firstLine).then(
     () => undefined,

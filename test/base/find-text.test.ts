@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { firstIndexOf, lastIndexOf } from '../../src/base/find-text.ts'
 
-/** Texts of two letters, in which parts of what is looked for are everywhere. */
+/** Texts of two letters, which contain parts of the search text everywhere. */
 function* texts(): Generator<readonly [string, string]> {
   let seed = 1
   const letters = (length: number): string =>

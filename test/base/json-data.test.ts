@@ -23,7 +23,7 @@ describe('data of JSON', () => {
     [['a2'], 'value', [3, 8, 9]],
     [['e'], 'value', [3, 17, 20]],
     [['b', 'a'], 'key', [3, 29, 32]],
-    // the nearest part above
+    // the nearest existing parent
     [['b', 'a', 3, 'x'], 'value', [3, 29, 32]],
   ] as const)('has %j (%s) where it is written', async (path, part, [line, column, endColumn]) => {
     expect(await parse(text).locate(path, part)).toEqual({ line, column, endLine: line, endColumn })

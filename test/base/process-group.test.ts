@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { endGroup, leaderOf } from '../../src/base/process-group.ts'
 
-/** A group of its own: a shell, and what it waits for. */
+/** A separate process group: a shell, and the process it waits for. */
 function group(): number {
   const child = spawn('sh', ['-c', 'sleep 300 & wait'], { detached: true, stdio: 'ignore' })
   const pid = child.pid ?? 0
@@ -12,7 +12,7 @@ function group(): number {
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
-      // it is gone
+      // it has ended
     }
   })
   return pid

@@ -23,7 +23,7 @@ function shell(script: string, options: Partial<ProcessOptions> = {}): ProcessOp
   }
 }
 
-/** Waits until a process with this id is gone; a zombie counts as gone. */
+/** Waits until the process with this id is gone; a zombie counts as gone. */
 async function gone(id: number): Promise<boolean> {
   for (let tries = 0; tries < 200; tries += 1) {
     if (!isRunning(id)) return true

@@ -31,7 +31,7 @@ interface Scripted {
   readonly operation: (attempt: number) => Promise<string>
 }
 
-/** An operation that fails with these errors, one a call, and then gives `done`. */
+/** An operation that fails with these errors, one per call, and then returns `done`. */
 function failing(...errors: readonly Error[]): Scripted {
   const calls: number[] = []
   return {

@@ -15,7 +15,7 @@ interface Asked {
   readonly prepare?: (folder: string) => void
 }
 
-/** `severity file:line:column message < line that led there < …` of everything that is found. */
+/** `severity file:line:column message < line that led there < …` for every finding. */
 async function check(files: { readonly [path: string]: string }, asked: Asked = {}): Promise<readonly string[]> {
   const folder = tempTree({ '.git/HEAD': 'x\n', ...files })
   asked.prepare?.(folder)
@@ -202,7 +202,7 @@ describe('checking a prompt file', () => {
     expect(await check({ 'ask.md': prompt('[iterate]\nstall = 3') })).toEqual([
       expect.stringContaining('error ask.md:2:2 "iterate" does not say how long'),
     ])
-    // what is wrong about the key that says it is the only fault
+    // the problem with the key is the only error that is reported
     expect(await check({ 'ask.md': prompt('[iterate]\ncondition = "3 apples"') })).toEqual([
       expect.stringContaining('error ask.md:3:13 "iterate.condition"'),
     ])

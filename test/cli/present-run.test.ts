@@ -22,7 +22,7 @@ type Given = Partial<Pick<ScreenIo, 'env' | 'outIsTerminal' | 'errIsTerminal'>> 
   readonly toFile?: boolean
 }
 
-/** A run of 40 seconds with one strange answer, print and label, on these streams. */
+/** A run of 40 seconds with one answer, print and label that contain odd characters, on these streams. */
 function show({ json = false, level = 'normal', toFile = false, ...streams }: Given): Shown {
   let out = ''
   let err = ''

@@ -27,7 +27,7 @@ function source(
   return promptSource({ file, prompt, open, stdin, level: 'normal' }, io)
 }
 
-/** Standard input that gives these pieces. */
+/** Standard input that delivers these pieces. */
 function piped(...pieces: readonly (string | Uint8Array)[]): ReturnType<typeof ioOf> {
   return ioOf({ input: () => Readable.from(pieces.map((piece) => Buffer.from(piece))), inputKind: () => 'pipe' })
 }

@@ -32,7 +32,7 @@ describe('a mistake in the command line', () => {
     [['a.md', '--nope', '--dry_Run'], 'unknown flags --nope, --dry_Run', 'See baton --help.'],
     [['a.md', '-modle', 'x'], 'unknown flag -modle', 'Did you mean --model? See baton --help.'],
     [['a.md', '-Z'], 'unknown flag -Z', 'See baton --help.'],
-    // an action may be named like another command
+    // an action may have the same name as another command
     [['mcp', 'list', '--chek'], 'unknown flag --chek', 'Did you mean --check? See baton mcp --help.'],
     [['chek', 'a.md'], 'unexpected argument a.md', 'Did you mean baton check? See baton --help.'],
     [

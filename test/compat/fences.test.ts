@@ -6,7 +6,7 @@ import { agentWorld } from '../helpers/agents.ts'
 const four = '````'
 const three = '```'
 
-// fences of three and of four backticks are different states
+// fences of three and of four backticks are distinct states
 it('runs sections fenced by four backticks, with fences of three and headings inside', async () => {
   const { run } = agentWorld({
     'a.aip': `# Options

@@ -9,7 +9,7 @@ const all = Object.entries(aipackFunctions).flatMap(([module, names]) =>
   names.split(/\s+/).map((name) => `aip.${module}.${name}`),
 )
 
-/** What a script finds when it looks for each of them. */
+/** The result of a script that looks for each of them. */
 async function missingFunctions(): Promise<readonly string[]> {
   const { run } = agentWorld({
     'a.lua': `
@@ -25,7 +25,7 @@ return { missing = missing }`,
   return Array.isArray(missing) ? missing : []
 }
 
-/** The rows of the table below `## Functions that are missing`: a module, then functions. */
+/** The rows of the table below `## Functions that are missing`: a module, then its functions. */
 function documentedAsMissing(): readonly string[] {
   const text = readFileSync(join(root, 'docs/compat.md'), 'utf8')
   const section = text.split('## Functions that are missing')[1]?.split('\n## ')[0] ?? ''

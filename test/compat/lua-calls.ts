@@ -3,13 +3,16 @@ import { agentWorld } from '../helpers/agents.ts'
 
 type Files = { readonly [path: string]: string }
 
-/** What this code returns as the agent of a workspace with these files; `input` is in its scope. */
+/** What this code returns as an agent in a workspace with these files; `input` is in its scope. */
 export async function luaResult(code: string, input: Json = null, files: Files = {}): Promise<Json | undefined> {
   const { run } = agentWorld({ ...files, 'vector.lua': code })
   return (await run('vector.lua', [input])).outputs[0]
 }
 
-/** The values that a function of `aip` gives for these arguments; nil at the end is left out, elsewhere it is null. */
+/**
+ * The values that a function of `aip` returns for these arguments; nil at the end is omitted, elsewhere it becomes
+ * null.
+ */
 export async function luaCall(name: string, args: readonly Json[], files: Files = {}): Promise<readonly Json[]> {
   const code = `
     local found = table.pack(aip.${name}(table.unpack(input, 1, ${args.length})))

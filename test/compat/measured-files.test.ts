@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
-/** Snippets, and what AIPack 0.8.34 gave for them. `<WS>` is the workspace. */
+/** Snippets, and the results of AIPack 0.8.34. `<WS>` is the workspace. */
 type Snippets = readonly (readonly [snippet: string, given: Json | undefined])[]
 
 const files = {

@@ -21,7 +21,7 @@ return { options.model, options.resolved_model }
 \`\`\`
 `
 
-// vector 18: one level, and one effort behind the name of an alias
+// vector 18: one level, and one effort after the name of an alias
 it.each([
   ['x', 'target'],
   ['x-high', 'target-high', 'high'],
@@ -37,7 +37,7 @@ it.each([
   const { run } = agentWorld({ 'a.aip': agent }, { provider })
   const { outputs } = await run('a', null, { model })
   expect(outputs).toEqual([[model, asked]])
-  // the effort goes by itself: not every host cuts it off the name
+  // the effort is sent separately: not every host splits it off the name
   const name = effort === undefined ? asked : 'target'
   expect(provider.requests.map((request) => [request.model, request.reasoning_effort])).toEqual([[name, effort]])
 })

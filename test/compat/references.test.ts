@@ -6,7 +6,7 @@ async function lua(code: string, more: Readonly<Record<string, string>> = {}): P
   return (await run('a.lua')).outputs[0]
 }
 
-// the state of sub-agents is handed on by merging into one table that several hold
+// sub-agents pass on state by merging it into one table that several of them hold
 describe('merging', () => {
   it.each(['merge', 'merge_deep'])('%s changes the table that others hold, and gives it back', async (merge) => {
     expect(

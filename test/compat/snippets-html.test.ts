@@ -4,7 +4,7 @@ const page = `<!DOCTYPE html><html><head><title>T &amp; x</title><meta name="d" 
   y</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table><img src="a.png" alt="al"><br><hr><div><div></div><span>s</span></div><svg><path/></svg><iframe src="f"></iframe><noscript>no</noscript><footer>F</footer></body></html>`
 const world = { files: { 'page.html': page }, helpers: `local PAGE = [==[${page}]==]\n` }
 
-// what AIPack gives, but for what docs/compat.md lists
+// the results of AIPack, except for what docs/compat.md lists
 testSnippets(
   'html.slim',
   [

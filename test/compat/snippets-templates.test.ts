@@ -6,7 +6,7 @@ const data = `{
 }`
 const helpers = `local data = ${data}\nlocal function R(template) return aip.hbs.render(template, data) end\n`
 
-// what AIPack renders, whose templates are those of handlebars-rust
+// the output of AIPack, whose templates are those of handlebars-rust
 testSnippets(
   'values and steps up',
   [

@@ -1,6 +1,6 @@
 import { testSnippets } from './snippets.ts'
 
-// what AIPack gives for the same code
+// the results of AIPack for the same code
 testSnippets('JSON', [
   [`return aip.json.parse('["a\\nb", \\'c\\r\\td\\']')`, ['a\nb', 'c\r\td']],
   [String.raw`return aip.json.parse('["\\x41"]')`, /unknown escape/],

@@ -8,19 +8,19 @@ import { runSection } from '../../src/script/section.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hostSection } from '../script/host/host-section.ts'
 
-/** Lua code, and what it returns; or a part of the message it fails with. */
+/** Lua code and its result, or a part of its error message. */
 export type Snippet = readonly [code: string, expected: Json | RegExp]
 
 export interface SnippetWorld {
-  /** Of the workspace, by path. */
+  /** Files of the workspace, by path. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
-  /** Lua that stands in front of the snippets. */
+  /** Lua code that runs before the snippets. */
   readonly helpers?: string
 }
 
 const engines = { lua54: loadLua54, fengari: loadFengari }
 
-/** A test on each engine that runs the snippets one after the other, in one workspace. */
+/** One test per engine that runs the snippets one after the other in one workspace. */
 export function testSnippets(topic: string, snippets: readonly Snippet[], world: SnippetWorld = {}): void {
   const calls = snippets.map(([code]) => `try(function() ${code}\nend)\n`).join('')
   const text = `${world.helpers ?? ''}

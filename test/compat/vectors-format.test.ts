@@ -6,7 +6,7 @@ import { compareToInstalled, isInstallable } from '../../src/pack/install.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 import { luaResult } from './lua-calls.ts'
 
-/** Whether the one message of an agent with this option behind its heading is marked for the cache. */
+/** Whether the only message of an agent with this option after its heading is marked for the cache. */
 async function cacheOf(option: string): Promise<boolean | undefined> {
   const provider = createFakeProvider([{ text: ['ok'] }])
   await agentWorld({ 'a.aip': `# User ${option}\n\nHi\n` }, { provider }).run('a')

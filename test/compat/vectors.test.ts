@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
-/** How many vectors AIPack's format was written down as (docs/compat.md), numbered from 1. */
+/** The number of vectors that describe AIPack's format (docs/compat.md), numbered from 1. */
 const count = 91
 
 type Files = { readonly [file: string]: readonly string[] }
@@ -145,7 +145,7 @@ const covered: { readonly [vectors: string]: Files } = {
   },
 }
 
-/** Vectors whose tests ask for something else than AIPack gives; docs/compat.md "In numbers" says why. */
+/** Vectors whose tests require something other than AIPack's result; docs/compat.md "In numbers" gives the reasons. */
 const different: readonly number[] = [14, 49, 63]
 
 /** `32-34` as 32, 33 and 34. */
@@ -154,7 +154,7 @@ function numbersOf(vectors: string): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
-/** Whether a test of this title, or a table of tests, stands in the source. */
+/** Whether the source contains a test, or a table of tests, with this title. */
 function hasTest(source: string, title: string): boolean {
   const call = /(?:\bit|\))\($/
   return ["'", '"', '`'].some((quote) => {

@@ -192,7 +192,7 @@ interface World {
   readonly prompt?: string
   readonly flag?: string
   readonly files?: { readonly [path: string]: string }
-  /** With what they lead to. */
+  /** Links with their targets. */
   readonly links?: { readonly [path: string]: string }
 }
 

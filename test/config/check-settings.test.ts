@@ -5,7 +5,7 @@ import { isReserved, reserved } from '../../src/config/keys.ts'
 import { checkValue } from '../../src/config/check-settings.ts'
 import { schemas } from '../../src/config/schema.ts'
 
-/** Every issue of the top-level keys of a TOML text, whether this version acts on them or not. */
+/** Every issue of the top-level keys of a TOML text, whether or not this version acts on them. */
 async function check(block: string): Promise<readonly string[]> {
   const { data } = await parseToml({ file: 'x', text: block, block, firstLine: 1, what: 'x', code: 'CONFIG_INVALID' })
   return Object.entries(data).flatMap(([key, value]) =>
@@ -17,7 +17,7 @@ it('has a schema for every reserved key and for nothing else', () => {
   expect(Object.keys(schemas).toSorted()).toEqual([...reserved.keys()].toSorted())
 })
 
-// Examples in the form of the programs that have these keys.
+// Examples in the format of the programs that have these keys.
 it.each([
   [
     'iterate',

@@ -39,7 +39,7 @@ const pieces = [
   '<<',
 ]
 
-/** Small linear congruential generator: the same broken files every time. */
+/** A small linear congruential generator: the same broken files every time. */
 function numbers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -16,7 +16,7 @@ async function issues(toml: string): Promise<readonly string[]> {
   return (await check(toml)).issues.map(line)
 }
 
-/** The first issue as people see it. */
+/** The first issue as displayed. */
 async function shown(toml: string): Promise<string> {
   const [issue] = (await check(toml)).issues
   if (issue === undefined) return 'no issue'

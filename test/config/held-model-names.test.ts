@@ -9,7 +9,7 @@ function own(path: readonly string[], value: Json): SourcedValue {
   return { path, value, layer }
 }
 
-/** What aliases of these names are held to. */
+/** What aliases with these names are pinned to. */
 async function held(names: readonly string[], mine: readonly SourcedValue[] = []) {
   const aliases = Object.fromEntries(names.map((name) => [name, 'x']))
   const found = await heldModelNames({ model_aliases: aliases }, mine)
@@ -33,7 +33,7 @@ it.each([
   'groq::llama',
   'openai/gpt-5',
   'offline::extractive',
-  // in the installed table alone
+  // only in the installed table
   'gpt-oss-120b',
 ])('holds them to %s, which a provider takes for a model of its own', async (name) => {
   expect(await held([name])).toEqual({ [name]: name })

@@ -11,7 +11,7 @@ import { trustFile, writeTrusted } from '../../src/config/trust.ts'
 import { checkNamedTools } from '../../src/run/named-tools.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-/** A workspace, a home with `config.toml` and `mcp.json` of the user, and what is loaded there. */
+/** A workspace, a home with the user's `config.toml` and `mcp.json`, and what is loaded there. */
 function world(files: { readonly [path: string]: string }) {
   const cwd = tempTree({ '.git/HEAD': '', ...files })
   const around = { cwd, home: '/nowhere', env: { BATON_HOME: join(cwd, 'home') }, flags: { overrides: [] } }

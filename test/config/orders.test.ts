@@ -138,7 +138,7 @@ describe.each([
   it('is no looser because the user sets a stricter one for this call', () => {
     expect(given(full, { overridden: [mode('read-only')] })).toHaveLength(1)
     expect(given(full, { overridden: [mode('danger-full-access')] })).toEqual([])
-    // what it does is held to that of the call all the same
+    // its effects are still limited to those of the call
     expect(given({ sandbox: { mode: 'workspace-write' } }, { overridden: [mode('read-only')] })).toEqual([])
   })
 

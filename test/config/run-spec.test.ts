@@ -17,7 +17,7 @@ interface Given {
   readonly overrides?: readonly string[]
 }
 
-/** Loads `p.md` of a fresh workspace; `user.toml` is the user's config file when it is given. */
+/** Loads `p.md` of a fresh workspace; `user.toml`, if given, is the user's config file. */
 function load(given: Given, root = rootOf(given)): Promise<RunSpec> {
   return loadRunSpec({ ...optionsOf(given, root), file: 'p.md' })
 }
@@ -35,7 +35,7 @@ function optionsOf({ env = {}, model, overrides = [] }: Given, root: string): Pa
   return { cwd: root, env: { BATON_HOME: join(root, 'home'), ...env }, home: '/nowhere', flags }
 }
 
-/** The error as people see it. */
+/** The error as displayed. */
 async function failure(loading: Promise<unknown>, root = ''): Promise<string> {
   const error: unknown = await loading.then(
     () => undefined,

@@ -13,7 +13,7 @@ const project = {
   '.env': 'SECRET=1\n',
 }
 
-/** Notes about files, the file that is chosen, and the answer of the main agent. */
+/** Notes about files, the chosen file, and the answer of the main agent. */
 function answer({ text }: Asked): string {
   const [, path] = /<file path="([^"]+)">/.exec(text) ?? []
   if (text.includes('You write the map of a project')) return `It is\n${path}.`

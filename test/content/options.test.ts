@@ -7,7 +7,7 @@ import { runShipped } from './shipped.ts'
 
 const agents = readdirSync(builtInDir).flatMap((file) => (file.endsWith('.aip') ? [file.slice(0, -4)] : []))
 
-/** The stages an agent runs in, as its header says. */
+/** The stages in which an agent runs, according to its header. */
 function stagesOf(name: string): readonly string[] {
   const [, list = ''] = /Stage: (.*)/.exec(header(name)) ?? []
   return [...list.matchAll(/`(pre|pre_task|post_task|post)`/g)].map(([, stage = '']) => stage)
@@ -40,7 +40,7 @@ const wrong: readonly (readonly [string, object, string])[] = [
   ['context-builder', { max_files: 'six' }, 'its option "max_files" must be a whole number of at least 1, not "six"'],
 ]
 
-/** Names between backticks in a cell of the row of a table. */
+/** Names in backticks in a cell of the row of a table. */
 function cell(row: string, index: number): readonly string[] {
   return [...(row.split(/ ?\| /)[index] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 }

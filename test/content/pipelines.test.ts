@@ -12,7 +12,7 @@ const pipelines = readdirSync(folder).filter((name) => name.endsWith('.md'))
 const agents = readdirSync(join(root, 'agents')).filter((name) => name.endsWith('.aip'))
 const modules = readdirSync(join(root, 'agents/lua'))
 
-/** What a small project holds. */
+/** The files of a small project. */
 const project: Tree = {
   'README.md': '# Adder\n\nAdds numbers. It starts at src/add.js.\n',
   'package.json': '{ "type": "module", "scripts": { "test": "node --test" } }\n',
@@ -21,7 +21,7 @@ const project: Tree = {
   'test/add.test.js': 'import "../src/add.js"\n',
 }
 
-/** The project with a pipeline in it, as a person with a key has it: no model is named. */
+/** The project with a pipeline in it, for a user with a key: no model is named. */
 async function world(name: string, answer: (asked: Asked) => string): Promise<World> {
   const files = { ...project, [name]: readFileSync(join(folder, name), 'utf8') }
   const made = await shippedWorld(files, answer, (url) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: 'test-key' }))
@@ -31,7 +31,7 @@ async function world(name: string, answer: (asked: Asked) => string): Promise<Wo
   return made
 }
 
-/** An answer for those who want one; pieces of the questions that tell who asks. */
+/** Answers for some requests; the keys are text from the request that identifies who asks. */
 function answers(of: Readonly<Record<string, string>>): (asked: Asked) => string {
   return ({ text }) => Object.entries(of).find(([piece]) => text.includes(piece))?.[1] ?? 'An answer.'
 }
@@ -39,7 +39,7 @@ function answers(of: Readonly<Record<string, string>>): (asked: Asked) => string
 const newFile = (path: string, content: string): string =>
   `Done.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>\n</FILE_CHANGES>`
 
-/** Commits all, in the name that later commits of the command have as well. */
+/** Commits everything under the name that later commits of the command also use. */
 function commitAs(git: World['git'], message: string): void {
   git('config', 'user.name', 'Test')
   git('config', 'user.email', 'test@example.com')

@@ -14,7 +14,7 @@ export interface Tree {
   readonly [path: string]: string
 }
 
-/** What a shipped agent returns for an input like that of the chain, in this process. */
+/** What a shipped agent returns in this process for an input like that of the chain. */
 export async function runShipped(
   name: string,
   {
@@ -38,13 +38,13 @@ export async function runShipped(
 
 export interface Asked {
   readonly model: string
-  /** All messages, one after the other. */
+  /** All messages, joined. */
   readonly text: string
 }
 
 export interface World {
   readonly folder: string
-  /** What models were asked since the last call of this. */
+  /** What models were asked since the last call of this function. */
   readonly asked: () => readonly Asked[]
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
   readonly read: (path: string) => string
@@ -53,8 +53,8 @@ export interface World {
 }
 
 /**
- * A folder with these files in which the built command runs, and a model server that answers as `answer` says. `env` may
- * say how the server is named; left out, it is the gateway.
+ * A folder with these files in which the built command runs, and a model server that answers as `answer` says. `env`
+ * may name a different server; default: the gateway.
  */
 export async function shippedWorld(
   files: Tree,
@@ -93,7 +93,7 @@ function write(folder: string, files: Tree): void {
   }
 }
 
-/** A prompt file whose chain is these entries, in TOML. */
+/** A prompt file whose chain consists of these entries, in TOML. */
 export function prompt(entries: readonly string[], front = ''): string {
   return `+++\nmodel = "small"\n${front}\nsub_agents = [\n${entries.map((entry) => `  ${entry},\n`).join('')}]\n+++\nSay what a token is.\n`
 }

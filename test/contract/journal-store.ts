@@ -6,9 +6,9 @@ import type { SecretMask } from '../../src/journal/secrets.ts'
 
 interface StoreUnderTest {
   readonly store: JournalStore
-  /** Every writer opened so far is as good as killed. */
+  /** From now on every writer opened so far behaves as if it were killed. */
   readonly killWriters: () => void
-  /** The value a field of a record of `run` stands for. */
+  /** The value that a field of a record of `run` represents. */
   readonly valueOf: (run: string, field: Json | undefined) => Promise<unknown>
 }
 

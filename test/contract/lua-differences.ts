@@ -1,7 +1,7 @@
 /** What a script can notice of the engine it runs on, as docs/lua.md lists it under "The two engines". */
 export interface LuaDifference {
   readonly name: string
-  /** A Lua expression, and what it gives on each engine as JSON. */
+  /** A Lua expression, and its value on each engine as JSON. */
   readonly text: string
   readonly lua54: string
   readonly fengari: string

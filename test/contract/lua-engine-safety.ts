@@ -5,13 +5,13 @@ import { failLua, hostFunction, runLua } from './lua-engine.ts'
 type Load = () => Promise<LuaEngine>
 
 export interface SafetyTraits {
-  /** Whether a state's memory is counted, or only long strings and the process's heap are looked at. */
+  /** Whether the memory of a state is counted, or only long strings and the heap of the process are checked. */
   readonly memory: 'counted' | 'rough'
-  /** Whether the state lives in a thread of its own. */
+  /** Whether the state lives in a separate thread. */
   readonly isolated: boolean
 }
 
-/** Every way a script could try to get out, stay, or take everything. `load` gives an engine. */
+/** Every way a script could try to escape, persist, or exhaust resources. `load` returns an engine. */
 export function describeLuaSafety(name: string, load: Load, traits: SafetyTraits): void {
   describe(`what a script cannot do in ${name}`, () => {
     describeReach(load)
@@ -23,7 +23,7 @@ export function describeLuaSafety(name: string, load: Load, traits: SafetyTraits
   })
 }
 
-/** The part of it that a thread could change: the border of host functions, memory, and that it can be ended. */
+/** The part that a thread could affect: the boundary of host functions, memory, and being ended from outside. */
 export function describeThreadSafety(name: string, load: Load, traits: SafetyTraits): void {
   describe(`what a script cannot do in ${name}`, () => {
     describeHostBorder(load)
@@ -48,7 +48,7 @@ function describeReach(load: Load): void {
       table.sort(names)
       return names`
     const [names] = await runLua(await load(), text)
-    // lua54 has what 5.4 adds to 5.3
+    // lua54 has the additions of 5.4 to 5.3
     const added = new Set(['warn', 'coroutine.close'])
     expect((names as readonly string[]).filter((found) => !added.has(found))).toEqual(knownNames)
   })
@@ -296,7 +296,7 @@ function describeEndless(load: Load): void {
 
   it('ends a loop that waits and catches', async () => {
     const text = "while true do pcall(function() wait(1) error('x') end) end"
-    // only what Lua does in between counts, which is little of the time that passes
+    // only Lua's own time in between counts, which is a small part of the elapsed time
     expect(await failLua(await load(), text, { limits: { timeMs: 15 } })).toMatchObject({ limit: 'time' })
   })
 
@@ -360,7 +360,7 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
   })
 }
 
-/** Only a thread of its own can be ended in the middle of one long native call; docs/lua.md says so. */
+/** Only a separate thread can be ended during one long native call; docs/lua.md says so. */
 function describeKills(load: Load): void {
   const pathological = 'return ("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 

@@ -34,7 +34,7 @@ export function openState(engine: LuaEngine, { functions = [], modules = [], lim
   })
 }
 
-/** Runs Lua text in a state of its own and closes it. */
+/** Runs Lua text in a separate state and closes it. */
 export async function runLua(engine: LuaEngine, text: string, setup: RunSetup = {}): Promise<Values> {
   const state = openState(engine, setup)
   try {
@@ -45,7 +45,7 @@ export async function runLua(engine: LuaEngine, text: string, setup: RunSetup = 
   }
 }
 
-/** Runs Lua text that must fail, and gives its error. */
+/** Runs Lua text that must fail, and returns its error. */
 export async function failLua(engine: LuaEngine, text: string, setup: RunSetup = {}): Promise<LuaError> {
   const error: unknown = await runLua(engine, text, setup).then(
     (values) => new Error(`it ended with ${JSON.stringify(values)}`),
@@ -85,7 +85,7 @@ const basicFunctions: readonly HostFunction[] = [
   }),
 ]
 
-/** The behaviour of every Lua engine. `load` returns an engine; at most `states` states are open at once. */
+/** The behavior of every Lua engine. `load` returns an engine; at most `states` states are open at the same time. */
 export function describeLuaEngine(name: string, load: () => Promise<LuaEngine>, { states = 50 } = {}): void {
   describe(`Lua engine ${name}`, () => {
     describeValues(load)

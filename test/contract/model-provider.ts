@@ -3,7 +3,7 @@ import type { ModelEvent, ModelProvider, ModelRequest } from '../../src/model/pr
 
 export interface ProviderUnderTest {
   readonly provider: ModelProvider
-  /** A request the provider answers with some text in several pieces. */
+  /** A request that the provider answers with some text in several pieces. */
   readonly request: ModelRequest
 }
 
@@ -19,7 +19,7 @@ export function textOf(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('')
 }
 
-/** What every way to reach models has to do (src/model/provider.ts). `open` is called once for each test. */
+/** What every model provider must do (src/model/provider.ts). `open` is called once for each test. */
 export function describeModelProvider(name: string, open: () => Promise<ProviderUnderTest>): void {
   const never = new AbortController().signal
 

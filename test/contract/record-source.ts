@@ -8,7 +8,7 @@ import { begunEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, obs, started } from '../journal/fixtures/records.ts'
 import type { StoreFactory } from './journal-store.ts'
 
-/** What an index needs of the records of every `JournalStore`. */
+/** What an index requires of the records of every `JournalStore`. */
 export function describeRecordSource(name: string, factory: StoreFactory): void {
   const secret = 'sk-contract-0123456789'
   const mask = {

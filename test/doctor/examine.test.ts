@@ -14,7 +14,7 @@ interface World {
   readonly patient?: Partial<Patient>
 }
 
-/** Looks at a project and a home folder of our own: nothing of this machine but its programs. */
+/** Examines a test project and home folder: nothing of this machine except its programs. */
 async function look({ files = {}, env = {}, patient = {} }: World): Promise<readonly Check[]> {
   const folder = tempTree({ 'project/baton.toml': '', 'home/x': '', ...files })
   return examine({
@@ -35,14 +35,14 @@ function of(checks: readonly Check[], name: string): readonly string[] {
   return checks.filter((check) => check.name === name).map(({ status, message }) => `${status} ${message}`)
 }
 
-/** But that this machine cannot make sandboxes. */
+/** Ignores that this machine cannot create sandboxes. */
 function problems(checks: readonly Check[]): readonly string[] {
   return checks
     .filter(({ status, name }) => (status === 'warn' || status === 'fail') && (hasBox || name !== 'sandbox'))
     .map(({ status, name }) => `${status} ${name}`)
 }
 
-/** A server for models of one's own; what it was sent. */
+/** A server for local models, and the requests it received. */
 async function localServer(ids: readonly string[]): Promise<{
   readonly host: string
   readonly seen: readonly string[]
@@ -129,7 +129,7 @@ describe('doctor with a key', () => {
   })
 })
 
-// the product waits 200 ms for such a server, which a machine under load may need for more than answering
+// the product waits 200 ms for such a server; a machine under load may need longer just to answer
 describe('doctor with a local server', { retry: 3 }, () => {
   it('asks it for its models without a key, and says that the first one answers', async () => {
     const server = await localServer(['embed-small', 'small:8b', 'big:70b'])

@@ -51,7 +51,7 @@ function finished(given: Partial<Finished> = {}, calls = 2): Finished {
   }
 }
 
-/** A run that was stopped in call `b` and resumed; everything as it should be but for what is given. */
+/** A run that was stopped in call `b` and resumed; everything is correct except for the given fields. */
 function evidence(given: Partial<Evidence> = {}): Evidence {
   const reference = finished()
   return {

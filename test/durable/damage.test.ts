@@ -5,7 +5,8 @@ import { root } from '../helpers/baton.ts'
 import { readJournal } from '../helpers/durable/journal-state.ts'
 import { bothReaders, cut, type Damage, flip, range, readingProblems } from './soak/damage.ts'
 
-// A part of the faults F5 (docs/durability.md) on a journal that a run of four stages has left; scripts/soak.mjs tries every byte.
+// A sample of the faults F5 (docs/durability.md) on a journal of a run with four stages; scripts/soak.mjs tries every
+// byte.
 
 const kept = join(root, 'test/fixtures/journals/v2-nested')
 
@@ -37,7 +38,7 @@ it('reads nothing that was not written after zeros or noise have been written ov
   expect(await problemsOf(damages)).toEqual([])
 })
 
-/** Numbers from 0 to below 1 that seem random, the same ones each time. */
+/** Pseudo-random numbers from 0 to below 1, the same ones each time. */
 function steps(): () => number {
   let state = 0.5
   return () => (state = (state * 997 + 0.123) % 1)

@@ -28,7 +28,7 @@ it.skipIf(!hasTmux)(
     expect(lines()).toContain(`${question} no, because of tests`)
     type('y', 'Enter')
     await vi.waitFor(() => expect(lines().at(-1)).toBe('code 0'), { timeout: 20_000, interval: 100 })
-    // nothing of the live view is left, and nothing is drawn over
+    // nothing of the live view remains, and nothing is overdrawn
     expect(lines()).toEqual([
       ...asked.slice(0, 2),
       `${question} no, because of tests`,

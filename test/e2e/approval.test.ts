@@ -40,7 +40,7 @@ it('without a terminal --on-ask decides: a suspended run goes on where it was, a
 const several = (names: readonly string[], to: string): string =>
   `Done.\n\n<FILE_CHANGES>\n${names.map((name) => `<FILE_PATCH file_path="${name}.txt">\n@@\n-${name} one\n+${name} ${to}\n</FILE_PATCH>\n`).join('')}</FILE_CHANGES>`
 
-/** Each question that stands on the terminal gets the next of the answers. */
+/** Each question on the terminal gets the next of the answers. */
 async function onTerminal(answers: readonly string[]) {
   const names = ['a', 'b', 'c']
   const server = await startModelServer((_, index) => ({ text: several(names, index === 0 ? 'two' : 'three') }))

@@ -13,14 +13,14 @@ interface World {
   readonly cwd: string
   readonly env: { readonly BATON_GATEWAY_URL: string; readonly BATON_HOME: string }
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  /** What tools gave, over all requests, each once. */
+  /** The tool results of all requests, each once. */
   readonly told: () => readonly string[]
 }
 
 const prompt = '+++\nmodel = "m"\ntools = ["todo"]\ntemplate = true\n+++\n{{data.task.input}}\n'
 const asking = '[permission]\ntodo = "ask"\n'
 
-/** A model that calls `todo` as often as its prompt has words, and then ends with what the last call gave. */
+/** A model that calls `todo` once for each word of its prompt, and then ends with the result of the last call. */
 async function world(files: { readonly [path: string]: string } = {}): Promise<World> {
   const server = await startModelServer(({ body }): ModelReply => {
     const messages = body?.messages ?? []
@@ -60,11 +60,11 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect([waits.code, waits.stdout, server.requests.length]).toEqual([5, '', 2])
   expect(waits.stderr).toContain('waiting for approval: 2 calls\n')
 
-  // listed, for people and for programs
+  // listed, for users and for programs
   expect((await run('runs', '--waiting')).stdout).toContain(`reject:  baton reject ${id} 1 --reason "…"`)
   const listed = JSON.parse((await run('runs', '--waiting', '--json')).stdout) as Listed
   expect(listed).toMatchObject({ id, status: 'waiting_for_approval' })
-  // tasks that run at once may ask in any order
+  // concurrent tasks may ask in any order
   const [first, second] = ['one', 'two'].map((word) =>
     listed.approvals.find(({ input }) => JSON.stringify(input).includes(word)),
   )
@@ -89,7 +89,7 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`run ${id} waits for no call 7`)])
   expect(server.requests.length).toBe(2)
 
-  // the only run that waits, and its only open call
+  // the only waiting run, and its only pending call
   const done = await run('approve')
   expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining(`approved ${first?.id}  todo  ${place}\n`) })
   expect(done.stdout).toContain('one ends: - [ ] one')
@@ -112,7 +112,7 @@ it('ends with the open calls in the last event, and says what is asked and decid
   expect(suspended.some(({ type }) => type === 'approval.decided')).toBe(false)
   expect(suspended.at(-1)).toMatchObject({ stop_reason: 'waiting_for_approval', exit_code: 5, approvals: [call] })
 
-  // an open question stays open where nobody can be asked, and is denied by who says so
+  // a pending question stays pending if nobody can be asked, and `--on-ask deny` denies it
   const again = await run('resume', '--last')
   expect([again.code, again.stderr]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
   const denied = events(await run('resume', '--last', '--on-ask', 'deny', '--json'))
@@ -204,7 +204,7 @@ it('a change that would be another one by now is not made because of what was ap
   expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), server.requests.length]).toEqual(['other\ntwo\n', 2])
 })
 
-/** What each question on a terminal is answered with, in the order in which they stand there. */
+/** The answers to the questions on a terminal, in the order in which they appear. */
 async function onTerminal(
   { cwd, env }: World,
   command: string,
@@ -231,7 +231,7 @@ async function onTerminal(
   return { code, text: stripVTControlCharacters(output).replaceAll('\r', '') }
 }
 
-/** The process that has begun the only run. */
+/** The process that started the only run. */
 function writerOf(home: string): number {
   const runs = join(home, 'state/runs')
   const [file = ''] = readdirSync(runs, { recursive: true, encoding: 'utf8' }).filter((name) => /j-000001/.test(name))
@@ -252,7 +252,7 @@ it('on a terminal a call is shown with its input and the agent, and yes, a reaso
   expect(text).toContain(
     'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo: no, because it is late\n',
   )
-  // four and five are about the same as what was allowed always
+  // four and five are similar to what was always allowed
   expect(text.match(/allow it\?/g)).toHaveLength(4)
 })
 

@@ -7,11 +7,11 @@ import { tempTree } from '../helpers/temp.ts'
 
 interface Case {
   readonly files: { readonly [path: string]: string | Uint8Array }
-  /** Made once the files are there. */
+  /** Called when the files exist. */
   readonly prepare?: (folder: string) => void
   readonly code: number
   readonly message: string
-  /** `file:line:column`, as far as it is known. */
+  /** `file:line:column`, as far as known. */
   readonly at: string
   readonly hint: RegExp
 }

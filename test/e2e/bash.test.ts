@@ -11,7 +11,7 @@ interface World {
   readonly model: ToolModel
   readonly folder: string
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  /** What tools gave, over all requests, each once. */
+  /** The tool results of all requests, each once. */
   readonly told: () => readonly string[]
 }
 

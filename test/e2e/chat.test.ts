@@ -11,9 +11,9 @@ interface World {
   readonly model: ToolModel
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Sends lines to a chat by a pipe. */
+  /** Sends lines to a chat through a pipe. */
   readonly chat: (lines: readonly string[], ...args: readonly string[]) => Promise<BatonResult>
-  /** What the model was told by its nth request: the role and text of each message but the system message. */
+  /** What the model got in its nth request: role and text of each message except the system message. */
   readonly told: (request: number) => readonly string[]
 }
 
@@ -83,7 +83,7 @@ it('what is always allowed in a chat is so for its next messages', async () => {
   expect(approved, approved.stderr).toMatchObject({ code: 0, stdout: 'One.\n' })
   const next = await chat(['Second'], '--continue', ...asks)
   expect(next, next.stderr).toMatchObject({ code: 0, stdout: 'Two.\n' })
-  // another chat is asked about
+  // another chat asks again
   const other = await chat(['Third'], ...asks)
   expect(other.code, other.stderr).toBe(5)
 })
@@ -113,7 +113,7 @@ it('/iter works on a prompt again and again, and says how many of its iterations
 it('/iter --background says its id before its first answer, and the chat goes on meanwhile (R5, R87, TV13)', async () => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
-  // which of the two asks first is open
+  // which of the two asks first is undetermined
   const { chat, cwd, env } = await world(({ body }) =>
     JSON.stringify(body?.messages).includes('Take your time') ? { text: 'Slow.', gate } : { text: 'Quick.' },
   )

@@ -68,7 +68,7 @@ it('runs programs that call tools; the answer is what they output, in order', as
   expect(told()[1]).toBe("Logs:\n2\n\nExecution error: 'nothing' is not defined (line 4, column 8)")
   expect(done.stderr).toContain('edit notes/a.txt\n')
   expect(done.stderr).toContain('1 file changed')
-  // no tools are sent: their functions are described
+  // no tools are sent: the prompt describes their functions
   expect(server.requests[0]?.body).not.toHaveProperty('tools')
   expect(server.requests[0]?.body?.messages[0]?.content).toContain('function edit(input: {')
 })
@@ -139,7 +139,7 @@ it('is not asked what only Baton would ask where [code] says so, in the config o
   expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining('permission denied')])
   expect((await run('ask.md', '-c', 'code.auto_approve=true')).stdout).toBe('6\n')
   expect((await run('trusting.md')).stdout).toBe('6\n')
-  // a rule that somebody has written holds
+  // an explicit rule applies
   const ruled = await run('trusting.md', '-c', 'permission.add_up=ask')
   expect(ruled.stdout).toContain('permission denied')
 })

@@ -5,10 +5,10 @@ import { tempTree } from '../helpers/temp.ts'
 import { callsTools } from '../helpers/tool-model.ts'
 
 interface Asked {
-  /** What the conversation is told first: of an agent the message it was spawned with. */
+  /** The first message of the conversation: for an agent, the message it was spawned with. */
   readonly who: string
   readonly turn: number
-  /** All that it was told by people and agents. */
+  /** All messages it got from users and agents. */
   readonly told: string
   /** Results of its tools, in order. */
   readonly results: readonly string[]
@@ -19,7 +19,7 @@ interface World {
   /** Who was asked for which turn, in order. */
   readonly asked: readonly string[]
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  /** The same until what it has printed says that it is to be killed. */
+  /** The same, until its output says that it should be killed. */
   readonly runUntil: (isTime: (printed: string) => boolean, ...args: readonly string[]) => Promise<BatonResult>
 }
 
@@ -73,7 +73,7 @@ Analyse auth, API and database code, then merge the findings.
 const parts = ['auth', 'api', 'db'] as const
 const spawn = (part: string) => ['spawn_agent', { message: `Analyse ${part} code`, role: 'worker' }] as const
 
-/** The ids that `spawn_agent` has given, in the order of the calls. */
+/** The ids that `spawn_agent` returned, in the order of the calls. */
 function idsIn(results: readonly string[]): string[] {
   return results.flatMap((text) => /"agent_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? [])
 }
@@ -115,7 +115,7 @@ it('a leader spawns three workers, waits, follows up the one that still runs, wa
   const ids = of('spawn_end').map(({ thread_id: id }) => String(id))
   expect(ids).toHaveLength(3)
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  // each end has the call of its beginning (R115 to R118)
+  // each end has the call of its start (R115 to R118)
   for (const kind of ['spawn', 'interaction', 'waiting', 'close']) {
     const calls = (when: string): readonly unknown[] => of(`${kind}_${when}`).map(({ call_id: call }) => call)
     expect(calls('end').toSorted(), kind).toEqual(calls('begin').toSorted())
@@ -141,7 +141,7 @@ it('a leader spawns three workers, waits, follows up the one that still runs, wa
     .map(({ status }) => status)
   expect(statuses).toEqual(['pending_init', 'running', fine('auth is fine'), 'shutdown'])
 
-  // an agent has a model and tools of its role, and cannot start agents; it sees nothing of the leader (R119)
+  // an agent has the model and tools of its role, and cannot start agents; it sees nothing of the leader (R119)
   const bodies = one.server.requests.map(({ body }) => body as unknown as SentBody)
   const toolsOf = ({ tools }: SentBody): readonly string[] => tools.map(({ function: tool }) => tool.name).toSorted()
   const leaders = bodies.filter(({ model }) => model === 'large')
@@ -178,7 +178,7 @@ it('--collab lets the model of any prompt lead a team, of a text as well, and an
   expect(one.server.requests.map(({ body }) => body?.model).filter((model) => model === 'small')).toHaveLength(1)
 })
 
-/** Whose `Analyse PART code` it is. */
+/** The PART if the message is `Analyse PART code`. */
 function partOf({ who }: Asked): string | undefined {
   return /^Analyse (\w+) code$/.exec(who)?.[1]
 }
@@ -192,7 +192,7 @@ it('a run that is killed while an agent is asked is resumed with the same agents
   const one = await world({ 'lead.md': lead }, (asked) => {
     const { turn, told, results } = asked
     const part = partOf(asked)
-    // the first process never hears the end of it
+    // the first process never receives the end of it
     if (part === 'db' && !isKilled) return { chunks: ['db', ' is'], stallAfter: 1 }
     if (part !== undefined) return { text: `${part} is fine${told.includes('in short') ? ', in short' : ''}` }
     const ids = idsIn(results)

@@ -50,7 +50,7 @@ for await (const piece of process.stdin) text += piece
 console.log(\`It has \${text.trim().length} characters.\`)
 `
 
-/** Files are trusted for the runs that follow. */
+/** The trust decisions are kept for later runs. */
 const at = (cwd: string) => ({ BATON_HOME: join(cwd, '.home') })
 
 it('a command line is the main agent, a sub-agent and a step of a workflow; a replay needs no program', async () => {
@@ -64,7 +64,7 @@ it('a command line is the main agent, a sub-agent and a step of a workflow; a re
   const worked = await baton(['steps.md'], { cwd, env: at(cwd) })
   expect(worked, worked.stderr).toMatchObject({ code: 0, stdout: 'It has 3 characters.\n' })
   rmSync(join(cwd, 'shout.mjs'))
-  // it is not what was trusted any more
+  // it is no longer what was trusted
   await baton(['trust', 'ask.md'], { cwd, env: at(cwd) })
   const again = await baton(['ask.md', '--replay', 'ask.cassette'], { cwd, env: { ...at(cwd), PATH: '/nowhere' } })
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: asked.stdout })
@@ -100,17 +100,17 @@ it('a known command line that is not installed is missed where it is started, wi
 interface Killed {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Of the program, and of the group that it is in. */
+  /** Ids of the program and of its process group. */
   readonly pid: number
   readonly group: number
 }
 
-/** One that was killed may be there until somebody takes note. */
+/** A killed process may exist until its parent reaps it. */
 function isAlive(pid: number): boolean {
   return (processStatus(pid)?.state ?? 'Z') !== 'Z'
 }
 
-/** A run that was killed while its program worked. */
+/** A run that was killed while its program was running. */
 async function killedRun(): Promise<Killed> {
   const script = `import { existsSync, renameSync, writeFileSync } from 'node:fs'
 if (existsSync('pids')) console.log('finished')

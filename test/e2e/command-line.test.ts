@@ -131,7 +131,7 @@ describe('baton', () => {
     const piped = await baton(['ask.md'], { cwd: folder, env })
     const events = await baton(['ask.md', '--json', '--output', 'out.txt'], { cwd: folder, env })
     await server.close()
-    // the line that it ends with is ended
+    // the last line of the output is terminated
     expect([piped.code, piped.stdout]).toEqual([0, `${text}\n`])
     expect([events.code, readFileSync(join(folder, 'out.txt'), 'utf8')]).toEqual([0, text])
     expect(events.stdout).toContain('«secret:PASS_PHRASE»')
@@ -243,7 +243,7 @@ describe('Ctrl-C', () => {
 })
 
 describe('stdout', () => {
-  /** Runs `baton` in a script of bash. */
+  /** Runs `baton` in a bash script. */
   function inShell(script: string, files: Readonly<Record<string, string>>): { stdout: string; stderr: string } {
     const folder = tempTree(files)
     const command = `baton() { "${process.execPath}" "${join(root, 'dist/bin/baton.js')}" "$@"; }; ${script}`

@@ -11,7 +11,7 @@ interface Asked {
   /** `leader`, or the name of a worker. */
   readonly who: string
   readonly turn: number
-  /** What came since the last answer: results of tools, and messages. */
+  /** Everything since the last answer: tool results and messages. */
   readonly told: string
 }
 
@@ -47,7 +47,7 @@ async function teamWorld(reply: (asked: Asked) => ModelReply | Promise<ModelRepl
 
 const spawnCode = ['spawn_agent', { message: 'Work on the list.', role: 'Code' }] as const
 
-/** Claims and completes until nothing is left. */
+/** Claims and completes tasks until none is left. */
 function work({ turn, told }: Asked): ModelReply {
   if (turn === 0) return callsTools(['task_claim', {}])
   const claimed = /claimed #(\d+)/.exec(told)?.[1]

@@ -14,14 +14,14 @@ import { type CommandServer, startCommandServer } from '../helpers/command-serve
 import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-// The convention for examples is described in AGENTS.md, "Examples in documents".
+// AGENTS.md describes the convention for examples under "Examples in documents".
 
-const tested = new Set(['docs/events.md', 'docs/requirements.md']) // have tests of their own
+const tested = new Set(['docs/events.md', 'docs/requirements.md']) // these have separate tests
 const guides = markdownIn('docs').filter((document) => !tested.has(document))
 const documents = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', ...guides]
 const everything = [...documents, ...tested, 'CHANGELOG.md', ...markdownIn('docs/decisions')]
 
-/** Stands for the scripted model server in commands, files and output. */
+/** Placeholder for the scripted model server in commands, files and output. */
 const exampleUrl = 'https://gateway.example/v1'
 
 function markdownIn(folder: string): readonly string[] {
@@ -38,11 +38,11 @@ interface Block {
   readonly language: string
   readonly marks: readonly string[]
   readonly text: string
-  /** What the scripted model answers from here on, one after the other; the last one again and again. */
+  /** The answers of the scripted model from here on, one after the other; the last one is repeated. */
   readonly answers: readonly ModelReply[]
 }
 
-/** The fenced blocks of a document. A fence is closed by as many backticks or more. */
+/** The fenced blocks of a document. A fence is closed by at least as many backticks. */
 function blocksOf(document: string): readonly Block[] {
   const blocks: Block[] = []
   let answers: readonly ModelReply[] = [{ text: 'An answer.' }]
@@ -64,7 +64,10 @@ function blocksOf(document: string): readonly Block[] {
   return blocks
 }
 
-/** The answers of the model from a line on: a comment begins new ones, goes on with another one, or adds a call to the last. */
+/**
+ * The answers of the model from a line on: a comment starts a new list, appends an answer, or adds a call to the last
+ * answer.
+ */
 function answersAfter(line: string, answers: readonly ModelReply[]): readonly ModelReply[] {
   const [, word, does, text = ''] = /^<!-- (model|then|and) (answers|calls): (.*) -->$/.exec(line) ?? []
   if (word === undefined) return answers
@@ -131,7 +134,7 @@ function valueOf(marks: readonly string[], name: string): string | undefined {
   return marks.find((mark) => mark.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
-/** A line `…` stands for any lines, `…` inside a line for any text in it. */
+/** A line `…` matches any lines, `…` within a line matches any text in it. */
 function matches(actual: string, expected: string): boolean {
   const pattern = expected
     .split('\n')
@@ -149,7 +152,7 @@ interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** What a person would see: stdout and stderr in the order they were written, and the exit code. */
+/** What the user would see: stdout and stderr in the order in which they were written, and the exit code. */
 function runShell(
   script: string,
   { cwd, env }: Shell,
@@ -173,7 +176,7 @@ beforeAll(async () => {
 })
 afterAll(() => warm?.stop())
 
-/** Those that do more with a command than to run it to its end. */
+/** Commands that are not simply run to their end. */
 const needsOwnProcess = /&(?!&)|\bkill\b|\btimeout\b|--watch/
 
 describe.each(documents)('%s', (document) => {
@@ -255,7 +258,7 @@ describe.each(documents)('%s', (document) => {
   )
 })
 
-/** `namespace@pack` of a file in a pack: whoever names the pack uses its files. */
+/** `namespace@pack` of a file in a pack: naming the pack uses its files. */
 function packOf(path: string): string | undefined {
   const [, namespace, name] = /(?:^|\/)(?:packs|pack\/custom|pack\/installed)\/([^/]+)\/([^/]+)\//.exec(path) ?? []
   return namespace === undefined ? undefined : `${namespace}@${name}`
@@ -265,7 +268,7 @@ function scripts(): Readonly<Record<string, string>> {
   return (JSON.parse(read('package.json')) as { readonly scripts: Record<string, string> }).scripts
 }
 
-/** What a command of the repository names exists: its npm script or program, and each path. */
+/** Everything that a command of the repository names must exist: its npm script or program, and each path. */
 function expectRunnable(command: string): void {
   const [program = '', ...words] = command.replace(/\s+#.*$/, '').split(' ')
   const script = words[0] === 'run' ? words[1] : words[0]

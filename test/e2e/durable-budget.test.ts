@@ -11,14 +11,14 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Four tasks wait for their answers by then. */
+/** At this point, four tasks wait for their answers. */
 const inFlight = { match: '"p":"task/3/agent/ask/turn/0#0"', at: 1, when: 'after' } as const
 
 it('counts calls that may have been paid for nothing in the budget, after every resume (I6)', async () => {
   const world = makeWorld()
   const account = server.account()
   const options = { world, url: account.url }
-  // four calls fewer than it takes when two kills have cost four calls each
+  // four calls fewer than needed when two kills have cost four calls each
   const limit = `budget.calls=${callCount + 4}`
   await play(['run', 'ask.md', '--json', '-c', limit], { ...options, disturb: inFlight })
   const run = (await readJournal(world))?.run ?? ''

@@ -7,7 +7,7 @@ import { tryLease } from '../durable/soak/leases.ts'
 import { editsUninterrupted, tryRollback } from '../durable/soak/rollbacks.ts'
 import { tryUndo, type UndoTry } from '../durable/soak/undos.ts'
 
-// A part of the faults R1, U1 and F11 (docs/durability.md); scripts/soak.mjs tries every point.
+// A sample of the faults R1, U1 and F11 (docs/durability.md); scripts/soak.mjs tries every point.
 
 const warm = [createWarmCommand(command), createWarmCommand(command)]
 let server: CountingServer

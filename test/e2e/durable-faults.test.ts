@@ -3,8 +3,8 @@ import { once } from '../helpers/durable/play.ts'
 import type { Try } from '../helpers/durable/trial.ts'
 import { useTrials } from '../helpers/durable/use-trials.ts'
 
-// A tenth of the fault list with the built command; scripts/soak.mjs has the whole. Journals that are
-// damaged byte by byte: test/durable/damage.test.ts. Faults of single operations in process: test/journal/faults.test.ts.
+// A tenth of the fault list with the built command; scripts/soak.mjs runs all of it. Journals that are damaged byte by
+// byte: test/durable/damage.test.ts. Faults of single operations within one process: test/journal/faults.test.ts.
 
 const hour = 3_600_000
 

@@ -3,8 +3,8 @@ import { encodeLine } from '../../src/journal/record.ts'
 import { goldenNames, resumeGolden } from '../helpers/durable/golden.ts'
 import { type CountingServer, startCountingServer } from '../helpers/durable/server.ts'
 
-// Journals that earlier versions have written: test/fixtures/journals, made by
-// scripts/golden-journals.mjs. Every later version goes on with them and pays for nothing again.
+// Journals written by earlier versions: test/fixtures/journals, created by scripts/golden-journals.mjs. Every later
+// version resumes them and pays for nothing again.
 
 let server: CountingServer
 beforeAll(async () => {

@@ -4,18 +4,18 @@ import { taskCount } from '../helpers/durable/scenario.ts'
 import type { Try } from '../helpers/durable/trial.ts'
 import { useTrials } from '../helpers/durable/use-trials.ts'
 
-// A fixed sample of what scripts/soak.mjs tries in full: a run of four stages and some tasks is killed by SIGKILL
-// at one operation on its journal, resumed, and compared with a run that was left alone.
+// A fixed sample of what scripts/soak.mjs tries in full: a run with four stages and some tasks is killed by SIGKILL
+// at one operation on its journal, resumed, and compared with an undisturbed run.
 
 const modes = ['before', 'half', 'after'] as const
 
-/** Spread over all operations of a run; see the test of their number. */
+/** Spread over all operations of a run; the test of their number checks this. */
 const spread: readonly Disturbance[] = Array.from({ length: 5 }, (_, index) => ({
   at: 1 + index * 33,
   when: modes[index % modes.length] ?? 'before',
 }))
 
-/** Where a kill leaves something that cannot be told from the journal alone. */
+/** Kills after which the journal alone does not show what has happened. */
 const delicate: readonly Disturbance[] = [
   { match: '"k":"run.start"', at: 1, when: 'half' },
   { match: '"op":"delete"', at: 1, when: 'after' },

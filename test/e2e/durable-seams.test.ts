@@ -7,7 +7,7 @@ import { trySuspended } from '../helpers/durable/suspended-trial.ts'
 import { tryTalking } from '../helpers/durable/talking-trial.ts'
 import { type Reference, uninterrupted } from '../helpers/durable/trial.ts'
 
-// A small part of what scripts/soak.mjs tries in full: a run that is suspended and conversations are killed by SIGKILL at
+// A small sample of what scripts/soak.mjs tries in full: a suspended run and conversations are killed by SIGKILL at
 // an operation on their journals, and resumed. test/agent/conversation-kills.test.ts has every wire format and record.
 
 const kill = (at: number, when: 'before' | 'half' | 'after'): Disturbance => ({ at, when })

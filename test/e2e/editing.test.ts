@@ -99,7 +99,7 @@ describe('the changes of an answer', () => {
     expect(read('docs/new.md')).toBe('# New\n')
     expect(stderr).toContain('failed   src/a.js: 1 of 1 hunks failed')
     expect(stderr).toContain('error: a file change was left out: src/a.js\n')
-    // it would come to the same end
+    // a resume would end the same way
     expect(stderr).not.toContain('baton resume')
 
     rmSync(join(folder, 'docs/new.md'))
@@ -170,7 +170,7 @@ describe('the changes of an answer', () => {
     expect(stdout).toContain("-const text = 'hello'\n+const text = 'bonjour'\n")
     expect(stderr).toContain('not done in a dry run, and not previewed: write out.txt')
     expect(stderr).not.toContain('came behind')
-    // git takes it
+    // git accepts it
     const applied = spawnSync('git', ['apply', '-'], { cwd: folder, input: stdout, encoding: 'utf8' })
     expect(applied.stderr).toBe('')
     expect(snapshot(folder)).toMatchObject({ 'docs/new.md': '# New\n' })
@@ -196,7 +196,7 @@ describe('the changes of an answer', () => {
     expect(JSON.stringify(server.requests[2]?.body)).toContain("const text = 'bonjour'")
     expect(second.stdout).toContain("-const text = 'bonjour'\n+const text = 'salut'\n")
     expect(second.stdout).toContain('rename from src/a.js\nrename to src/b.js\n')
-    // what would have been moved away is not shown any more
+    // a file that would have been moved away is no longer shown
     expect(JSON.stringify(server.requests[4]?.body)).not.toContain('const text')
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('src/a.js')])
     expect(snapshot(folder)).toEqual(before)
@@ -215,7 +215,7 @@ describe('the changes of an answer', () => {
     expect([code, server.requests.length]).toEqual([0, 4])
     expect(stdout).toContain('Fine.')
     expect(read('src/a.js')).toContain('bonjour')
-    // nothing is left of the answers that did not fit
+    // nothing remains of the answers that did not fit
     expect(server.requests[3]?.body?.messages).toEqual(server.requests[1]?.body?.messages)
   })
 

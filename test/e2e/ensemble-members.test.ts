@@ -12,7 +12,7 @@ interface World {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  /** How often each model was asked. */
+  /** The number of requests to each model. */
   readonly asked: () => JsonObject
 }
 

@@ -13,7 +13,7 @@ it('an append that fills the disk leaves nothing behind, and is made whole by th
     'add.lua': 'aip.file.append("log.txt", "a line that has no room any more\\n")\nreturn "added"\n',
   })
   const env = { ...process.env, BATON_HOME: join(folder, '.home') }
-  // a limit of the size of files stands in for a disk that is full; dash counts 512 bytes
+  // a file size limit replaces a full disk; dash counts in units of 512 bytes
   const limited = `ulimit -f 2048; exec node ${join(root, 'dist/bin/baton.js')} add.lua`
   const failed = await promisify(execFile)('sh', ['-c', limited], { cwd: folder, env }).catch((error: unknown) => error)
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('append of log.txt failed: EFBIG') })

@@ -11,7 +11,7 @@ interface World {
   readonly folder: string
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
   readonly git: (...args: readonly string[]) => string
-  /** What the model was asked since the last call of this. */
+  /** What the model was asked since the last call of this function. */
   readonly asked: () => readonly string[]
 }
 
@@ -100,7 +100,7 @@ it('gives a resumed run the time that was left: while nobody worked on it none w
   })
   await wait(3500)
   const resumed = await baton(['resume', 'last'], { cwd: folder, env })
-  // more than the whole time has gone by, and one iteration has ended: the others are still done
+  // more than the whole time has passed, and one iteration has ended: the others are still done
   expect(resumed.code).toBe(7)
   expect(resumed.stderr).toMatch(/^iteration 1 done/m)
   expect(resumed.stderr).toContain('time limit reached')

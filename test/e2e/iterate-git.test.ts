@@ -25,7 +25,7 @@ function answers(...paths: readonly string[]): readonly ModelReply[] {
   return paths.map((path, index) => ({ text: writing({ [path]: `content ${index}` }) }))
 }
 
-/** What belongs to others: it must be as it was. */
+/** Files that belong to others: they must be unchanged. */
 function untouched({ git, top }: GitWorld): unknown {
   return {
     config: readFileSync(join(top, '.git/config'), 'utf8'),
@@ -36,7 +36,7 @@ function untouched({ git, top }: GitWorld): unknown {
   }
 }
 
-/** Files of each iteration as its event and its commit name them. */
+/** The files of each iteration according to its event and to its commit. */
 function worked(world: GitWorld, result: BatonResult): readonly (readonly [unknown, readonly string[]])[] {
   return eventsOf(result, 'iteration.completed').map((event) => [
     event['changed_files'],

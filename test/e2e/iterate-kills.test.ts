@@ -2,8 +2,8 @@ import { beforeAll, expect, it } from 'vitest'
 import { mapLimit } from '../../src/base/concurrency.ts'
 import { type IterateKill, iterateKills, type IterateTrial, tryIterate } from '../helpers/durable/iterate-trial.ts'
 
-// A part of what scripts/soak.mjs tries in full: a run of three iterations that commits is killed by SIGKILL, also from
-// within git, resumed, and compared with a run that was left alone.
+// A sample of what scripts/soak.mjs tries in full: a run with three iterations that commits is killed by SIGKILL, also
+// from within git, resumed, and compared with an undisturbed run.
 
 const modes = ['before', 'half', 'after'] as const
 

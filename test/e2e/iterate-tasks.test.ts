@@ -10,14 +10,14 @@ import { tempTree } from '../helpers/temp.ts'
 const said = ({ server }: GitWorld, index: number): string =>
   server.requests[index]?.body?.messages.at(-1)?.content ?? ''
 
-/** Which iteration and which task a prompt is of. */
+/** The iteration and the task to which a prompt belongs. */
 function partOf(prompt: string): string {
   const iteration = /^Iteration: (\d+) of/m.exec(prompt)?.[1] ?? '0'
   const input = /<<(.*?)>>/.exec(prompt)?.[1] ?? ''
   return `${iteration}${input}`
 }
 
-/** Each task of each iteration makes a file of its own. */
+/** Each task of each iteration creates a separate file. */
 const making = ({
   body,
 }: {
@@ -68,7 +68,7 @@ describe('the tasks of a prompt file', () => {
     expect([0, 1, 2].map((index) => filesOf(world, `HEAD~${2 - index}`))).toEqual(
       [0, 1, 2].map((index) => [`made/${index}a.txt`, `made/${index}b.txt`]),
     )
-    // the blocks are put around what agents made of the prompt
+    // the blocks are put around the prompt as changed by agents
     expect(said(world, 2)).toMatch(/^<task_context>\n## Original Task\nImprove it\.\n\n<<[ab]>>\n\n## Progress\n/)
     expect(eventsOf(result, 'answer').map(({ text }) => text)).toEqual(['Answer 2a.', 'Answer 2b.'])
   })

@@ -84,7 +84,7 @@ Summary: Added bcrypt password hashing and session store integration
 ${assessment}
 
 ${task}`)
-    // a new agent each time, which sees the files as they are now and nothing of the answers before
+    // a new agent each time, which sees the current files and nothing of the earlier answers
     const shown = (index: number): string => JSON.stringify(world.server.requests[index]?.body?.messages)
     expect(shown(2)).toContain('tokens\\n')
     expect(shown(2)).not.toContain('Step 0')
@@ -124,7 +124,7 @@ ${task}`)
     expect(events[0]).toMatchObject({ condition: '3 iterations', initial_prompt: task, max_iterations: 3 })
     const ended = eventsOf(result, 'iteration.completed')
     expect(ended.map(({ commit_id: id }) => id)).toEqual([first, second, third])
-    // a commit is there when its iteration is said to have ended
+    // the commit exists when the end of its iteration is reported
     for (const [index, head] of heads.entries())
       expect([first, second, third].indexOf(head)).toBeGreaterThanOrEqual(index)
     expect(events.at(-1)?.['result']).toMatchObject({

@@ -8,13 +8,13 @@ import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
-/** Starts the built command, and kills it with SIGKILL once a process has written its number to a file. */
+/** Starts the built command, and kills it with SIGKILL once a process has written its id to a file. */
 async function killedAt(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
   const command = join(root, 'dist/bin/baton.js')
   const child: ChildProcess = spawn(process.execPath, [command, ...args], { ...options, stdio: 'ignore' })
   const exited = new Promise((resolve) => child.once('exit', resolve))
   const number = await written(file)
-  // a command without a shell begins before it is recorded
+  // a command without a shell starts before it is recorded
   await sleep(500)
   child.kill('SIGKILL')
   await exited
@@ -29,7 +29,7 @@ async function written(file: string): Promise<number> {
   throw new Error(`nothing was written to ${file}`)
 }
 
-/** A process that has ended and waits for its parent does not run. */
+/** A process that has ended and waits for its parent does not count as running. */
 function runs(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -96,7 +96,7 @@ it.skipIf(!hasBox)(
     const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
     expect(asks, asks.stderr).toMatchObject({ code: 5 })
     expect(asks.stderr).toContain(line)
-    // what the box of the killed run has held its places with is taken away once its command has ended
+    // the placeholders created by the killed run's box are removed once its command has ended
     await expect.poll(() => existsSync(join(folder, '.mcp.json')), { timeout: 20_000 }).toBe(false)
     const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
     const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })

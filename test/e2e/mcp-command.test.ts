@@ -9,7 +9,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 
-/** A workspace with a file that notes each process of the server, and a home whose config names servers. */
+/** A workspace with a file that lists each process of the server, and a home whose config names servers. */
 function world(servers: object = {}) {
   const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
   const pids = join(cwd, 'pids')
@@ -22,7 +22,7 @@ function world(servers: object = {}) {
     env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: home },
     mcp,
     pids,
-    /** The processes of the server that were started and are still there. */
+    /** The server processes that were started and are still running. */
     left: () => readFileSync(pids, 'utf8').trim().split('\n').filter(isRunning),
   }
 }
@@ -134,7 +134,7 @@ describe('baton mcp call', () => {
     expect(shown.output.match(/␛\[2J/g)?.length).toBeGreaterThan(4)
     // oxlint-disable-next-line no-control-regex
     expect(shown.output.replaceAll(/\u001b\[\d*m|\r/g, '')).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
-    // only what a tool gives has lines of its own
+    // only the output of a tool may start its own lines
     expect(shown.output.match(/^forged: line/gm)).toHaveLength(1)
     const { stdout } = await mcp(['call', 'evil', words])
     expect(stdout).toBe(`${words} of the server\n`)

@@ -8,7 +8,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 
-/** Notes the process, then each line that it is sent, so that a test knows when a call has arrived. */
+/** Logs the process, then each line that it receives, so that a test knows when a call has arrived. */
 const script = 'echo $$ >> "$2"; tee -a "$3" | exec "$0" "$1"'
 
 function isRunning(pid: number): boolean {

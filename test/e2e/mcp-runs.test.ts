@@ -14,7 +14,7 @@ return gave.text
 \`\`\`
 `
 
-/** A workspace whose \`.mcp.json\` names a server that notes its process. */
+/** A workspace whose \`.mcp.json\` names a server that logs its process. */
 function world() {
   const cwd = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.aip': agent })
   const home = tempTree({})

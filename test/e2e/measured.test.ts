@@ -9,18 +9,18 @@ import { docxFile, paragraph, row, run } from '../helpers/docx.ts'
 import { rawZip } from '../helpers/raw-zip.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
-/** What AIPack gives for a snippet, and what we give where that differs, with the row of docs/compat.md that says so. */
+/** AIPack's result for a snippet and, if ours differs, our result with the row of docs/compat.md that says so. */
 interface Measured {
   readonly kind: string
   readonly code: string
-  /** Left out where only the fault is known that is not copied. */
+  /** Omitted if only the bug is known that we do not reproduce. */
   readonly given?: string
   readonly here?: string
   readonly row?: string
 }
 
 const measured = readMeasured(readFileSync(join(root, 'test/compat/measured.txt'), 'utf8'))
-/** What stands at the end of long results, of which only the beginning was kept. */
+/** The end of long results, of which only the start was kept. */
 const cut = ' …'
 const compatRows = readFileSync(join(root, 'docs/compat.md'), 'utf8').split('\n')
 
@@ -44,7 +44,7 @@ function readMeasured(text: string): readonly Measured[] {
 
 const page = `<!DOCTYPE html><html><head><title>T &amp; x</title><meta name="d" content="e"><link rel="x" href="y"><style>p{}</style><script>1</script></head><body class="c" id="i" style="x" data-z="1" onclick="f()"><!-- c --><header>H</header><nav>n</nav><h1>Head</h1><p>One <b>bold</b> <i>it</i> <a href="/x?y=1&amp;z=2" title="t" target="_blank">link</a></p><ul><li>a<li>b</ul><ol><li>1</li></ol><pre><code>x\n  y</code></pre><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table><img src="a.png" alt="al"><br><hr><div><div></div><span>s</span></div><svg><path/></svg><iframe src="f"></iframe><noscript>no</noscript><footer>F</footer></body></html>`
 
-/** Values as the table writes them: keys in order, `f:` before whole floats, `number` for times. */
+/** Values in the table's notation: keys in order, `f:` before whole floats, `number` for times. */
 const show = String.raw`
 local function quoted(s)
   return '"' .. s:gsub('[\\"]', '\\%0'):gsub('\n', '\\n'):gsub('\r', '\\r'):gsub('\t', '\\t') .. '"'
@@ -87,7 +87,7 @@ local function run(work)
 end
 `
 
-/** A Word document as the one that was measured begins, with a link and a table. */
+/** A Word document that starts like the measured one, with a link and a table. */
 function document(): Buffer {
   const body = [
     paragraph(run('The Title'), 0),
@@ -187,7 +187,7 @@ describe.each(['lua54', 'fengari'])('as AIPack was measured, on %s', (engine) =>
     if (shown === 'err') expect(result).toMatch(/^err /)
     else if (shown.endsWith(cut)) expect(result.startsWith(shown.slice(0, -cut.length)), result).toBe(true)
     else expect(result.trimEnd()).toBe(shown)
-    // what differs stands in the document, and what stands there differs
+    // every difference is documented, and every documented difference exists
     const hasRow = compatRows.some((line) => line.startsWith(`| ${row ?? ''}`) || line.includes(`| ${row ?? ''}`))
     expect({ differs: here !== undefined, hasRow: row !== undefined && hasRow }).toEqual({
       differs: row !== undefined,
@@ -207,7 +207,7 @@ interface MeasuredRun {
   readonly files?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
   readonly reply?: ModelReply
-  /** What AIPack prints. */
+  /** AIPack's output. */
   readonly prints: readonly string[]
 }
 
@@ -312,7 +312,7 @@ const runs: readonly MeasuredRun[] = [
 
 describe.each(['lua54', 'fengari'])('as runs of AIPack were measured, on %s', (engine) => {
   it.each(runs)('$kind: $prints', async ({ agent, files: others, args = [], reply, prints }) => {
-    // J is a function of the agent itself, as it was in what was measured
+    // J is a function of the agent itself, as in the measured runs
     const withJ = agent.replaceAll('```lua\n', () => `\`\`\`lua\n${show}`)
     const server = await startModelServer(() => reply ?? { status: 500, body: 'no model is asked' })
     const { stdout, stderr, code } = await baton(

@@ -3,8 +3,8 @@ import { editingScenarios } from './mini-coder/editing.ts'
 import { mapScenarios } from './mini-coder/maps.ts'
 import { repairScenarios } from './mini-coder/repair.ts'
 
-// The scenarios of mini-coder.test.ts that use most functions, on the second engine. All functions are compared on both
-// engines in test/script/.
+// The scenarios of mini-coder.test.ts that use the most functions, on the second engine. test/script/ compares all
+// functions on both engines.
 describe('mini@coder with fengari', () => {
   describe('editing files', () => editingScenarios('fengari'))
   describe('maps of files', () => mapScenarios('fengari'))

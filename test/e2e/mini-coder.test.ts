@@ -7,8 +7,8 @@ import { mapScenarios } from './mini-coder/maps.ts'
 import { repairScenarios } from './mini-coder/repair.ts'
 import { startScenarios } from './mini-coder/start.ts'
 
-// The scenarios P01 to P13 of docs/compat.md on a pack of our own (test/fixtures/packs/mini@coder), which uses the same functions
-// in the same shapes as the published one. Each runs the built command.
+// The scenarios P01 to P13 of docs/compat.md with our own pack (test/fixtures/packs/mini@coder), which uses the same
+// functions in the same ways as the published one. Each runs the built command.
 describe('mini@coder with lua54', () => {
   const engine = 'lua54'
   describe('starting', () => startScenarios(engine))

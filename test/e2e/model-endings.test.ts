@@ -29,7 +29,7 @@ async function ask(script: ModelScript, ...args: readonly string[]): Promise<Ask
   return { ...result, folder, requests: server.requests.length }
 }
 
-/** No byte that a run wrote anywhere is the key. */
+/** The key must not appear in anything that a run wrote. */
 function expectNoKey({ stdout, stderr, home }: BatonResult, folder: string): void {
   const written = [home, folder].filter(existsSync).flatMap((root) =>
     readdirSync(root, { recursive: true, withFileTypes: true })
@@ -247,7 +247,7 @@ it('an interrupted wait ends at once', async () => {
     cwd: folder,
     env: { BATON_GATEWAY_URL: server.url },
     onError: (text, kill) => {
-      // what is written after it must not send a second one, which ends the process at once
+      // later output must not send a second signal, which would end the process immediately
       if (text.includes('retry in 5.0s') && !isStopped) {
         isStopped = true
         kill('SIGINT')

@@ -60,7 +60,7 @@ it.skipIf(!hasChromium)(
     await view.getByRole('row').filter({ hasText: 'model' }).waitFor()
     await served.serving.close()
     await view.getByText('Connection to the server lost').waitFor()
-    // the run ends while nobody tells of it
+    // the run ends while no server reports it
     open()
     expect((await ended).code).toBe(0)
     await serveTree({}, { place: served, page, port: served.serving.port })
@@ -162,7 +162,7 @@ it.skipIf(!hasChromium)(
     }
     expect(await view.title()).toContain('Baton')
     expect(asked.filter((url) => !url.startsWith(served.serving.url))).toEqual([])
-    // the browser says that it has not run the handlers of the markup
+    // the browser reports that it has not run the handlers in the markup
     expect(problems.filter((one) => !one.startsWith('Executing inline event handler'))).toEqual([])
   },
 )

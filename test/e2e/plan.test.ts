@@ -26,7 +26,7 @@ Review it.
   'src/b.ts': 'export const b = 2\n',
 }
 
-/** A server that counts what comes, for every way a run could find a model. */
+/** A server that counts requests, for every way in which a run could find a model. */
 async function countingServer(): Promise<{ readonly url: string; readonly count: () => number; close(): void }> {
   let connections = 0
   const server = createServer((_, response) => response.end('{"data":[{"id":"m"}]}')).on('connection', () => {

@@ -96,7 +96,7 @@ it('brings a tool, whose calls are allowed by its name, and tells what it throws
     'Error: Error in tool "shout": no voice.',
     expect.stringContaining('the arguments do not fit its schema'),
   ])
-  // what it says of the prompt stands before the last message, once
+  // its text for the prompt appears before the last message, once
   const bodies = model.requests.map(({ body }) => JSON.stringify(body))
   expect(bodies.map((body) => body.split('Speak softly.').length - 1)).toEqual([1, 1])
   expect(bodies[0]?.indexOf('Speak softly.')).toBeLessThan(bodies[0]?.indexOf('Do it.') ?? 0)

@@ -10,7 +10,7 @@ interface Ran extends BatonResult {
 
 interface Start {
   readonly files: { readonly [path: string]: string }
-  /** Answers by the last message; others are answered with it, in brackets. */
+  /** Answers by the last message; any other message is answered with itself in brackets. */
   readonly answers?: { readonly [message: string]: string }
 }
 

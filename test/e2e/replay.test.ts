@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Where the replay put files. */
+/** Where the replay wrote files. */
 function scratchOf(stderr: string): string {
   const folder = /files written to (\S+?):/.exec(stderr)?.[1] ?? ''
   folders.push(folder)

@@ -49,7 +49,7 @@ it('the line of a script that failed by itself says that it has to be fixed firs
   writeFileSync(join(folder, 'c.lua'), script.replace('error("boom")', 'return "fine"'))
   expect(await run('resume', '--last', '--use-current')).toMatchObject({ code: 0, stdout: 'fine\n' })
 
-  // what a host function failed with may have been mended outside
+  // the cause of a host function's failure may have been fixed outside
   expect((await run('a.lua')).stderr).toMatch(/^resume: baton resume \S+$/m)
 })
 
@@ -130,7 +130,7 @@ it('a warning of what an older process was answered is told by that process alon
     'called a tool, and none is offered',
     'asked to correct its file changes',
   ])
-  // the model is asked again, so it is said why; what it had answered before that is known
+  // the model is called again, so the reason is printed; its earlier answer is known
   expect(await run('resume', '--last')).toEqual(['asked to correct its file changes'])
   isDown = false
   expect(await run('resume', '--last')).toEqual(['asked to correct its file changes', 'needed.txt'])

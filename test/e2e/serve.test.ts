@@ -97,7 +97,7 @@ describe('baton serve', () => {
       [2, 'file', 'done'],
       [3, 'file', 'done'],
     ])
-    // the change that was done before was neither done nor told of again
+    // the earlier change was neither repeated nor reported again
     expect(rowsOf(after.events).map(({ n }) => n)).toEqual([0, 1, 3])
   })
 

@@ -7,7 +7,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const bin = join(root, 'dist/bin')
 
-/** What the built command loads, by running it with a hook that notes every script and all that it has of Node. */
+/** What the built command loads, found by running it with a hook that logs every script and every module of Node. */
 function noted(mark: 'loaded' | 'builtin', args: readonly string[], cwd: string): readonly string[] {
   const result = spawnSync(
     process.execPath,
@@ -24,7 +24,7 @@ function noted(mark: 'loaded' | 'builtin', args: readonly string[], cwd: string)
     .map((line) => line.slice(mark.length + 1))
 }
 
-// a string of each package or part that survives minification
+// for each package or part, a string that survives minification
 // (wasmoon has no JavaScript in the bundle: only its wasm file is used)
 const seldom = {
   openai: 'OPENAI_LOG',
@@ -49,7 +49,7 @@ describe('start-up', () => {
   })
 
   it.each([
-    // of these five only what writes the version is run
+    // of these five, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
     [['--help'], { files: 4, kilobytes: 225, needed: ['yargs'] }],
     [['runs'], { files: 10, kilobytes: 278, needed: [] }],
@@ -72,7 +72,7 @@ describe('start-up', () => {
 
   it('of a script loads nothing of Node that only networks, long texts and temporary folders need', () => {
     const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
-    // makes the key that records are signed with
+    // creates the key that records are signed with
     noted('builtin', ['run', 'a.aip'], folder)
     const builtins = noted('builtin', ['run', 'a.aip'], folder)
     expect(builtins).toContain('fs')

@@ -6,10 +6,10 @@ import { tempTree } from '../helpers/temp.ts'
 import { callsTools } from '../helpers/tool-model.ts'
 
 interface Asked {
-  /** What an agent is to find; undefined: its caller asks. */
+  /** What an agent should find; undefined: its caller asks. */
   readonly animal: string | undefined
   readonly turn: number
-  /** All that people and agents have said. */
+  /** All messages of users and agents. */
   readonly told: string
 }
 
@@ -18,9 +18,9 @@ interface World {
   /** Who was asked for which turn, in order. */
   readonly asked: string[]
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
-  /** Where the runs are. */
+  /** The folder of the runs. */
   readonly home: string
-  /** Kills it when it is time. `printed`: so far, on the stream that was written to last. */
+  /** Kills it when `isTime` returns true. `printed`: the output so far of the stream that was last written to. */
   readonly runUntil: (isTime: (printed: string) => boolean, ...args: readonly string[]) => Promise<BatonResult>
 }
 
@@ -96,7 +96,7 @@ it('a run with two agents in the background that is killed is resumed where each
     const { animal, turn } = asked
     if (animal === undefined) return leadSays(asked)
     if (turn === 0) return todo
-    // the first process never hears the end of the dog
+    // the first process never receives the end of the dog's answer
     if (animal === 'dog' && !isKilled) return { chunks: ['the', ' dog'], stallAfter: 1 }
     return { text: `the ${animal} is at home` }
   })
@@ -116,7 +116,7 @@ it('a run with two agents in the background that is killed is resumed where each
   const resumed = await one.run('resume', '--last', '--json')
   const events = jsonLines(resumed.stdout)
   expect(events.at(-1), resumed.stderr).toMatchObject({ exit_code: 0, result: 'Both are at home.' })
-  // only what was in flight is asked again, and then what comes behind it
+  // only what was in flight is requested again, and then what follows
   const again = one.asked.slice(before.length)
   expect(again.filter((name) => before.includes(name) && name !== 'dog/1' && !name.startsWith('lead/'))).toEqual([])
   expect(one.asked.filter((name) => name === 'cat/1')).toEqual(['cat/1'])
@@ -189,7 +189,7 @@ it('an agent that uses up its part of the budget fails alone, also when the run 
     if (animal === 'cat' || turn < 2) return todo
     return isKilled ? { text: 'the dog is at home' } : { chunks: ['the', ' dog'], stallAfter: 1 }
   }, '[budget]\ncalls = 9\n')
-  // an agent whose end is not on the disk yet, which is a moment after it is shown, is lent a part anew
+  // until an agent's end is on disk, a moment after it is shown, a resume would lend its share again
   const runs = join(one.home, 'state/runs')
   const isEndOnDisk = (): boolean => Object.values(snapshot(runs)).some((text) => text.includes('allow a call'))
   const isTime = (): boolean => (isKilled = one.asked.includes('dog/2') && isEndOnDisk())

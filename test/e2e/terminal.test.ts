@@ -64,7 +64,7 @@ describe('on a terminal', () => {
     const answers = Array.from({ length: 9 }, (_, index) => [`==> src/日本-${index}.ts <==`, 'red and gone ␛[2J␇', ''])
     expect(terminal.everything()).toEqual([
       ...answers.flat().slice(0, -1),
-      // there is no room for the tokens any more
+      // there is no room left for the tokens
       expect.stringMatching(/^done · \d+s · 9\/9 tasks$/),
     ])
   })
@@ -100,7 +100,7 @@ describe('on a terminal', () => {
     expect(code).toBe(0)
     expect(readFileSync(join(cwd, 'answer.txt'), 'utf8')).toBe(`${strange}\n`)
     expect(output).toContain('asking the model')
-    // the second one draws nothing: what it writes is the answer, made harmless
+    // the second one draws nothing: it only writes the answer, with control characters replaced
     expect(terminal.everything()).toEqual([expect.stringMatching(/^done · /), 'red and gone ␛[2J␇'])
     expect(output.slice(output.lastIndexOf('\u001b'))).toMatch(/ out\r\nred and gone ␛\[2J␇\r\n$/)
   })

@@ -13,7 +13,7 @@ interface World {
   readonly look: () => ReturnType<typeof snapshot>
 }
 
-/** `config`: the config file of the user. */
+/** `config`: the user's config file. */
 async function world(
   replies: readonly ModelReply[],
   files: { readonly [path: string]: string },
@@ -58,7 +58,7 @@ describe('a model that changes files by calling tools', () => {
       'Made docs/new.md, 1 line.',
       expect.stringMatching(/^Error: the text to be replaced is not in src\/a\.js\. The nearest place is:\n1→/),
     ])
-    // the form of changes in answers is not asked for
+    // the format for changes in answers is not requested
     expect(JSON.stringify(model.requests[0]?.body)).not.toContain('FILE_PATCH')
     expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe(source.replace('b = 2', 'b = 22'))
     // in the order in which they end
@@ -214,7 +214,7 @@ it('a run that is killed in the middle of its calls is resumed: nothing is done 
   expect(look()).toEqual(before)
 })
 
-/** The files of a replay, which must all be as the recorded run made them. */
+/** The files of a replay, which must all match those of the recorded run. */
 function scratchOf({ stderr }: BatonResult): { readonly [path: string]: string } {
   expect(stderr).not.toContain('different from the recorded run')
   const [, folder = '', names = ''] = /files written to (.+?): (.+)\n/.exec(stderr) ?? []
@@ -244,12 +244,12 @@ it('a replay has the files that tools changed, as they were then: of a run and o
   expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe(made['src/a.js'])
   const cassette = readFileSync(join(folder, 'c.cassette'), 'utf8')
   expect(cassette).not.toContain(secret)
-  // neither what was there before nor what the run made is needed
+  // neither the earlier files nor those that the run created are needed
   for (const path of Object.keys(made)) rmSync(join(folder, path))
   expect(scratchOf(await run(['run', 'ask.md', '--replay', runId], { env }))).toEqual(made)
   const elsewhere = await world([], { 'ask.md': prompt(keys), 'c.cassette': cassette })
   expect(scratchOf(await elsewhere.run(['ask.md', '--replay', 'c.cassette'], { env }))).toEqual(made)
-  // without the secret the file that holds it cannot be made
+  // without the secret, the file that contains it cannot be reproduced
   const unlike = await elsewhere.run(['ask.md', '--replay', 'c.cassette'])
   expect(unlike.stderr).toContain('different from the recorded run: src/a.js')
 })

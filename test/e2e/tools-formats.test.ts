@@ -27,7 +27,7 @@ describe.each(aimockHosts)('tools over $format', (host) => {
       .split('\n')
       .map((line) => JSON.parse(line) as { readonly type: string; readonly [key: string]: unknown })
     const completed = events.filter(({ type }) => type === 'tool.completed')
-    // whichever ends first is told first
+    // results are reported in the order in which calls end
     expect(completed.toSorted((one, other) => (String(one['id']) < String(other['id']) ? -1 : 1))).toMatchObject([
       { name: 'todo', output: '- [~] Look', is_error: false },
       { name: 'todo', output: expect.stringContaining('$.todos must be a list'), is_error: true },

@@ -15,6 +15,6 @@ it('a run that has reached max_turns is resumed with a higher one where it stopp
   expect(model.requests.length).toBe(2)
   const resumed = await baton(['resume', '--last', '-c', 'max_turns=9'], { cwd, env })
   expect(resumed, resumed.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
-  // the first two answers are those of the record
+  // the first two answers come from the record
   expect(model.requests.length).toBe(4)
 })

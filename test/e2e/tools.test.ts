@@ -10,7 +10,7 @@ interface World {
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
 }
 
-/** `config`: the config file of the user. */
+/** `config`: the user's config file. */
 async function world(
   replies: readonly ModelReply[],
   files: { readonly [path: string]: string },
@@ -93,7 +93,7 @@ it('holds an .aip agent, and what it runs, to its own rules and tools, and neith
     return tools.map(({ function: { name } }) => name)
   })
   expect(offered).toEqual([['glob', 'webfetch'], ['glob', 'webfetch'], ['glob'], ['glob', 'webfetch']])
-  // a file that is not the user's config allows nothing that would be asked about
+  // a file other than the user's config cannot allow what would otherwise require asking
   expect(stderr).toContain('denied webfetch https://page.example/: permission denied')
   expect(stderr).toContain('warning inner.aip is not given the tool read: the file that runs it does not have it')
   const wrong = await run('check', 'wrong.aip')
@@ -165,7 +165,7 @@ it('says of arguments that are too long, also endless ones, that they are: one e
     role === 'tool' ? [String(content)] : [],
   )
   const refused = /^Error: Error in tool "todo": its arguments had \d{8} characters, and a call has 16777216 at most/
-  // of an answer without end what came before is used
+  // for an endless answer, the part before the endless call is used
   expect(results.map((text) => refused.test(text))).toEqual([true, false, true])
 })
 

@@ -13,7 +13,7 @@ const files = {
   'keyed/.git/HEAD': '',
 }
 
-/** Gives what was on the terminal, and how often it asked. Each question gets the next answer. */
+/** Returns the text on the terminal, and the number of questions. Each question gets the next answer. */
 async function answered(command: string, answers: readonly string[]): Promise<{ text: string; questions: number }> {
   let questions = 0
   const { output } = await inTerminal(command, {

@@ -8,7 +8,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const script = 'aip.git.restore("work")\nprint("restored")\n'
 
-/** A repository whose folder `work` is edited after everything in it was committed. */
+/** A repository whose folder `work` is edited after all its files were committed. */
 function repository(files: Readonly<Record<string, string>>, prepare: (at: (path: string) => string) => void) {
   const cwd = tempTree({ ...files, 'restore.lua': script })
   const at = (path: string): string => join(cwd, 'work', path)
@@ -77,7 +77,7 @@ describe('baton undo of aip.git.restore', () => {
       stdout: 'restored\n',
       stderr: expect.stringContaining('files changed · see:'),
     })
-    // a file that only its owner may read stays so
+    // a file that only its owner may read keeps its permissions
     expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
     const diff = (await run(['runs', 'show', 'last', '--diff'])).stdout
     expect(diff).toContain('-TWO\n+two\n')

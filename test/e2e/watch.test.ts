@@ -41,7 +41,7 @@ async function world(files: { readonly [path: string]: string }, script?: ModelS
 
 interface Watching {
   readonly stderr: () => string
-  /** Resolves once stderr holds a text so many times. */
+  /** Resolves once stderr contains a text this many times. */
   readonly says: (text: string, times?: number) => Promise<void>
   readonly end: (signal?: NodeJS.Signals) => Promise<BatonResult>
 }
@@ -104,7 +104,7 @@ describe('baton run --watch', () => {
       ['agents/lua/words.lua', () => save('agents/lua/words.lua', 'return "some"\n'), 'note: some'],
       ['agents/lua/words.lua', () => save('agents/lua/words.lua', 'return "more"\n'), 'note: more'],
       ['agents/note.lua', () => save('agents/note.lua', agent.replace('note:', 'noted:')), 'noted: more'],
-      // as editors do: a new file is put in place of the old one
+      // as editors do: a new file replaces the old one
       [
         'ask.md',
         () => {
@@ -113,7 +113,7 @@ describe('baton run --watch', () => {
         },
         'Explain shortly.',
       ],
-      // as others do: the old file is kept under another name
+      // as others do: the old file is kept under a different name
       [
         'src/a.ts',
         () => {
@@ -137,7 +137,7 @@ describe('baton run --watch', () => {
     save('ask.md', prompt('Explain.').replace('+++\nE', 'E'))
     await rest()
     expect(watched.stderr()).toContain('is not closed')
-    // what has nothing to do with it starts nothing: the next run is that of the corrected file
+    // unrelated files start nothing: the next run is that of the corrected file
     save('notes.txt', 'x')
     save('src/notes.txt', 'x')
     save('ask.md', prompt('Explain again.'))
@@ -178,7 +178,7 @@ describe('baton run --watch', () => {
       {
         'ask.md': prompt('Make it.', keys),
         'src/a.ts': 'export const a = 1\n',
-        // no run leaves what the last one left
+        // every run leaves something different
         'agents/format.lua': `aip.cmd.exec("sh", { "-c", "for file in src/*.ts; do echo // formatted >> $file; done" })\n`,
       },
       (_request, index) => ({ text: index === 0 ? change : 'Nothing more.' }),
@@ -242,7 +242,7 @@ describe('baton run --watch', () => {
   })
 
   it('asks again where somebody has changed what the run before has recorded', async () => {
-    // sums and lengths stay right
+    // checksums and lengths stay correct
     const forge = `const fs = require("fs"), { crc32 } = require("zlib")
       for (const name of fs.readdirSync(".runs", { recursive: true }).filter((one) => one.endsWith("j-000001.jsonl"))) {
         const forged = fs.readFileSync(".runs/" + name, "utf8").split("\\n").map((line) => {

@@ -54,7 +54,7 @@ agent = "join.lua"
 const join_ = 'return type(input) == "string" and "joined " .. select(2, input:gsub("yes", "")) or "nothing"\n'
 const refused: ModelReply = { status: 400, body: { error: { message: 'no such luck' } } }
 
-/** Kills the command once this many model calls have been paid. */
+/** Kills the command once this many model calls were paid for. */
 function killAfter(paid: number) {
   return (stdout: string, kill: (signal: NodeJS.Signals) => void): void => {
     if (stdout.split('"type":"usage"').length > paid) kill('SIGKILL')
@@ -87,14 +87,14 @@ describe('a fan-out of 20 steps, killed in the middle and resumed', () => {
     const failed = events.flatMap(({ type, id }) => (type === 'step.failed' ? [String(id)] : []))
     const answers = events.flatMap(({ type, text }) => (type === 'answer' ? [String(text)] : []))
     expect({ code: resumed.code, failed, joined: answers[0] }).toEqual(expected)
-    // a call that was under way when the process was killed may be made once more, and never one that was paid for
+    // a call that was in flight when the process was killed may be made again, but never one that was paid for
     const twice = [...counts].filter(([text, count]) => count > 1 && text !== 'ask s13.' && text !== 'ask other.')
     const repeated = events.at(-1)?.['repeated'] as readonly unknown[]
     expect(twice.length).toBeLessThanOrEqual(repeated.length)
     expect(repeated.length).toBeLessThanOrEqual(4)
 
     if (expected.code === 0) return
-    // what failed, and nothing else, is done again once it can be
+    // only what failed is done again, once it can succeed
     isMended.now = true
     const before = new Map(counts)
     const mended = await run(['resume', '--last'])
@@ -102,7 +102,7 @@ describe('a fan-out of 20 steps, killed in the middle and resumed', () => {
     const again = [...counts].filter(([text, count]) => count !== (before.get(text) ?? 0)).map(([text]) => text)
     expect(again).toContain('ask s13.')
     if (expected.joined !== undefined) expect(again).toEqual(['ask s13.'])
-    // those that were under way when the failure stopped them
+    // calls that were in flight when the failure stopped them
     const stopped = again.filter((text) => text !== 'ask s13.' && before.has(text))
     expect(stopped.length).toBeLessThanOrEqual(3)
   })
@@ -149,7 +149,7 @@ describe('a workflow whose file has changed', () => {
       'check.': 2,
     })
 
-    // an item that is new, and one that is not the same any more
+    // a new item, and one that has changed
     writeFileSync(join(folder, 'list.lua'), list.replace('two', 'other').replace(' }\n', ', { title = "four" } }\n'))
     expect(await run(['resume', await newest(), '--use-current'])).toMatchObject({ code: 0 })
     expect(Object.fromEntries(counts)).toMatchObject({
@@ -159,7 +159,7 @@ describe('a workflow whose file has changed', () => {
       'note four.': 1,
       'draft it.': 2,
     })
-    // and once more nothing is
+    // and the next time, nothing is
     const before = Object.fromEntries(counts)
     expect(await run(['resume', await newest()])).toMatchObject({ code: 0 })
     expect(Object.fromEntries(counts)).toEqual(before)
@@ -328,7 +328,7 @@ agent = "sum.lua"
   expect(again).toBe(items - recorded)
 }, 180_000)
 
-/** How many items of the only run have a record that says that they are done. */
+/** How many items of the only run are recorded as done. */
 function itemsDoneIn(folder: string): number {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     /(?:^|\/)j-[^/]*$/.test(path),

@@ -9,7 +9,7 @@ import { agentWorld, aip } from '../helpers/agents.ts'
 import { testContext } from '../helpers/context.ts'
 import { placeAt } from '../helpers/effects.ts'
 
-/** The scope as another process would get it. */
+/** The scope as another process would receive it. */
 function sent(scope: RunScope): RunScope {
   return JSON.parse(JSON.stringify(scope)) as RunScope
 }

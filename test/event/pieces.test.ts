@@ -6,7 +6,7 @@ import { createMask } from '../../src/journal/secrets.ts'
 const key = 'sk-4f9a8b7c6d5e'
 const mask = createMask({ A_TOKEN: key })
 
-/** What listeners see of these events: texts of pieces, and the types of all others. */
+/** What listeners get for these events: the texts of pieces, and the types of all others. */
 function seen(...events: readonly EventBody[]): readonly string[] {
   const bus = createBus({ runId: 'r', now: () => new Date(0), hide: mask.hide, begun: mask.begun })
   const found: string[] = []

@@ -71,7 +71,7 @@ describe('a conversation', () => {
     // of an agent within an agent
     ['main/chunk#0/agent/p.md/task/3/task/0/ask', 'main/chunk#0/agent/p.md/task/3/task/0/agent/ask'],
     ['main', 'agent/main'],
-    // a tool of a turn opens one itself
+    // a tool call of a turn starts a conversation itself
     ['task/1/agent/ask/turn/0/tool/2:search', 'task/1/agent/ask+turn+0+tool+2:search'],
   ])('that %s opens is at %s', (opener, expected) => {
     const place = conversationPlace(at(opener))
@@ -96,7 +96,7 @@ describe('a conversation', () => {
   })
 })
 
-/** A place as code makes them: what follows what is not free. */
+/** A place as code creates it: which segments can follow depends on the one before. */
 function anyPlace(random: Random): Place {
   const place: Segment[] = []
   const length = below(random, 6)

@@ -18,7 +18,7 @@ import { placeAt } from './effects.ts'
 import { tempTree } from './temp.ts'
 import { nothingSpent, type Spent } from '../../src/event/meter.ts'
 
-/** Limits as they are without any config. */
+/** Limits without any config. */
 const defaultLua = {
   engine: 'lua54',
   isolated: 'installed',
@@ -34,14 +34,14 @@ const scripts = {
   fengari: createScriptLoader({ ...defaultLua, engine: 'fengari' }),
 }
 
-/** What an agent gave, whatever its kind and end. */
+/** What an agent returned, whatever its kind and end. */
 export interface AgentEnd {
   readonly spent: Spent
   readonly end: (ScriptResult | PromptResult)['end']
   readonly outputs: readonly Json[]
   readonly failedInputs: number
   readonly afterAll: Json | undefined
-  /** Of prompt files. */
+  /** Only for prompt files. */
   readonly text: string
   /** Why it was skipped. */
   readonly reason: string | undefined
@@ -57,13 +57,13 @@ export interface WorldOptions {
   readonly provider?: FakeProvider
   readonly engine?: keyof typeof scripts
   readonly signal?: AbortSignal
-  /** Places for model requests, of all agents together. */
+  /** How many model requests may run at the same time, over all agents. */
   readonly requestsAtOnce?: number
   /** `-c` of the run. */
   readonly overrides?: readonly string[]
 }
 
-/** A workspace with these files in which agents run for real: the Lua engine, the host modules, a journal in memory. */
+/** A workspace with these files in which agents really run: the Lua engine, the host modules, a journal in memory. */
 export function agentWorld(
   files: { readonly [path: string]: string },
   { provider, signal, engine = 'lua54', requestsAtOnce = 8, overrides = [] }: WorldOptions = {},

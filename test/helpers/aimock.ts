@@ -2,10 +2,10 @@ import { LLMock } from '@copilotkit/aimock'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { WireFormatName } from '../../src/event/message.ts'
 
-/** How aimock is asked in a wire format. */
+/** How to call aimock in a wire format. */
 export interface AimockHost {
   readonly format: WireFormatName
-  /** Of the paths below its address. */
+  /** Paths below its address. */
   readonly root: string
   readonly model: string
 }
@@ -18,7 +18,10 @@ export const aimockHosts: readonly AimockHost[] = [
   { format: 'gemini', root: '/v1beta', model: 'gemini-2.5-flash' },
 ]
 
-/** Another implementation of the servers of models, for the tests of a file; each begins without answers and requests. */
+/**
+ * An independent implementation of model servers, for the tests of a file; each test starts without answers and
+ * requests.
+ */
 export function useAimock(): LLMock {
   const mock = new LLMock({ port: 0, logLevel: 'silent' })
   beforeAll(() => mock.start())
@@ -31,7 +34,7 @@ export function useAimock(): LLMock {
   return mock
 }
 
-/** A config with the provider `mock` for it, and the environment with its key. */
+/** A config with the provider `mock` pointing to it, and the environment with its key. */
 export function aimockProvider(
   mock: LLMock,
   { format, root }: AimockHost,

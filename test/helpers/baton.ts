@@ -7,15 +7,15 @@ import { type CommandCall, type CommandEnd, createWarmCommand, type WarmCommand 
 
 export const root = join(import.meta.dirname, '../..')
 const command = join(root, 'dist/bin/baton.js')
-/** One for all tests: a home of its own for each run would mean to compile and to write everything each time. */
+/** Shared by all tests: with a separate home per run, everything would be compiled and written each time. */
 export const codeCache = join(root, 'node_modules/.cache/baton')
 
 export interface BatonOptions {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** Left out: end-to-end tests run it in the process of the runs before it (warm-command.ts). */
+  /** Default: end-to-end tests run it in the process shared with earlier runs (warm-command.ts). */
   readonly process?: 'own'
-  /** What standard input holds; left out: it is closed. */
+  /** The content of standard input; if omitted, it is closed. */
   readonly input?: string | Uint8Array
   /** Called with everything written to stdout so far; may send a signal. */
   readonly onOutput?: (stdout: string, kill: (signal: NodeJS.Signals) => void) => void
@@ -33,8 +33,8 @@ export interface BatonResult {
 const shared: { warm?: WarmCommand } = {}
 
 /**
- * From now on runs share one process as long as they neither overlap nor have anything to do with it. Gives what has to
- * be called when the tests are over.
+ * From now on, runs share one process as long as they do not overlap and do nothing that needs their own process.
+ * Returns the function to call when the tests are done.
  */
 export function useWarmCommand(): () => Promise<void> {
   if (process.env['BATON_TEST_OWN_PROCESS'] === '1') return async () => undefined
@@ -43,12 +43,12 @@ export function useWarmCommand(): () => Promise<void> {
   return warm.end
 }
 
-/** A run in the process of the runs before it; undefined when there is none that is free. */
+/** A run in the process shared with earlier runs; undefined if none is free. */
 export function runShared(call: CommandCall): Promise<CommandEnd> | undefined {
   return shared.warm?.run(call)
 }
 
-/** Runs the built command with an environment that holds nothing of the machine it runs on. */
+/** Runs the built command with an environment that contains nothing of the machine it runs on. */
 export async function baton(args: readonly string[], options: BatonOptions): Promise<BatonResult> {
   const home = tempTree()
   const env = {
@@ -73,7 +73,7 @@ function runInOwnProcess(
   { cwd, env, input, onOutput, onError }: Omit<BatonOptions, 'env'> & Pick<CommandCall, 'env'>,
 ): Promise<CommandEnd> {
   const child = spawn(process.execPath, [command, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  // a command that does not read it may have ended before
+  // a command that does not read its stdin may have ended already
   child.stdin.on('error', () => undefined).end(input)
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal)
   let stdout = ''
@@ -92,14 +92,14 @@ function runInOwnProcess(
   })
 }
 
-/** Every file below a folder with its content: compares what a run changed. */
+/** Every file below a folder with its content, to compare what a run changed. */
 export function snapshot(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     filesBelow(folder).map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
   )
 }
 
-/** Without what links lead to: the recursion of Node 24 itself follows them. */
+/** Does not follow links: the recursive option of Node 24 follows them. */
 function filesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)

@@ -9,7 +9,7 @@ import { startBoxed } from '../../src/tool/sandbox/run-boxed.ts'
 import { testContext } from './context.ts'
 import { tempTree } from './temp.ts'
 
-/** Whether this machine can make boxes; tests that need one name it where it cannot. */
+/** Whether this machine can create sandboxes; where it cannot, tests that need one name it. */
 export const hasBox = canBox()
 
 function canBox(): boolean {
@@ -24,11 +24,11 @@ function canBox(): boolean {
 }
 
 export interface BoxWorld {
-  /** Holds all of it. */
+  /** Contains all the others. */
   readonly folder: string
   readonly work: string
   readonly home: string
-  /** Where Baton keeps its own files. */
+  /** The folder for Baton's own files. */
   readonly state: string
 }
 
@@ -39,7 +39,7 @@ export interface BoxOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly scope?: Partial<RunScope>
   readonly services?: (world: BoxWorld) => Partial<RunServices>
-  /** Before the command is boxed. */
+  /** Called before the command is put into the box. */
   readonly prepare?: (world: BoxWorld) => void | Promise<void>
   readonly timeLimitMs?: number
 }
@@ -53,7 +53,7 @@ export interface BoxEnd extends BoxWorld {
   readonly timedOut: boolean
 }
 
-/** A world of its own, with a workspace, a home and a state folder. */
+/** A separate world with a workspace, a home and a state folder. */
 export function boxWorld({ files = {}, home = {} }: Pick<BoxOptions, 'files' | 'home'> = {}): BoxWorld {
   const within = (name: string, entries: Readonly<Record<string, string | Uint8Array>>) =>
     Object.fromEntries(
@@ -70,7 +70,7 @@ export async function inBox(line: string, options: BoxOptions = {}): Promise<Box
   return runInBox(line, world, options)
 }
 
-/** The same in a world that is there. */
+/** The same in an existing world. */
 export async function runInBox(line: string, world: BoxWorld, options: BoxOptions = {}): Promise<BoxEnd> {
   const { rights, env = {}, scope, services, timeLimitMs = 60_000 } = options
   const sandbox: SandboxRights = { ...strictestSandbox, mode: 'workspace-write', ...rights }

@@ -10,13 +10,13 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
 )
 export const hasChromium = program !== undefined
 
-/** What the page says in the console when something is wrong. */
+/** `problems`: what the page writes to the console when something is wrong. */
 export interface Opened {
   readonly page: Page
   readonly problems: readonly string[]
 }
 
-/** Opens the page of a server as a person does, by the address with the secret. It is closed with the test. */
+/** Opens the page of a server as a user does, by the address with the secret. It is closed with the test. */
 export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
   { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
@@ -46,7 +46,7 @@ interface Violation {
   readonly where: readonly string[]
 }
 
-/** What keeps people from using the page, as axe-core finds it. */
+/** Accessibility problems of the page, as found by axe-core. */
 export async function violationsIn(page: Page): Promise<readonly Violation[]> {
   return page.evaluate(async (source) => {
     // oxlint-disable-next-line no-implied-eval -- in the browser, whose tools the policy of the page does not bind

@@ -7,14 +7,14 @@ import { root } from './baton.ts'
 /** The table of models of this repository. */
 export const modelTable = await loadModelTable(join(root, 'agents/models.toml'))
 
-/** What a name leads to; a test that gets here expects that a name or a key decides. */
+/** The model that a name selects; a test that uses this expects that a name or a key decides. */
 export function choiceFor(name: string | undefined, given: Partial<ModelSources> = {}): ModelChoice {
   const selection = selectModel(name, { env: {}, providers: {}, aliases: {}, ...given }, modelTable)
   if (selection.kind === 'undecided') throw new Error(`nothing decides what ${name ?? 'no name'} means`)
   return selection.choice
 }
 
-/** Where a choice leads, in one line; `!` when the key must be there. */
+/** The target of a choice, in one line; `!` if the key is required. */
 export function shown({ provider, label, reasoningEffort }: ModelChoice): string {
   const where =
     provider.kind === 'offline'

@@ -5,8 +5,9 @@ import { hasSystemCode } from '../../src/base/error.ts'
 import { tempPrefix, testTemp } from './temp.ts'
 
 /**
- * All that the tests and the commands they run put into the temporary folder is in one of its own, which is removed when the
- * tests are over: their processes are ended, and do not exit. What a test run that was killed has left is removed by the next.
+ * Everything that the tests and the commands they run put into the temporary folder is in one separate folder, which is
+ * removed when the tests are done: their processes are killed and do not exit. The leftovers of a killed test run are
+ * removed by the next one.
  */
 export function setup(): void {
   const folder = dirname(testTemp)
@@ -22,7 +23,7 @@ export function teardown(): void {
   remove(testTemp)
 }
 
-/** By a process of its own that nobody waits for: the files are many thousands, which took ten seconds. */
+/** By a separate process that nobody waits for: there are many thousands of files, which took ten seconds. */
 function remove(folder: string): void {
   spawn('rm', ['-rf', folder], { detached: true, stdio: 'ignore' }).unref()
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { root } from './baton.ts'
 import { tempTree } from './temp.ts'
 
-/** A process in which the built command runs for whoever calls a script, so that only the first run loads it. */
+/** A process in which the built command runs for every caller of a script, so that only the first run loads it. */
 export interface CommandServer {
-  /** What stands for `baton` in a shell. */
+  /** The script that replaces `baton` in a shell. */
   readonly script: string
   readonly stop: () => void
 }
@@ -21,7 +21,9 @@ export async function startCommandServer(): Promise<CommandServer> {
   return { script: scriptOf(command, socket), stop: () => server.disconnect() }
 }
 
-/** What reads its input, and what a test wants to be by itself, has a process of its own; where there is no Perl, everything. */
+/**
+ * Commands that read stdin, and those that a test wants to be separate, run in their own process; without Perl, all do.
+ */
 function scriptOf(command: string, socket: string): string {
   const client = join(import.meta.dirname, 'command-client.pl')
   return `#!/bin/sh

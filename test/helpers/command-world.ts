@@ -10,7 +10,7 @@ import { testContext, type TestContext, type TestContextOptions } from './contex
 import { placeAt } from './effects.ts'
 import { tempTree } from './temp.ts'
 
-/** The program of tests. */
+/** The program used by tests. */
 export const program = join(import.meta.dirname, 'command-line.mjs')
 
 /** A recorded stream of a real command line. */
@@ -18,7 +18,7 @@ export function stream(name: string): string {
   return join(import.meta.dirname, '../fixtures/command', `${name}.jsonl`)
 }
 
-/** An agent whose program does what its first arguments say. */
+/** An agent whose program is given by its first arguments. */
 export function commandAgent(args: readonly string[], line: Partial<CommandLine> = {}): CommandAgent {
   const whole: CommandLine = { command: process.execPath, args: [program, ...args], env: {}, stdinOver: 1024, ...line }
   return { kind: 'command', name: 'helper', file: '/project/baton.toml', text: JSON.stringify(whole), line: whole }
@@ -30,7 +30,7 @@ export interface CommandWorld {
   readonly ask: (question: Omit<CommandQuestion, 'prompt'> & { readonly prompt?: string }) => Promise<CommandAnswer>
 }
 
-/** A workspace in which programs of agents run for real, with a journal in memory. */
+/** A workspace in which programs of agents really run, with a journal in memory. */
 export function commandWorld({
   mode = 'danger-full-access',
   env = process.env,

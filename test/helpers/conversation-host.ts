@@ -9,12 +9,12 @@ import { type ScriptedTurn, scriptedTurns } from './scripted-turns.ts'
 
 /** A model that calls tools for many turns, behind a real server of one wire format. */
 export interface ConversationHost {
-  /** What a provider is made from. The server answers for the provider that the format belongs to. */
+  /** The choice to create a provider from. The server answers for the provider to which the format belongs. */
   readonly choice: ModelChoice
   readonly turns: readonly ScriptedTurn[]
-  /** What requests did not hold as they should have, in words; empty when all was well. */
+  /** What was wrong with the requests, in words; empty if everything was right. */
   readonly problems: readonly string[]
-  /** How often each turn was asked for: more than once means that it was paid for again. */
+  /** How often each turn was requested: more than once means that it was paid for again. */
   readonly asked: readonly number[]
   close(): Promise<void>
 }
@@ -27,10 +27,10 @@ const hosts: Readonly<Record<WireFormatName, { readonly name: string; readonly m
 }
 
 /**
- * Starts a server on 127.0.0.1 whose answers call the tool `read` in every turn but the last. Each request has to hold
- * all earlier answers as they were streamed, byte for byte and in order, and behind each the results of its calls, which
- * are the same in every request; messages of others may stand anywhere. The turn that is asked for follows from the
- * request, so a request may come again. A request that is not as it should be is refused, as the real hosts do.
+ * Starts a server on 127.0.0.1 whose answers call the tool `read` in every turn but the last. Each request must contain
+ * all earlier answers as they were streamed, byte for byte and in order, and after each the results of its calls, which
+ * are the same in every request; other messages may appear anywhere. The requested turn follows from the request, so a
+ * request may be repeated. An invalid request is refused, as real hosts do.
  */
 export async function startConversationHost(
   format: WireFormatName,
@@ -41,7 +41,7 @@ export async function startConversationHost(
   const problems: string[] = []
   const results = new Map<number, string>()
 
-  /** The number of the turn that follows on what is said in a request. */
+  /** The number of the turn that follows what a request contains. */
   function nextTurn(body: JsonObject): number {
     const said = saidIn[format](body)
     let at = 0
@@ -126,10 +126,10 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** What the model or a tool said, in the words of a request. */
+/** What the model or a tool said, as it appears in a request. */
 interface Said {
   readonly item: JsonObject
-  /** What the result of a tool names as its call. */
+  /** The call that a tool result refers to. */
   readonly result?: string
 }
 

@@ -6,11 +6,11 @@ const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const packages = 'http://schemas.openxmlformats.org/package/2006'
 
 export interface DocxParts {
-  /** Names of paragraph styles; paragraphs name them by their position. */
+  /** Names of paragraph styles; paragraphs refer to them by index. */
   readonly styles: readonly string[]
-  /** Where the relationship `r2` leads. */
+  /** The target of the relationship `r2`. */
   readonly link: string
-  /** Further parts of the file. */
+  /** Additional parts of the file. */
   readonly more?: readonly RawEntry[]
 }
 
@@ -44,7 +44,7 @@ export function docxFile(body: string, { styles: styleNames, link, more = [] }: 
   return rawZip([...parts, ...more])
 }
 
-/** `style`: the position of its name in `styles`. */
+/** `style`: the index of its name in `styles`. */
 export function paragraph(runs: string, style?: number): string {
   return `<w:p>${style === undefined ? '' : `<w:pPr><w:pStyle w:val="S${style}"/></w:pPr>`}${runs}</w:p>`
 }

@@ -14,18 +14,18 @@ export interface EditingWorld {
   readonly folder: string
   /** Records of all processes so far. */
   readonly records: readonly JournalRecord[]
-  /** How often the answer of each turn was asked for. */
+  /** How often the answer of each turn was requested. */
   readonly asked: readonly number[]
   /** Turns whose answer is recorded. */
   readonly paidTurns: () => readonly number[]
-  /** One process: begins the run or resumes it, and dies at the record after so many of its own. */
+  /** One process: starts or resumes the run, and dies at the record after this many of its own. */
   readonly live: (records: number) => Promise<EditingLife>
 }
 
 /** `classic`: the model calls tools. `code`: it writes programs that call them, one or several at once. */
 export type EditingMode = 'classic' | 'code'
 
-/** A model that reads, writes and edits files for so many rounds: several calls in a round, some of which fail. */
+/** A model that reads, writes and edits files for a number of rounds: several calls per round, some of which fail. */
 export function editingWorld(rounds: number, mode: EditingMode = 'classic'): EditingWorld {
   const folder = tempTree({ 'log.txt': 'begin\n', 'count.txt': 'at 0\n' })
   const records: JournalRecord[] = []
@@ -82,7 +82,10 @@ function* turnEvents(turn: number, rounds: number, { messages }: ModelRequest): 
   yield { type: 'finish', reason: calls.length === 0 ? 'stop' : 'tool_calls' }
 }
 
-/** The same as a program: what it sees of time and chance, and what its calls give, is in what the model is told. */
+/**
+ * The same as a program: the time and randomness it sees, and the results of its calls, are part of what the model
+ * gets.
+ */
 function* programEvents(turn: number, rounds: number, { messages }: ModelRequest): Generator<ModelEvent> {
   yield { type: 'text', block: 0, text: turn === rounds ? lastProgram(rounds) : programOf(turn) }
   yield { type: 'usage', usage: { input: countOf(messages), output: 1, cached: 0, reasoning: 0, calls: 1 } }
@@ -128,7 +131,7 @@ function callsOf(turn: number): readonly Call[] {
     case 0:
       return [...calls, { name: 'read', input: { path: 'log.txt' } }]
     case 1:
-      // what was read or made by itself may be replaced
+      // a file that it has read or created itself may be overwritten
       return [
         ...calls,
         { name: 'write', input: { path: `made-${turn - 1}.txt`, content: `replaced in round ${turn}\n` } },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type EditingLife, type EditingMode, editingWorld } from './editing-loop.ts'
 
-/** How a loop of so many rounds ends that is left alone. */
+/** The end of an undisturbed loop with this many rounds. */
 export interface EditingEnd {
   readonly rounds: number
   readonly mode: EditingMode
@@ -20,8 +20,8 @@ export async function uninterruptedEditing(rounds: number, mode: EditingMode = '
 }
 
 /**
- * Kills the process of a loop after so many records, resumes it, and gives what is then not as promised: a request whose
- * answer was recorded is made again, or the end or a file differs. `again`: requests that were in flight and are made twice.
+ * Kills the process of a loop after a number of records, resumes it, and returns the violations: a request whose answer
+ * was recorded is made again, or the end or a file differs. `again`: requests that were in flight and are made twice.
  */
 export async function tryEditing(
   { rounds, mode, end, files }: EditingEnd,

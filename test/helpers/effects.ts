@@ -7,20 +7,20 @@ import type { EffectsOptions } from '../../src/journal/effects.ts'
 
 export { parsePlace as placeAt }
 
-/** An action for effects of tests, where everything is allowed. */
+/** An action for effects in tests, where everything is allowed. */
 const anyAction: Action = { kind: 'command', program: 'test', caller: 'test' }
 
 /** An effect whose value may be anything. */
 export type AnyEffect<T = never> = Omit<EffectRequest<unknown>, 'costOf' | 'assumed'> & { readonly assumed?: T }
 
-/** An effect without what most tests do not look at. */
+/** An effect without the parts that most tests do not check. */
 export function effectOf<T = never>(
   effect: Pick<AnyEffect<T>, 'kind' | 'repeat'> & Partial<AnyEffect<T>>,
 ): AnyEffect<T> {
   return { action: anyAction, request: null, ...effect }
 }
 
-/** What one model call used. */
+/** The usage of one model call. */
 export function spentOf({
   model = 'test',
   input = 0,

@@ -6,16 +6,16 @@ import type { TransportOptions } from '../../src/model/transport.ts'
 import { chatProvider } from './chat-provider.ts'
 import { startModelServer, type ModelReply, type ModelServer } from './model-server.ts'
 
-/** The key that failing calls are made with. */
+/** The key used for failing calls. */
 export const testKey = 'sk-live-0123456789abcdef'
 
 interface Failure {
   readonly error: BatonError
-  /** What came before it. */
+  /** The events before it. */
   readonly events: readonly ModelEvent[]
 }
 
-/** Calls an endpoint that fails and gives its error. No word of any error may hold the key. */
+/** Calls an endpoint that fails, and returns its error. No error text may contain the key. */
 export async function failing(baseUrl: string, options: Partial<TransportOptions> = {}): Promise<Failure> {
   const provider = chatProvider(baseUrl, { apiKey: testKey, apiKeyName: 'TEST_KEY', ...options })
   const events: ModelEvent[] = []
@@ -30,12 +30,12 @@ export async function failing(baseUrl: string, options: Partial<TransportOptions
   throw new Error('the call did not fail')
 }
 
-/** Calls a server that gives this reply, which has to fail. */
+/** Calls a server that sends this reply, which must fail. */
 export async function failingReply(reply: ModelReply, options: Partial<TransportOptions> = {}): Promise<Failure> {
   return failing((await openServer(reply)).url, options)
 }
 
-/** A server that always gives this reply, until the test ends. */
+/** A server that always sends this reply, until the test ends. */
 export async function openServer(reply: ModelReply): Promise<ModelServer> {
   const server = await startModelServer(() => reply)
   onTestFinished(() => server.close())

@@ -1,15 +1,15 @@
 import type { Clock } from '../../src/base/clock.ts'
 
 export interface FakeClock extends Clock {
-  /** The lengths of all sleeps that began, in order, those that were cut short included. */
+  /** The lengths of all sleeps that were started, in order, including those that were cut short. */
   readonly sleeps: readonly number[]
 }
 
 export interface FakeClockOptions {
   readonly now?: number
-  /** What `random` gives. 0.5 is no jitter. */
+  /** What `random` returns. 0.5 means no jitter. */
   readonly draw?: number
-  /** Told when a sleep has begun. */
+  /** Called when a sleep starts. */
   readonly onSleep?: (ms: number) => void
 }
 
@@ -18,7 +18,7 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** A clock that jumps to the end of the next sleep as soon as all that needs no time is done. */
+/** A clock that jumps to the end of the next sleep as soon as everything that takes no time is done. */
 export function fakeClock({ now = 0, draw = 0.5, onSleep }: FakeClockOptions = {}): FakeClock {
   const sleeps: number[] = []
   const sleepers = new Set<Sleeper>()

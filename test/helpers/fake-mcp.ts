@@ -3,10 +3,10 @@ import { BatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { McpCall, McpResult, McpServer, McpServers, McpTool } from '../../src/event/mcp.ts'
 
-/** What a server of tests offers and does. */
+/** What a fake server offers and does. */
 export interface FakeServer extends Partial<Pick<McpServer, 'isTrusted'>> {
   readonly tools: readonly (Pick<McpTool, 'name'> & Partial<McpTool>)[]
-  /** What a call gives; left out: the tool and its input as JSON. */
+  /** The result of a call; default: the tool and its input as JSON. */
   readonly answer?: (tool: string, input: JsonObject, call: McpCall) => McpResult | Promise<McpResult>
   /** Why it cannot be started. */
   readonly broken?: string
@@ -15,13 +15,13 @@ export interface FakeServer extends Partial<Pick<McpServer, 'isTrusted'>> {
 export interface FakeMcp extends McpServers {
   /** Calls that have reached a server, in order, as `server tool {"input":1}`. */
   readonly calls: readonly string[]
-  /** Servers that were started, each as often as it was. */
+  /** The servers that were started, once per start. */
   readonly started: readonly string[]
-  /** Calls that are on their way; `most`: how many were so at once. */
+  /** Calls in flight: `now`, and `most`, the peak number. */
   readonly underway: { readonly now: number; readonly most: number }
 }
 
-/** Servers in this process, which start when they are asked for something. */
+/** Servers in this process, which start when they are first used. */
 export function fakeMcp(servers: { readonly [name: string]: FakeServer }): FakeMcp {
   const calls: string[] = []
   const started: string[] = []

@@ -2,32 +2,32 @@ import { BatonError } from '../../src/base/error.ts'
 import type { Usage } from '../../src/event/message.ts'
 import type { FinishReason, ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
 
-/** One scripted answer. With `failure` the text comes first and then the error, as when a stream is cut. */
+/** One scripted answer. With `failure`, the text is followed by the error, like a stream that is cut off. */
 export interface FakeTurn {
   readonly text: readonly string[]
   readonly reasoning?: readonly string[]
   /** Names of the tools it calls, without arguments. */
   readonly toolCalls?: readonly string[]
-  /** The arguments of each, as JSON; a list has those of one after the other. */
+  /** The arguments of each, as JSON; a list contains the arguments of successive calls. */
   readonly toolInput?: string | readonly string[]
-  /** Zero tokens when left out. */
+  /** Default: zero tokens. */
   readonly usage?: Omit<Usage, 'calls'>
-  /** `stop` when left out. */
+  /** Default: `stop`. */
   readonly finish?: FinishReason
-  /** Nothing is answered before this settles. */
+  /** The answer waits until this settles. */
   readonly gate?: Promise<void>
   readonly failure?: Error
 }
 
-/** Answers in the order of the requests, or made from each request and its number, counted from 0. */
+/** Answers in the order of the requests, or computed from each request and its number, counted from 0. */
 export type FakeScript = readonly FakeTurn[] | ((request: ModelRequest, index: number) => FakeTurn)
 
 export interface FakeProvider extends ModelProvider {
-  /** Every request so far, in the order they came. */
+  /** Every request so far, in order of arrival. */
   readonly requests: readonly ModelRequest[]
 }
 
-/** A provider that plays a script, for tests of everything above it. A list that is used up fails the call. */
+/** A provider that plays a script, for tests of the layers above it. When a list is used up, further calls fail. */
 export function createFakeProvider(script: FakeScript): FakeProvider {
   const requests: ModelRequest[] = []
 

@@ -8,13 +8,13 @@ import { tempTree, writeTree } from './temp.ts'
 
 type Files = { readonly [path: string]: string }
 
-/** A real repository below a folder of its own, with a scripted model. */
+/** A real repository below a separate folder, with a scripted model. */
 export interface GitWorld {
   /** The top of the repository. */
   readonly top: string
   readonly home: string
   readonly server: ModelServer
-  /** What git prints, without the last line break. */
+  /** The output of git, without the last line break. */
   readonly git: (...args: readonly string[]) => string
   readonly write: (files: Files) => void
   readonly read: (path: string) => string
@@ -47,14 +47,14 @@ export async function gitWorld(files: Files, script: ModelScript = []): Promise<
   }
 }
 
-/** Runs git in a folder, with the settings of this home alone. */
+/** Runs git in a folder, with only the settings of this home. */
 export function gitIn(cwd: string, home: string): GitWorld['git'] {
   const env = { PATH: process.env['PATH'], HOME: home, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1' }
   return (...args) =>
     execFileSync('git', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trimEnd()
 }
 
-/** A prompt file that is iterated; `iterate`: lines of its table, `front`: lines above it. */
+/** A prompt file with iterations; `iterate`: lines of its table, `front`: lines above it. */
 export function iteratedPrompt(iterate: string, { front = '', task = 'Improve it.' } = {}): string {
   return `+++
 model = "coder"
@@ -81,7 +81,7 @@ export function subjects({ git }: Pick<GitWorld, 'git'>, ...args: readonly strin
   return git('log', '--reverse', '--format=%s', ...args).split('\n')
 }
 
-/** Names of the files that a commit changes, sorted as git does. */
+/** Names of the files that a commit changes, in git's order. */
 export function filesOf({ git }: Pick<GitWorld, 'git'>, commit: string): readonly string[] {
   const list = git('diff-tree', '--root', '-r', '-M', '--no-commit-id', '--name-only', '-z', commit)
   return list.split('\0').filter((path) => path !== '')
@@ -92,7 +92,7 @@ export function eventsOf({ stdout }: BatonResult, type: string): readonly Record
   return jsonLines(stdout).filter((event) => event['type'] === type)
 }
 
-/** A hook that git runs. */
+/** Installs a git hook. */
 export function writeHook({ top }: Pick<GitWorld, 'top'>, name: string, script: string): void {
   writeFileSync(join(top, '.git/hooks', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
 }

@@ -3,14 +3,14 @@ import { defined } from '../../src/base/json.ts'
 import { serveWorkspace, type ServeOptions, type Serving } from '../../src/serve/http/serve.ts'
 import { tempTree } from './temp.ts'
 
-/** Of every server here. */
+/** The secret of every server here. */
 export const secret = 'a secret of this test'
 
 export interface ServedOptions extends Partial<Pick<ServeOptions, 'maxRuns' | 'limits' | 'page' | 'port'>> {
   readonly env?: Readonly<Record<string, string>>
-  /** More of the config file. */
+  /** Additional lines of the config file. */
   readonly config?: string
-  /** Those of a server before: the same workspace is served again. */
+  /** The folders of an earlier server: the same workspace is served again. */
   readonly place?: Pick<HttpServed, 'folder' | 'home'>
 }
 
@@ -24,9 +24,9 @@ export interface HttpServed {
   readonly serving: Serving
   readonly folder: string
   readonly home: string
-  /** Where runs work that are not of the server. */
+  /** Where runs take place that do not belong to the server. */
   readonly around: { readonly cwd: string; readonly home: string; readonly env: Readonly<Record<string, string>> }
-  /** With the secret. `path` from the root. */
+  /** Sends the secret. `path` starts at the root. */
   readonly get: (path: string) => Promise<Answered>
   readonly post: (path: string, body?: unknown) => Promise<Answered>
 }
@@ -67,14 +67,14 @@ export interface ServerEvent {
 }
 
 export interface Followed {
-  /** Those that have come so far. */
+  /** The events received so far. */
   readonly events: readonly ServerEvent[]
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
   readonly leave: () => void
 }
 
-/** Follows a stream of events, from an event on that was seen before. */
+/** Follows a stream of events, starting after an event seen earlier. */
 export function follow(
   { serving }: { readonly serving: Pick<Serving, 'url'> },
   path: string,
@@ -108,7 +108,7 @@ function eventOf(part: string): ServerEvent {
   return { event: fields.get('event') ?? '', data, ...(id === undefined ? {} : { id }) }
 }
 
-/** The rows of events as a client has them that takes each for what was there before under its number. */
+/** The rows of events as in a client that replaces each row by a later one with the same number. */
 export function rowsOf(events: readonly ServerEvent[]): readonly Record<string, unknown>[] {
   const rows = new Map<unknown, Record<string, unknown>>()
   for (const { event, data } of events) {

@@ -2,7 +2,7 @@ import { noUsage } from '../../src/event/message.ts'
 import type { IterateSettings } from '../../src/config/settings.ts'
 import type { IterationRecord } from '../../src/run/iterate/record.ts'
 
-/** The record of an iteration that took a second and changed nothing, but for what is given. */
+/** The record of an iteration that took a second and changed nothing, except for the given fields. */
 export function madeRecord(iteration: number, given: Partial<IterationRecord> = {}): IterationRecord {
   return {
     iteration,
@@ -18,7 +18,7 @@ export function madeRecord(iteration: number, given: Partial<IterationRecord> = 
   }
 }
 
-/** The settings of `[iterate]` with the defaults of their table, without anything that ends it. */
+/** The settings of `[iterate]` with the defaults of their table, with nothing that ends it. */
 export function iterateSettings(given: Partial<IterateSettings> = {}): IterateSettings {
   return {
     context: true,

@@ -1,7 +1,10 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Everything below a folder, links as they are, with kind, permission bits and content: equal trees look equal. */
+/**
+ * Everything below a folder with kind, permission bits and content, without following links: equal trees give equal
+ * results.
+ */
 export function lookBelow(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(entriesBelow(folder).map((path) => [path.slice(folder.length + 1), lookAt(path)]))
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
-/** Bundles the worker of isolated engines from the source, as scripts/build.mjs does, and gives its path. */
+/** Bundles the worker of isolated engines from the source, as scripts/build.mjs does, and returns its path. */
 export async function buildLuaWorker(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'baton-lua-worker-'))
   await build({

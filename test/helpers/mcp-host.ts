@@ -1,4 +1,4 @@
-// A process that has MCP servers, and says which processes they are; it is killed by a test.
+// A process that has MCP servers and prints their process ids; a test kills it.
 import { stdioServer, testServers } from './mcp-server.ts'
 
 const { signal } = new AbortController()

@@ -6,31 +6,31 @@ import { readOffered } from '../../src/serve/mcp/offered.ts'
 import { serveWeb } from '../../src/serve/mcp/protocol.ts'
 import { tempTree } from './temp.ts'
 
-/** Of every server here. */
+/** The secret of every server here. */
 export const secret = 'a secret of this test'
 
-/** A server of ours that listens, where it works, and `BATON_HOME`. */
+/** A listening server of ours, its workspace, and `BATON_HOME`. */
 export interface Served {
   readonly listening: Listening
   readonly home: string
   readonly folder: string
-  /** What the server has said. */
+  /** What the server has printed. */
   readonly logged: readonly string[]
 }
 
 export interface ServeOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** As `-c` takes them. */
+  /** In the form of `-c`. */
   readonly overrides?: readonly string[]
-  /** More of the config file. */
+  /** Additional lines of the config file. */
   readonly config?: string
-  /** How long a person may think about what a server asks. */
+  /** How long the user may take to answer a question of a server. */
   readonly answerMs?: number
   readonly mostSessions?: number
   readonly limits?: ListenOptions['limits']
 }
 
-/** Offers files of a workspace in this process; `todo` has to be approved. */
+/** Offers files of a workspace in this process; `todo` needs approval. */
 export async function serveFiles(
   names: readonly string[],
   tree: Readonly<Record<string, string>>,

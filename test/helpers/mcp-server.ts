@@ -6,12 +6,12 @@ import { type ServedMcp, serveMcp } from '../fixtures/mcp/http.mjs'
 
 export type { Switches }
 
-/** A program that serves over stdio, with node as its interpreter: `[node, ...args]` is how settings name it. */
+/** A program that serves over stdio, run by node: `[node, ...args]` is its form in settings. */
 function serverArguments(switches: Switches = {}): readonly string[] {
   return [join(import.meta.dirname, '../fixtures/mcp/stdio.mjs'), JSON.stringify(switches)]
 }
 
-/** A scripted server over stdio, as settings would give it. */
+/** A scripted server over stdio, in the form of settings. */
 export function stdioServer(
   switches: Switches = {},
   { env = {}, ...rest }: Partial<McpServer> & { readonly env?: Readonly<Record<string, string>> } = {},
@@ -51,7 +51,7 @@ export interface TestServers extends McpServers, AsyncDisposable {
   readonly pids: readonly number[]
 }
 
-/** The service with these servers, which is closed with the test. */
+/** The service with these servers; it is closed with the test. */
 export function testServers(servers: readonly McpServer[], options: Partial<McpServersOptions> = {}): TestServers {
   const notices: McpNotice[] = []
   const pids: number[] = []

@@ -17,7 +17,7 @@ export interface MemoryEffectsOptions extends Partial<Omit<EffectsOptions, 'jour
   readonly now?: () => Date
 }
 
-/** Effects whose records can be looked at: the code of real runs over a journal in memory. */
+/** Effects whose records can be inspected: the code of real runs over a journal in memory. */
 export function createMemoryEffects(
   options: MemoryEffectsOptions = {},
 ): Effects & { readonly records: readonly JournalRecord[] } {
@@ -35,10 +35,10 @@ export function createMemoryEffects(
   return { ...effects, records }
 }
 
-/** More numbers than an epoch has. */
+/** Larger than any number within an epoch. */
 const epochSpan = 2 ** 40
 
-/** The records of a run that are in memory, in any order. Those that are added later are not seen. */
+/** The records of a run in memory, in any order. Records added later are not seen. */
 export function openMemoryRecords(records: readonly JournalRecord[], { unmask }: SecretMask): RecordSource {
   const ordered = inOrder(records)
   const newestEpoch = ordered.at(-1)?.e ?? 0
@@ -59,7 +59,7 @@ export function openMemoryRecords(records: readonly JournalRecord[], { unmask }:
   }
 }
 
-/** A fenced writer may still add to its own epoch, so order is made when records are read. */
+/** A fenced writer may still append to its own epoch, so records are sorted when they are read. */
 function inOrder(records: readonly JournalRecord[]): readonly JournalRecord[] {
   return records.toSorted((left, right) => left.e - right.e || left.n - right.n)
 }
@@ -75,7 +75,7 @@ interface MemoryRun {
   newestEpoch: number
 }
 
-/** Runs that live as long as this object: a second store that keeps the contract of all. */
+/** Runs that exist as long as this object: a second store that fulfills the contract of all stores. */
 export function createMemoryStore({ now, mask = noMask, owners = processOwners }: MemoryStoreOptions): JournalStore {
   const runs = new Map<string, MemoryRun>()
 

@@ -5,7 +5,7 @@ export function textIn(message: Message | undefined): string {
   return message === undefined ? '' : textOf(message)
 }
 
-/** A message with a text, which may be empty, and files or calls of tools behind it. */
+/** A message with a text, which may be empty, followed by files or tool calls. */
 export function messageOf(
   role: Message['role'],
   text: string,
@@ -22,7 +22,7 @@ export function callOf(id: string, name: string, input: string): ToolCallPart {
   return { type: 'tool_call', id, name, input }
 }
 
-/** What a tool gave for the call with this id. */
+/** The result of the call with this id. */
 export function resultOf(id: string, text: string, ...files: readonly FilePart[]): Message {
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts: [{ type: 'text', text }, ...files] }] }
 }

@@ -11,12 +11,12 @@ import type { Json, JsonObject } from '../../src/base/json.ts'
 /** One scripted answer. Without `body` or `rawChunks` it is a chat completion stream of `text`. */
 export interface ModelReply {
   readonly text?: string
-  /** The pieces `text` is streamed in; words when left out. */
+  /** The pieces in which `text` is streamed; default: words. */
   readonly chunks?: readonly string[]
   readonly reasoning?: readonly string[]
-  /** Tool calls after the text, their arguments in these pieces. */
+  /** Tool calls after the text, with their arguments in these pieces. */
   readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly pieces: readonly string[] }[]
-  /** null: the server counts no tokens. */
+  /** null: the server reports no token counts. */
   readonly usage?: JsonObject | null
   /** null: no finish reason is sent. */
   readonly finish?: string | null
@@ -24,7 +24,7 @@ export interface ModelReply {
   readonly doneMark?: boolean
   readonly status?: number
   readonly headers?: { readonly [name: string]: string }
-  /** The whole body in place of a stream. A value that is not text is sent as JSON. */
+  /** The whole body instead of a stream. A value that is not text is sent as JSON. */
   readonly body?: string | Json
   /** The body byte for byte, one write each. */
   readonly rawChunks?: readonly Buffer[]
@@ -35,7 +35,7 @@ export interface ModelReply {
   /** Sends nothing more after this many writes and leaves the connection open. */
   readonly stallAfter?: number
   readonly delayMs?: number
-  /** Nothing is sent before this settles. */
+  /** Nothing is sent until this settles. */
   readonly gate?: Promise<void>
 }
 
@@ -57,13 +57,13 @@ interface ChatRequestBody {
 export interface ModelServer {
   /** The base URL: `http://127.0.0.1:<port>/v1`. */
   readonly url: string
-  /** Without the protocol, as messages show it. */
+  /** The host and port, as messages show them. */
   readonly host: string
-  /** Every request so far, in the order they came. */
+  /** Every request so far, in order of arrival. */
   readonly requests: readonly ModelServerRequest[]
-  /** How many requests were being answered at the same time at most. */
+  /** The largest number of requests that were being answered at the same time. */
   maxInFlight(): number
-  /** Settles once the client has closed this many connections before their answer was complete. */
+  /** Settles once the client has closed this many connections before their answers were complete. */
   closedByClient(count?: number): Promise<void>
   /** How many TCP connections were opened. */
   connections(): number
@@ -76,7 +76,7 @@ export type ModelScript =
 
 /**
  * An OpenAI-compatible server on 127.0.0.1 that plays a script byte for byte. A list answers in the order of the
- * requests; when it is used up the server answers 500. Replies for a status other than 200 need a `body`.
+ * requests; when it is used up, the server answers 500. Replies with a status other than 200 need a `body`.
  */
 export async function startModelServer(script: ModelScript): Promise<ModelServer> {
   const requests: ModelServerRequest[] = []
@@ -191,7 +191,9 @@ function contentType({ body }: ModelReply): string {
   return body === undefined ? 'text/event-stream' : 'application/json'
 }
 
-/** Waits until the bytes have left, and one turn more, so that writes reach the client one by one. */
+/**
+ * Waits until the bytes are sent and for one more turn of the event loop, so that writes reach the client one by one.
+ */
 async function write(response: ServerResponse, bytes: string | Buffer): Promise<void> {
   await new Promise<void>((resolve) => response.write(bytes, () => resolve()))
   await new Promise((resolve) => setImmediate(resolve))

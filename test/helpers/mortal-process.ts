@@ -6,11 +6,14 @@ class Killed extends Error {}
 export interface Mortal extends Omit<SessionWorldOptions, 'signal' | 'before' | 'onRecord'> {
   /** Records of all processes so far; this one adds its own. */
   readonly records: JournalRecord[]
-  /** Records that it writes until it dies at the next one. */
+  /** The number of records that it writes; it dies at the next one. */
   readonly lives: number
 }
 
-/** One process of a run, which begins or is resumed from the records: what its work gives; undefined when it died. */
+/**
+ * One process of a run, which starts or is resumed from the records; returns the result of its work, or undefined if it
+ * died.
+ */
 export async function liveOnce<T>(
   { records, lives, ...options }: Mortal,
   work: (world: SessionWorld) => Promise<T>,

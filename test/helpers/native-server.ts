@@ -5,12 +5,12 @@ import type { JsonObject } from '../../src/base/json.ts'
 /** One answer, byte for byte. */
 export interface NativeReply {
   readonly status?: number
-  /** `text/event-stream` when left out. */
+  /** Default: `text/event-stream`. */
   readonly contentType?: string
   readonly headers?: { readonly [name: string]: string }
   /** The body, one write each. */
   readonly writes?: readonly (string | Uint8Array)[]
-  /** What happens after the last write: the body ends, the connection is destroyed, or nothing more ever. */
+  /** What happens after the last write: the body ends, the connection is destroyed, or nothing more happens. */
   readonly ending?: 'end' | 'cut' | 'stall'
 }
 
@@ -29,7 +29,7 @@ export interface NativeServer {
   close(): Promise<void>
 }
 
-/** A server on 127.0.0.1 that gives the same answer to every request, whatever its path. */
+/** A server on 127.0.0.1 that sends the same answer to every request, whatever its path. */
 export async function startNativeServer(reply: NativeReply): Promise<NativeServer> {
   const requests: NativeRequest[] = []
   const server = createServer((incoming, response) => {
@@ -67,7 +67,7 @@ async function play(
   response.flushHeaders()
   for (const bytes of writes) {
     await new Promise<void>((resolve) => response.write(bytes, () => resolve()))
-    // one turn more, so that writes reach the client one by one
+    // one more turn of the event loop, so that writes reach the client one by one
     await new Promise((resolve) => setImmediate(resolve))
   }
   if (ending === 'end') response.end()

@@ -6,25 +6,25 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { onTestFinished } from 'vitest'
 
 export interface OAuthWorld {
-  /** Of the MCP server. */
+  /** URL of the MCP server. */
   readonly url: string
-  /** What was asked of the authorization server, in order: `register`, `authorize`, `code`, `refresh`. */
+  /** Requests to the authorization server, in order: `register`, `authorize`, `code`, `refresh`. */
   readonly asked: string[]
-  /** The scopes that persons were asked for. */
+  /** The scopes that users were asked for. */
   readonly scopes: string[]
-  /** From now on a login needs this scope as well, of which only the refusal of a call tells. */
+  /** From now on a login also needs this scope, which only the refusal of a call reveals. */
   wanted?: string
-  /** The authorization server is another one now: its issuer has a path. */
+  /** Replaces the authorization server: the issuer of the new one has a path. */
   readonly move: () => void
-  /** Access tokens that were given become invalid. */
+  /** Invalidates the issued access tokens. */
   readonly expire: () => void
-  /** The refresh token as well. */
+  /** Invalidates the refresh token as well. */
   readonly revoke: () => void
-  /** What the next person says at the authorization server. */
+  /** The next user's decision at the authorization server. */
   answer: 'allow' | 'deny'
-  /** Where people are sent to; left out: to the authorization server. */
+  /** Where users are sent; default: to the authorization server. */
   authorizationEndpoint?: string
-  /** The authorization server that comes back says that it is this one. */
+  /** The issuer that the redirect back claims to come from. */
   issuer?: string
 }
 
@@ -34,7 +34,7 @@ interface Pending {
   readonly client: string
 }
 
-/** An MCP server that wants a login, and the authorization server in front of it: PKCE, registration, rotating refresh tokens. */
+/** An MCP server that requires a login, with an authorization server: PKCE, registration, rotating refresh tokens. */
 export async function startOAuthWorld(): Promise<OAuthWorld> {
   const codes = new Map<string, Pending>()
   const clients = new Map<string, readonly string[]>()

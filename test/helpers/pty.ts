@@ -5,7 +5,7 @@ import { root } from './baton.ts'
 import { tempTree } from './temp.ts'
 import { VirtualTerminal } from './virtual-terminal.ts'
 
-/** Of util-linux; that of BSD and macOS takes other flags. */
+/** The version of util-linux; that of BSD and macOS takes different flags. */
 const program = 'script'
 
 export interface PtyOptions {
@@ -19,14 +19,14 @@ export interface PtyOptions {
 
 export interface PtyResult {
   readonly code: number | null
-  /** Every byte that the terminal got. */
+  /** Every byte that the terminal received. */
   readonly output: string
   readonly terminal: VirtualTerminal
 }
 
 /**
- * Runs a shell command under a pseudo-terminal of util-linux `script`; `baton` in it is the built command. What it
- * writes goes to a virtual terminal, byte by byte as to a real one.
+ * Runs a shell command under a pseudo-terminal of util-linux `script`; `baton` in it is the built command. Its output
+ * goes to a virtual terminal, byte by byte as to a real one.
  */
 export function inTerminal(
   command: string,
@@ -59,7 +59,7 @@ export function inTerminal(
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
       const whole = rest + text
-      // a control sequence may come in two pieces
+      // a control sequence may arrive in two pieces
       // oxlint-disable-next-line no-control-regex
       const end = /\u001b(?:\[[?\d;]*)?$/.exec(whole)?.index ?? whole.length
       rest = whole.slice(end)

@@ -1,12 +1,12 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** An entry of a zip file made byte by byte; whatever is given stands in the file, true or not. */
+/** An entry of a zip file built byte by byte; the given values are written even if they are wrong. */
 export interface RawEntry {
   readonly name: string | Uint8Array
   readonly data?: string | Uint8Array
   /** 0 unless given; 8 packs the data. */
   readonly method?: number
-  /** What is written as packed data. */
+  /** Written as the packed data. */
   readonly packed?: Uint8Array
   readonly crc?: number
   readonly size?: number
@@ -17,7 +17,7 @@ export interface RawEntry {
   /** A Unix mode, with its type. */
   readonly mode?: number
   readonly localName?: string
-  /** Where the directory says that the entry begins. */
+  /** The start of the entry according to the directory. */
   readonly start?: number
   readonly extra?: Uint8Array
 }
@@ -26,7 +26,7 @@ export interface RawZipOptions {
   readonly comment?: string
   readonly count?: number
   readonly disk?: number
-  /** With 64-bit end records, and their numbers left out of the usual one. */
+  /** With 64-bit end records, and their numbers omitted from the usual record. */
   readonly isLong?: boolean
 }
 
@@ -56,7 +56,7 @@ export function rawZip(entries: readonly RawEntry[], options: RawZipOptions = {}
   return Buffer.concat([...contents, ...directory, ...tail, end, Buffer.from(comment)])
 }
 
-/** The content of a field with 64-bit numbers: size, packed size, offset, as far as they are left out elsewhere. */
+/** The content of a field with 64-bit numbers: size, packed size, offset, as far as they are omitted elsewhere. */
 export function longField(...numbers: readonly number[]): Buffer {
   const field = Buffer.alloc(4 + numbers.length * 8)
   field.writeUInt16LE(1, 0)

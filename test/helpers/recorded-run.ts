@@ -66,7 +66,7 @@ interface RecordedRun {
   readonly end: () => Promise<void>
 }
 
-/** What a run of `recordedFiles` needs. */
+/** What it takes to run `recordedFiles`. */
 export async function startRecordedRun(): Promise<RecordedRun> {
   const page = createServer((_, response) => response.end('page one'))
   await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
@@ -90,7 +90,7 @@ export async function startRecordedRun(): Promise<RecordedRun> {
   }
 }
 
-/** The workspace somewhere else, without the files that were read. */
+/** Moves the workspace elsewhere, without the files that were read. */
 export function moveAway(cwd: string): string {
   const moved = join(tempTree(), 'else', 'where')
   mkdirSync(dirname(moved))

@@ -22,7 +22,7 @@ export function promptSkipped(reason = 'nothing to do'): PromptResult {
   return { kind: 'prompt', end: 'skipped', reason, spent: nothingSpent }
 }
 
-/** Agents that give results without doing anything. */
+/** Agents that return results without doing anything. */
 export function agentsGiving(
   resultOf: (request: ScriptRequest | PromptRequest) => ScriptResult | PromptResult,
 ): AgentExecutor {

@@ -11,29 +11,29 @@ import { testContext, type TestContext, type TestContextOptions } from './contex
 import { openGate } from './effects.ts'
 import { openMemoryRecords } from './memory-journal.ts'
 
-/** The end of a process: nothing is recorded any more. */
+/** The process has ended: nothing is recorded anymore. */
 export class Killed extends Error {}
 
 export interface ResumedProcess {
   readonly context: TestContext
-  /** Effects that nobody can say of whether they happened. */
+  /** Effects whose outcome is unknown. */
   readonly uncertain: readonly string[]
 }
 
 export interface Lives {
-  /** Records until it dies. */
+  /** The number of records until it dies. */
   readonly lives?: number
-  /** With its last record a file change began: it is done, or not. */
+  /** Its last record starts a file change: the change is made, or not. */
   readonly diesBefore?: 'the change' | 'its end'
-  /** Called before each file change; may throw what the disk would. */
+  /** Called before each file change; may throw what the disk would throw. */
   readonly onChange?: () => void
-  /** What the context is made of besides. */
+  /** Additional options of the context. */
   readonly given?: TestContextOptions
 }
 
 /**
- * A process that begins a run, or goes on with it, in a workspace on the disk. `records` are those of all processes so
- * far; it adds its own.
+ * A process that starts or resumes a run in a workspace on disk. `records` are those of all processes so far; it
+ * appends its own.
  */
 export async function resumedProcess(
   workspace: string,

@@ -22,7 +22,7 @@ export function planned(count: number): RunEvent {
   return event({ type: 'tasks.planned', count, concurrency: 20 })
 }
 
-/** A task begins and asks a model. */
+/** A task starts and calls a model. */
 export function asking(index: number, { label = `file-${index}.ts`, count = 2 } = {}): readonly RunEvent[] {
   const place = `task/${index}/ask`
   return [
@@ -37,7 +37,7 @@ export function piece(index: number, text: string): RunEvent {
   return event({ type: 'item.delta', item_id: `task/${index}/ask`, text }, `task/${index}/ask`)
 }
 
-/** The task is over. */
+/** The task has ended. */
 export function answered(index: number): readonly RunEvent[] {
   const place = `task/${index}/ask`
   return [

@@ -5,7 +5,7 @@ import { placeText } from '../../src/event/place.ts'
 import type { ConversationHost } from './conversation-host.ts'
 import { effectOf } from './effects.ts'
 
-/** A tool that reads with an effect of its own, which is paid for like a request; `onRead` is told of each. */
+/** A tool whose read is an effect that is paid for like a request; `onRead` is called for each. */
 function readTool(onRead: (place: string) => void): Tool {
   return {
     name: 'read',
@@ -22,7 +22,7 @@ function readTool(onRead: (place: string) => void): Tool {
   }
 }
 
-/** Has the conversation that a host scripts: one message, and turns until the model calls nothing more. */
+/** Runs the conversation that a host scripts: one message, then turns until the model makes no more calls. */
 export async function converse(
   { choice }: Pick<ConversationHost, 'choice'>,
   context: RunContext,

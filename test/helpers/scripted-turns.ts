@@ -3,30 +3,30 @@ import type { WireFormatName } from '../../src/event/message.ts'
 import { chatEvents } from './model-server.ts'
 import { sseText } from './wire.ts'
 
-/** One answer of a scripted conversation, and what every later request has to hold of it. */
+/** One answer of a scripted conversation, and what every later request must contain of it. */
 export interface ScriptedTurn {
   /** The body of the answer. */
   readonly stream: string
-  /** The items of the request that stand for it, byte for byte. */
+  /** The items by which later requests represent it, byte for byte. */
   readonly items: readonly JsonObject[]
   readonly calls: readonly ScriptedCall[]
 }
 
 interface ScriptedCall {
-  /** What the result has to name: the id of the call, its name where the model gives no ids. */
+  /** What the result must name: the id of the call, or its name if the model uses no ids. */
   readonly key: string
   readonly name: string
   readonly input: string
 }
 
-/** What differs between turns: all formats make their streams of it. */
+/** What differs between turns: every format builds its stream from it. */
 interface Plan {
   readonly turn: number
   readonly thought: string
   /** Empty for every second turn. */
   readonly text: string
   readonly calls: readonly { readonly id: string; readonly input: JsonObject }[]
-  /** Different for every turn, as signatures are. */
+  /** Different for every turn, like real signatures. */
   readonly signature: string
 }
 
@@ -52,12 +52,12 @@ const turnOf: Readonly<Record<WireFormatName, (plan: Plan) => ScriptedTurn>> = {
   gemini: geminiTurn,
 }
 
-/** Model output comes in pieces that end anywhere. */
+/** Model output arrives in pieces that can end anywhere. */
 function pieces(text: string): readonly string[] {
   return text.match(/[^]{1,7}/g) ?? []
 }
 
-/** As a model writes JSON: with blanks that no serializer would put there. */
+/** JSON as a model writes it: with whitespace that no serializer would produce. */
 function written(input: JsonObject): string {
   return JSON.stringify(input, null, 1).replaceAll('\n', ' ')
 }
@@ -106,7 +106,7 @@ function responsesTurn({ turn, thought, text, calls, signature }: Plan): Scripte
   }
 }
 
-/** How an item of a response is streamed. */
+/** The stream events of an item of a response. */
 function itemEvents(item: JsonObject, index: number): readonly JsonObject[] {
   const at = { output_index: index, item_id: item['id'] ?? '' }
   const event = (type: string, more: JsonObject): JsonObject => ({ type: `response.${type}`, ...at, ...more })
@@ -148,7 +148,7 @@ function anthropicTurn({ turn, thought, text, calls, signature }: Plan): Scripte
   }
 }
 
-/** How a block of a message is streamed. */
+/** The stream events of a block of a message. */
 function blockEvents(block: JsonObject, index: number): readonly JsonObject[] {
   const delta = (more: JsonObject): JsonObject => ({ type: 'content_block_delta', index, delta: more })
   const deltas: Readonly<Record<string, () => readonly JsonObject[]>> = {

@@ -28,33 +28,33 @@ import { createRunEffects } from '../../src/wiring/run-effects.ts'
 import { testContext } from './context.ts'
 import { placeAt } from './effects.ts'
 
-/** A process in which model agents run: it begins a run, or goes on with one. */
+/** A process in which model agents run; it starts or resumes a run. */
 export interface SessionWorld {
   readonly context: RunContext
   readonly open: (agent: ModelAgent) => Promise<AgentSession>
   readonly sent: readonly RunEvent[]
   /** What was in flight and is done again. */
   readonly repeated: readonly Repeated[]
-  /** Records of this process, where it has no journal of its own. */
+  /** Records of this process, if it has no journal. */
   readonly records: readonly JournalRecord[]
 }
 
 export interface SessionWorldOptions extends Pick<RunServices, 'definitions'>, Pick<AgentParts, 'converseWithFile'> {
   readonly provider: ModelProvider
   readonly at?: string
-  /** Absolute; left out: none that is there. */
+  /** Absolute; default: one that does not exist. */
   readonly workspace?: string
   readonly signal?: AbortSignal
   readonly hooks?: readonly EffectHook[]
-  /** Answers for a person; left out: nobody can be asked. */
+  /** Answers for the user; if omitted, nobody can be asked. */
   readonly approver?: Approver | undefined
-  /** What the processes before have recorded. */
+  /** The records of earlier processes. */
   readonly before?: readonly JournalRecord[] | RunIndex
-  /** Left out: a journal in memory. */
+  /** Default: a journal in memory. */
   readonly journal?: RunJournal
-  /** What a person says of an effect that nobody knows the end of; left out: the process does not begin. */
+  /** The user's choice for an effect whose outcome is unknown; if omitted, the process does not start. */
   readonly onUncertain?: (uncertain: Uncertain) => UncertainChoice
-  /** Called with each record before it counts. */
+  /** Called with each record before it takes effect. */
   readonly onRecord?: (record: JournalRecord) => void
 }
 

@@ -4,7 +4,7 @@ import { decodeLine, encodeLine } from '../../src/journal/record.ts'
 import { epochsIn, segmentFile } from '../../src/journal/segment.ts'
 import { createSeal, sealKind, type SigningKey } from '../../src/journal/signing.ts'
 
-/** Signs a run that was written by hand, renamed, or recorded by a version that did not sign. */
+/** Signs a run that was written manually, renamed, or recorded by a version that did not sign. */
 export function signRun(folder: string, key: SigningKey): void {
   for (const epoch of epochsIn(folder, nodeFiles)) {
     const file = segmentFile(folder, epoch)

@@ -23,7 +23,7 @@ import { liveOnce } from './mortal-process.ts'
 import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
 
-/** A definition that says nothing but who it is. */
+/** A definition with nothing but its name. */
 export const usualDefinition = {
   settings: {},
   forkContext: false,
@@ -35,32 +35,35 @@ export const usualDefinition = {
   maxTurns: undefined,
 } as const
 
-/** A call of a tool, as a scripted model makes it. */
+/** A tool call of a scripted model. */
 export type Call = readonly [tool: ToolName | keyof typeof teamTools, input: object]
 
-/** What a scripted model answers: a text, or calls of tools. */
+/** The answer of a scripted model: a text, or tool calls. */
 export type Answer = string | readonly Call[] | FakeTurn
 
-/** What a model is asked, as scripts see it. */
+/** A model request as scripts see it. */
 export interface Asked {
-  /** The first message of a person that is not forked from elsewhere: it names the conversation. */
+  /** The first user message that is not forked from elsewhere: it identifies the conversation. */
   readonly who: string
-  /** How many answers of the model are in the request. */
+  /** The number of model answers in the request. */
   readonly turn: number
-  /** What came since the last answer, as texts: results of tools, and messages. */
+  /** The texts since the last answer: tool results and messages. */
   readonly told: readonly string[]
   readonly request: ModelRequest
 }
 
 export interface TaskWorld {
   readonly folder: string
-  /** `who` and `turn` of each request, in the order in which they came. */
+  /** `who` and `turn` of each request, in order of arrival. */
   readonly asked: string[]
   /** Git in the workspace. */
   readonly git: (...args: readonly string[]) => string
-  /** One process: begins, or is resumed from the records, to which it adds its own. Undefined: it died after so many records. */
+  /**
+   * One process: starts, or is resumed from the records, to which it appends its own. Undefined: it died after `lives`
+   * records.
+   */
   readonly live: (records: JournalRecord[], lives?: number) => Promise<Life | undefined>
-  /** Replays what was recorded; gives the first difference. */
+  /** Replays what was recorded; returns the first difference. */
   readonly replay: (records: readonly JournalRecord[]) => Promise<string | undefined>
 }
 
@@ -78,19 +81,19 @@ export interface TaskWorldOptions {
   readonly offered?: Partial<AgentDefinition>
   readonly tools?: readonly ToolName[]
   readonly maxRounds?: number
-  /** Of the caller; left out: classic. */
+  /** Mode of the caller; default: classic. */
   readonly mode?: string
-  /** What the caller has given up. */
+  /** The rights that the caller has given up. */
   readonly rights?: Limits
-  /** Answers for a person; left out: nobody can be asked. */
+  /** Answers for the user; if omitted, nobody can be asked. */
   readonly approver?: Approver
-  /** Files of the workspace, which is a git repository then. */
+  /** Files of the workspace, which is then a git repository. */
   readonly repository?: { readonly [path: string]: string }
-  /** Where the caller works; left out: in the workspace. */
+  /** Where the caller works; default: in the workspace. */
   readonly within?: <T>(context: RunContext, work: (inside: RunContext) => Promise<T>) => Promise<T>
 }
 
-/** A model that may give work to the agent `finder`: real prompt files, a scripted model, a journal in memory. */
+/** A model that may delegate work to the agent `finder`: real prompt files, a scripted model, a journal in memory. */
 export function taskWorld({
   script,
   frontMatter = 'tools = ["todo"]',
@@ -124,7 +127,7 @@ export function taskWorld({
     ...offered,
   }
   const asked: string[] = []
-  // files are loaded once, whatever processes there are
+  // files are loaded once, however many processes there are
   const converseWithFile = createFileConverser({
     cwd: folder,
     env: { BATON_HOME: join(folder, '.state') },

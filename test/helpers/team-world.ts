@@ -14,7 +14,10 @@ interface TeamWorldOptions extends Omit<TaskWorldOptions, 'within'> {
   readonly settings?: Partial<CollabSettings>
 }
 
-/** A model that leads a team: real prompt files, a scripted model, a journal in memory. Its agents are asked by what they are told first. */
+/**
+ * A model that leads a team: real prompt files, a scripted model, a journal in memory. The first message of an agent
+ * identifies it.
+ */
 export function teamWorld({ settings = {}, tools = ['todo'], ...options }: TeamWorldOptions): TaskWorld {
   return taskWorld({
     ...options,
@@ -53,7 +56,7 @@ function roleOf(name: string, instructions: string): readonly [string, AgentDefi
 
 export const spawn = (message: string, more: object = {}): Call => ['spawn_agent', { message, ...more }]
 
-/** Ids of agents that were spawned, in the order in which the leader was told them. */
+/** Ids of the spawned agents, in the order in which the leader received them. */
 export function agentsIn({ request }: Asked): readonly string[] {
   const texts = request.messages.flatMap(({ parts }) => parts.map((part) => JSON.stringify(part)))
   return texts.flatMap((text) => [...text.matchAll(/agent_id\\+":\\+"([0-9a-f-]{36})/g)].map(([, id]) => id ?? ''))

@@ -23,10 +23,10 @@ export function mailOf(id: string, from: string, { text = id, interrupts = false
   return { id, from, text, interrupts }
 }
 
-/** What an agent does with what a piece begins with. It may work when this is called. */
+/** What an agent does with the texts at the start of a piece of work. It may run whenever this is called. */
 export type Piece = (texts: readonly string[], terms: PieceTerms) => Promise<PieceEnd> | PieceEnd
 
-/** An agent without a record: each message that comes is worked on by `piece`. */
+/** An agent without a record: `piece` processes each message that arrives. */
 export function scriptedWork(piece: Piece, withdraw = async (): Promise<void> => {}): AgentWork {
   return {
     begin: (arrive) => arrive(),
@@ -45,7 +45,7 @@ export function done(text: string | null): PieceEnd {
   return { kind: 'completed', text }
 }
 
-/** Until it is stopped. */
+/** Runs until it is stopped. */
 export function untilStopped({ stop }: PieceTerms): Promise<PieceEnd> {
   return new Promise((_, reject) => {
     if (stop.aborted) reject(stop.reason as Error)
@@ -56,9 +56,9 @@ export function untilStopped({ stop }: PieceTerms): Promise<PieceEnd> {
 export interface TestTeam {
   readonly team: Team
   readonly events: readonly TeamEvent[]
-  /** The statuses that an agent had, in order. */
+  /** The statuses of an agent, in order. */
   readonly statusesOf: (id: string) => readonly AgentStatus[]
-  /** Adds the agent with this number, with the text `work`. */
+  /** Adds the agent with this number, whose text is `work`. */
   readonly spawn: (number: number, piece: Piece, more?: { readonly parent?: string; readonly depth?: number }) => string
   readonly wait: (
     ids: readonly string[],
@@ -96,7 +96,7 @@ export function testTeam({
   }
 }
 
-/** Lets everything happen that needs no time. */
+/** Lets everything run that takes no time. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }

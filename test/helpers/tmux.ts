@@ -6,14 +6,14 @@ import { tempTree } from './temp.ts'
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0
 
 export interface Screen {
-  /** The lines of the screen, without empty ones at its end. */
+  /** The lines of the screen, without empty lines at the end. */
   readonly lines: () => readonly string[]
   readonly type: (...keys: readonly string[]) => void
-  /** Pastes a text as a terminal does that tells pastes from typing. */
+  /** Pastes a text like a terminal that distinguishes pasting from typing. */
   readonly paste: (text: string) => void
 }
 
-/** A command in a terminal that another program draws: where the cursor goes and what is erased is its own reading. */
+/** A command in a terminal that another program renders: it interprets cursor movement and erasing independently. */
 export function inTmux(command: string, env: Readonly<Record<string, string>>, cwd: string, rows = 24): Screen {
   const socket = join(tempTree({}), 'tmux')
   const tmux = (args: readonly string[], input?: string): string =>

@@ -12,7 +12,7 @@ import { createToolbox, type ToolboxOptions } from '../../src/tool/toolbox/toolb
 import { openTools } from '../../src/tool/toolbox/tools.ts'
 import { type TestContext, testContext } from './context.ts'
 
-/** The tools of one conversation in a workspace, under the rules that hold when nobody says otherwise. */
+/** The tools of one conversation in a workspace, under the default rules. */
 export interface ToolHost {
   readonly call: (name: ToolName, input: JsonObject | string) => Promise<ToolResult>
   readonly box: Toolbox
@@ -22,13 +22,13 @@ export interface ToolHost {
 
 interface ToolHostOptions extends Partial<ToolboxOptions> {
   readonly rules?: readonly ToolRule[]
-  /** Whose capabilities hold. */
+  /** The packs whose capabilities apply. */
   readonly packs?: readonly HeldPack[]
-  /** Where command lines run; left out: in the strictest box. */
+  /** The sandbox for commands; default: the strictest. */
   readonly sandbox?: SandboxMode
   readonly scope?: Partial<RunScope>
   readonly services?: Partial<RunServices>
-  /** That of a process that was made elsewhere. */
+  /** The context of a process that was created elsewhere. */
   readonly process?: TestContext
 }
 

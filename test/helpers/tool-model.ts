@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { type ModelReply, type ModelScript, type ModelServer, startModelServer } from './model-server.ts'
 
-/** A reply that calls tools, each by name and arguments; text arguments are sent as they are. */
+/** A reply that calls tools, each by name and arguments; arguments given as text are sent unchanged. */
 export function callsTools(...calls: readonly (readonly [name: string, input: Json])[]): ModelReply {
   const toolCalls = calls.map(([name, input], index) => ({
     id: `call_${index}`,
@@ -13,13 +13,13 @@ export function callsTools(...calls: readonly (readonly [name: string, input: Js
 }
 
 export interface ToolModel extends ModelServer {
-  /** What tools gave, as the last request holds it: the results behind the last answer of the model. */
+  /** The tool results in the last request: those after the last answer of the model. */
   readonly results: () => readonly string[]
   /** Names of the tools that the last request offers. */
   readonly offered: () => readonly string[]
 }
 
-/** A model that plays replies in order, and is asked about what tools gave. It ends with the test. */
+/** A model that plays replies in order and gives access to the tool results it received. It ends with the test. */
 export async function startToolModel(replies: ModelScript): Promise<ToolModel> {
   const server = await startModelServer(replies)
   onTestFinished(() => server.close())

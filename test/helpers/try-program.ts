@@ -12,9 +12,9 @@ import {
 
 type Answering = (...args: readonly Json[]) => Json | Promise<Json>
 
-/** What a test program is run with. */
+/** The options of a test program. */
 export interface Trial extends Omit<Program, 'code'> {
-  /** Functions that answer; an error that they throw is told to the program. */
+  /** Functions that answer; an error that they throw is passed to the program. */
   readonly tools?: { readonly [name: string]: Answering }
   /** Functions that the program does not wait for. */
   readonly told?: { readonly [name: string]: Answering }

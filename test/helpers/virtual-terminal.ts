@@ -1,11 +1,11 @@
 interface Row {
   /** One entry per column; the second column of a wide character is empty. */
   readonly cells: string[]
-  /** The text went on in the next row because the screen ended. */
+  /** The text continued in the next row because the row was full. */
   wrapped: boolean
 }
 
-// Widths by code point, apart from the tables of the product: what it thinks is checked against this.
+// Widths by code point, independent of the product's tables, which are checked against these.
 const wide: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -33,15 +33,15 @@ function isIn(ranges: typeof wide, code: number): boolean {
 const tokens = /\u001b\[(\??)([\d;]*)([A-Za-z])|[\s\S]/gu
 
 /**
- * A terminal in memory, with what scrolled off its top. It knows what the product writes and throws for every other
- * control character. Lines that do not fit after a resize are wrapped again, as current terminals do.
+ * A terminal in memory, including what scrolled off the top. It supports what the product writes and throws for any
+ * other control character. Lines that do not fit after a resize are wrapped again, as in current terminals.
  */
 export class VirtualTerminal {
   columns: number
   height: number
   cursorShown = true
   wraps = true
-  /** Characters that found no room while wrapping was off. */
+  /** Characters that did not fit while wrapping was off. */
   lost = ''
   private rows: Row[] = [newRow()]
   /** Index of the first row of the screen. */
@@ -58,7 +58,7 @@ export class VirtualTerminal {
     for (const [token, mark = '', number = '', command] of text.matchAll(tokens)) {
       if (command !== undefined) this.control(`${mark}${command}`, number)
       else if (token === '\n') {
-        // the tty driver makes it both
+        // the tty driver turns it into both
         this.down()
         this.column = 0
       } else if (token === '\r') this.column = 0
@@ -92,12 +92,12 @@ export class VirtualTerminal {
     this.base = Math.max(0, this.rows.length - height)
   }
 
-  /** What is to be seen, without empty rows at the end. */
+  /** The visible text, without empty rows at the end. */
   screen(): readonly string[] {
     return texts(this.rows.slice(this.base))
   }
 
-  /** Everything that was ever shown and not taken back, top to bottom. */
+  /** Everything that was ever shown and not erased, top to bottom. */
   everything(): readonly string[] {
     return texts(this.rows)
   }

@@ -14,20 +14,20 @@ export interface CommandEnd {
   readonly stderr: string
 }
 
-/** A process in which the built command runs one time after the other, so that only the first run loads it. */
+/** A process that runs the built command several times, one after the other, so that only the first run loads it. */
 export interface WarmCommand {
-  /** undefined: a run is going on, the next one needs a process of its own. */
+  /** Undefined: a run is in progress, and the next one needs a separate process. */
   readonly run: (call: CommandCall) => Promise<CommandEnd> | undefined
   /**
-   * Lets go of the process, which has to end by itself now, as the command has to after each of its runs.
-   * @throws Error when it does not, because a run has left something open
+   * Releases the process, which must now exit on its own, as the command must after each of its runs.
+   * @throws Error if it does not exit, because a run has left something open
    */
   readonly end: () => Promise<void>
 }
 
 /**
- * `command` is the path of its entry file. The process starts with the first run. `patienceMs` is how long it may take to
- * end on a loaded machine; what a run leaves open stays for ever.
+ * `command` is the path of its entry file. The process starts with the first run. `patienceMs` is how long it may take
+ * to exit on a loaded machine; anything that a run leaves open stays open forever.
  */
 export function createWarmCommand(command: string, { patienceMs = 20_000 } = {}): WarmCommand {
   let host: Host | undefined
@@ -75,7 +75,7 @@ function startHost(command: string): Host {
       const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
       const marked = Promise.all([stdout.until(end), stderr.until(end)])
       child.send({ args, cwd, env: given, end })
-      // a process that breaks down has ended the run, and says the rest
+      // a process that crashes has ended the run; its output and exit code are the result
       const rest = closed.then((code): CommandEnd => ({ code, stdout: stdout.take(), stderr: stderr.take() }))
       const done = marked.then(([out, err]): CommandEnd => ({
         code: Number(out.mark),

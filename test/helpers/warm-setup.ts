@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
 import { useWarmCommand } from './baton.ts'
 
-// Of the end-to-end tests: the runs of one test file share a process (warm-command.ts).
+// For the end-to-end tests: the runs of one test file share a process (warm-command.ts).
 const end = useWarmCommand()
 afterAll(end)

@@ -6,11 +6,11 @@ import type { FinishReason, ModelEvent } from '../../src/model/provider.ts'
 import { createSseDecoder } from '../../src/model/sse.ts'
 import type { WireFormat } from '../../src/model/wire/format.ts'
 
-/** What reading a whole stream gave. */
+/** The result of reading a whole stream. */
 interface WireAnswer {
   /** The pieces, one by one. */
   readonly events: readonly ModelEvent[]
-  /** What is to be sent back, by block; left out when nothing is. */
+  /** What must be sent back, by block; omitted if nothing. */
   readonly sealed?: readonly SealEvent[]
   readonly finish: FinishReason | undefined
   readonly usage: Usage | undefined
@@ -20,7 +20,7 @@ interface WireAnswer {
 
 type SealEvent = Extract<ModelEvent, { readonly type: 'provider' }>
 
-/** One event of a stream as its bytes: the JSON under `data:`, the name of its type under `event:` when it has one. */
+/** One stream event as bytes: the JSON under `data:`, and the name of its type, if it has one, under `event:`. */
 export function sseText(...events: readonly (JsonObject | string)[]): string {
   return events
     .map((event) => {
@@ -54,7 +54,7 @@ export function readWire(
   return answerOf(answer, [...batches, answer.end()])
 }
 
-/** Reads a body that is no stream. */
+/** Reads a body that is not a stream. */
 export function readWireBody(format: WireFormat, body: Json): WireAnswer {
   const answer = readBatches(format)
   return answerOf(answer, [answer.readBody(typeof body === 'string' ? body : JSON.stringify(body))])

@@ -10,11 +10,11 @@ import { tempTree, writeTree } from './temp.ts'
 
 type Files = { readonly [path: string]: string | Uint8Array }
 
-/** A real repository, and a folder that a run may make work trees in. */
+/** A real repository, and a folder in which a run may create work trees. */
 export interface WorktreeWorld {
   /** The top of the repository. */
   readonly top: string
-  /** Where work trees are made. */
+  /** Where work trees are created. */
   readonly folder: string
   readonly home: string
   readonly git: (...args: readonly string[]) => string
@@ -25,7 +25,7 @@ export interface WorktreeWorld {
   /** A context whose workspace is the repository, or a folder in it. */
   readonly context: (below?: string) => TestContext
   readonly given: (below?: string) => TestContextOptions & { readonly workspace: string }
-  /** The work trees that git knows of, without the repository itself. */
+  /** The work trees that git knows about, without the repository itself. */
   readonly known: () => readonly string[]
 }
 
@@ -70,7 +70,7 @@ export function worktreeWorld(files: Files | undefined = {}): WorktreeWorld {
   }
 }
 
-/** Writes files in the workspace of a context, as tools do: each one file effect. */
+/** Writes files in the workspace of a context, as tools do: each as one file effect. */
 export function writeIn(context: RunContext, files: { readonly [path: string]: string }): void {
   for (const [path, content] of Object.entries(files)) {
     const at = [...context.scope.at, item('write'), item(path)]
@@ -78,7 +78,7 @@ export function writeIn(context: RunContext, files: { readonly [path: string]: s
   }
 }
 
-/** Runs a program in the workspace of a context, which nobody records. */
+/** Runs a program in the workspace of a context without recording it. */
 export function shellIn({ scope }: RunContext, line: string): void {
   execFileSync('sh', ['-c', line], { cwd: scope.folders.workspace, stdio: 'ignore' })
 }

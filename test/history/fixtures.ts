@@ -9,7 +9,7 @@ import { type OwnerPort, processOwners } from '../../src/journal/owner.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { effectOf, openGate, placeAt, spentOf } from '../helpers/effects.ts'
 
-/** A process that is gone. */
+/** A process that has ended. */
 const dead: OwnerPort = {
   self: () => ({ ...processOwners.self(), pid: 2 ** 22 + 1, start: 'ticks:1' }),
   isVisible: () => true,
@@ -30,11 +30,11 @@ export interface MadeOptions {
   readonly file?: string
   /** The run is written by this process, which is alive. */
   readonly isAlive?: true
-  /** Milliseconds; each record comes one later. */
+  /** Time of the first record in milliseconds; each further record is one later. */
   readonly from?: number
 }
 
-/** A journal with real records, made by the effects that make those of runs. */
+/** A journal with real records, created by the same effects as in runs. */
 export async function makeRun(options: MadeOptions = {}): Promise<MadeRun> {
   const {
     runs = tempTree(),
@@ -64,7 +64,7 @@ export async function makeRun(options: MadeOptions = {}): Promise<MadeRun> {
   }
 }
 
-/** A model call that asks `question` and gives `answer`. */
+/** A model call with the prompt `question` and the answer `answer`. */
 export function ask(
   { effects }: MadeRun,
   at: Place,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createRowTable, type RowTable } from '../../src/history/rows.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 
-// Rows of records that are written by hand, each at the position of its number.
+// Rows of manually written records, each at the position of its number.
 
 type Fields = Readonly<Record<string, unknown>> & { readonly k: string }
 

@@ -166,8 +166,8 @@ describe('the tree of a run', () => {
     second.journal.note({ k: 'done', p: 'task/0', value: {} })
     await second.end()
     const { root, context } = await treeOf(second.folder)
-    // from begin to the end of the call, and from the header of the second process on; each record takes one, as does
-    // the header of the first process, which is written when something is to be durable
+    // from the start to the end of the call, plus from the header of the second process on; each record takes one, as
+    // does the header of the first process, which is written with the first durable record
     expect(viewParts(root, context)).toMatchObject([{ duration_ms: 3 + 3, parts: [{ duration_ms: 2 }, {}] }])
   })
 

@@ -9,11 +9,11 @@ export const ids = {
   slow: '0d4a7b52-53a5-4c0e-8b7d-93a5e9d7c4f2',
   broken: 'c2a1e8d4-1b5f-4f3a-a0c9-7de0b1f9a633',
 }
-/** What the clock of recorded teams shows at second 0. */
+/** The time that the clock of recorded teams shows at second 0. */
 export const startMs = 1_800_000_000_000
 const leader = 'task/0/agent/ask'
 
-/** Work that has begun to be recorded; `end` ends it with a value. */
+/** Work whose start was recorded; `end` ends it with a value. */
 interface Open {
   readonly end: (value: object) => Promise<void>
 }
@@ -23,7 +23,7 @@ interface Recorder {
   readonly at: (second: number) => void
   readonly observe: (place: string, name: string, call: { readonly args?: object; readonly value: object }) => void
   readonly boundary: (place: string, label?: string) => Promise<Open>
-  /** A call of a model, which ends with the names of the tools that it calls. */
+  /** A model call; it ends with the names of the tools that it calls. */
   readonly model: (place: string) => Promise<{ readonly end: (...calls: readonly string[]) => Promise<void> }>
   /** The effect of a tool. */
   readonly act: (place: string, tool: string, input: { readonly id: string }) => Promise<void>
@@ -31,7 +31,7 @@ interface Recorder {
   readonly source: () => ReturnType<typeof openMemoryRecords>
 }
 
-/** Records in memory, made by the code of real runs. */
+/** Records in memory, created by the code of real runs. */
 export function createRecorder(): Recorder {
   let seconds = 0
   const { records, ...effects } = createMemoryEffects({ now: () => new Date(startMs + seconds * 1000) })
@@ -62,7 +62,7 @@ export function createRecorder(): Recorder {
   }
 }
 
-/** Begins some work, which goes on until its `end` is called. */
+/** Starts some work, which lasts until its `end` is called. */
 async function opened(begin: (work: () => Promise<object>) => Promise<unknown>): Promise<Open> {
   let finish: (value: object) => void = () => {}
   let whole: Promise<unknown> = Promise.resolve()
@@ -80,13 +80,18 @@ async function opened(begin: (work: () => Promise<object>) => Promise<unknown>):
   }
 }
 
-/** Where the agent that the n-th call of the first answer has started does its k-th piece of work, and asks its model. */
+/**
+ * The place where the agent that was started by the n-th call of the first answer does its k-th piece of work, and that
+ * of its model call.
+ */
 export function pieceAt(call: number, index: number): { readonly piece: string; readonly model: string } {
   const piece = `task/0/ask/turn/0/tool/${call}:spawn_agent/agent/worker/input/${index}`
   return { piece, model: `task/0/agent/${piece.slice('task/0/'.length).replaceAll('/', '+')}+ask/turn/0#0` }
 }
 
-/** A leader with three agents, of which two work at a time: one is quick, one is interrupted and goes on, one fails. */
+/**
+ * A leader with three agents, two of which work at a time: one is quick, one is interrupted and continues, one fails.
+ */
 export async function recordTeam(): Promise<Recorder> {
   const recorder = createRecorder()
   const { at, observe, boundary, model, act } = recorder
@@ -107,7 +112,7 @@ export async function recordTeam(): Promise<Recorder> {
   const counting = await model(pieceAt(0, 0).model)
   const slow = await boundary(pieceAt(1, 0).piece)
   await model(pieceAt(1, 0).model)
-  // it begins at once, and waits for its turn
+  // it starts immediately, and waits for its turn
   const broken = await boundary(pieceAt(2, 0).piece)
   const turn1 = await model(`${leader}/turn/1#0`)
   at(4)

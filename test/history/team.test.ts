@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { exchangesJson, timelineJson } from '../../src/history/team-json.ts'
 import { createRecorder, ids, pieceAt, recordTeam, startMs } from './team-fixture.ts'
 
-/** Spans in seconds since the beginning: `working 2-6 done`. */
+/** Spans in seconds since the start: `working 2-6 done`. */
 async function spansOf(recorder: Awaited<ReturnType<typeof recordTeam>>) {
   const { teams } = await recorder.teams()
   return Object.fromEntries(

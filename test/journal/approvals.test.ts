@@ -17,7 +17,7 @@ const edit = (path: string, input = path): ToolAction => ({
 
 const call = 'task/0/agent/ask/turn/0/tool/0:edit'
 
-/** Puts questions one after the other, and gives what each is answered. */
+/** Asks the questions one after the other, and returns the answer to each. */
 async function put(
   options: ApprovalOptions,
   actions: readonly Action[],

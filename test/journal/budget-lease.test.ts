@@ -15,7 +15,7 @@ function budget(limits: Omit<BudgetLimits, 'unpriced'>): RunBudget {
   return createBudget({ ...limits, unpriced: 'deny' })
 }
 
-/** A call of so many tokens in all. */
+/** A call with this many tokens in total. */
 const tokens = (count: number): AnyEffect => call({ tokens: count })
 
 it('lends an equal share of what is left of each measure that is limited', async () => {

@@ -12,7 +12,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const large = 'läßt «path:x» /work/app/a "quoted"\n'.repeat(20_000)
 
-/** A run of two epochs, recorded below `/work/app`. */
+/** A run with two epochs, recorded below `/work/app`. */
 async function recordRun(value = large): Promise<string> {
   const folder = join(tempTree(), 'run')
   const now = (): Date => new Date(1000)

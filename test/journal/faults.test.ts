@@ -18,9 +18,9 @@ const otherCodes = ['EIO', 'EDQUOT', 'EROFS', 'EMFILE', 'EACCES']
 const large = 'large '.repeat(20_000)
 
 interface Attempted {
-  /** Places that were handed in, in order. */
+  /** Places passed to the journal, in order. */
   readonly given: readonly string[]
-  /** Those the journal promised to keep. */
+  /** Those that the journal acknowledged. */
   readonly acknowledged: ReadonlySet<string>
   readonly journal: RunJournal | undefined
 }
@@ -155,7 +155,7 @@ it('never glues two lines when the K-th write is torn by a full disk, for every 
 
 it('tells the first failure to every later call, writes nothing more, and says what to do', async () => {
   const folder = newRunFolder()
-  // the first write makes the file, the second one is the record
+  // the first write creates the file, the second one is the record
   const healthy = createFaultyFiles()
   const sample = await openRun({ folder: newRunFolder(), now, files: healthy })
   await sample.append({ k: 'done', p: '' })

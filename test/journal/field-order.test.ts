@@ -52,7 +52,7 @@ async function recordRun(folder: string): Promise<void> {
   await journal.close()
 }
 
-/** The same value with the fields of every object in the opposite order. */
+/** The same value with the fields of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value

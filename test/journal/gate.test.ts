@@ -33,7 +33,7 @@ const denied: Verdict = { kind: 'deny', reason: 'not here', code: 'UNTRUSTED' }
 
 interface Gate {
   readonly effects: Effects
-  /** Everybody who was asked or told, in order. */
+  /** Every port that was asked or notified, in order. */
   readonly log: string[]
   readonly records: JournalRecord[]
   readonly index: () => Promise<RunIndex>
@@ -81,7 +81,7 @@ function openLoggedGate({ verdict = { kind: 'allow' }, budget, ...more }: GateOp
   }
 }
 
-/** The effects of a process that resumes what a record holds, and does the rest through a gate of its own. */
+/** The effects of a process that resumes from a record and does the rest through its own gate. */
 function resumedFrom(
   index: RunIndex,
   { effects: live }: Pick<Gate, 'effects'>,
@@ -177,7 +177,7 @@ describe('what is refused by the permission', () => {
         return { record: change, act: () => void gate.log.push('act') }
       })
     expect(planned).toThrow(verdict.kind === 'ask' ? 'needs an approval' : 'not here')
-    // a script sees the same refusal again when the run is resumed
+    // a script gets the same refusal again when the run is resumed
     expect(gate.log).toEqual(['permission write', 'journal obs'])
     expect(gate.records).toMatchObject([{ k: 'obs', name: 'file.change', status: 'error' }])
   })

@@ -15,7 +15,7 @@ import { openGate, placeAt } from '../helpers/effects.ts'
 
 const section = placeAt('task/0/files')
 const search = (pattern: string) => ({ name: 'grep', args: [pattern] })
-/** What a search for a pattern finds, sooner for some. */
+/** The result of a search for a pattern; some are faster than others. */
 const find = (pattern: string, ms: number) => async (): Promise<readonly string[]> => {
   await wait(ms)
   return [`${pattern}.ts`]
@@ -48,7 +48,7 @@ async function replay(records: readonly JournalRecord[]): Promise<Effects> {
   return createReplayedEffects({ index, signal: undefined, files: { kind: 'recorded', scratch } }).effects
 }
 
-/** Searches that run at once below one place; the first one takes longest. */
+/** Concurrent searches below one place; the first one takes longest. */
 const patterns = ['slow', 'middle', 'quick']
 const placeOf = (index: number): Place => [...section, item(index)]
 const searchAll = (effects: Effects, read: (pattern: string, index: number) => () => Promise<readonly string[]>) =>

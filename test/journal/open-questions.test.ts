@@ -13,7 +13,7 @@ function question(at = call): Question {
   return { id: '1', at, isReopened: false, signal, isGranted: () => false }
 }
 
-/** Somebody who says nothing, and is told when a question is taken back. */
+/** An approver who never answers, and is notified when a question is withdrawn. */
 function silent(): { readonly approver: Approver; readonly takenBack: string[] } {
   const takenBack: string[] = []
   return {

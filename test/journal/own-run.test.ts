@@ -9,7 +9,7 @@ import { newRunFolder } from './fixtures/run-folder.ts'
 const [own, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
 const now = (): Date => new Date(0)
 
-/** A run that says how it was started, with facts of this many characters, and then some. */
+/** A run that records how it was started, with facts of this many characters, preceded by this many sources. */
 async function recorded({ facts = 10, before = 0 } = {}): Promise<string> {
   const folder = newRunFolder()
   const journal = await openRun({ folder, now, key: own })

@@ -36,7 +36,7 @@ it.runIf(self.boot !== '')('is dead after the machine was started again', async 
 })
 
 it.runIf(self.boot !== '')('is dead as a zombie', async () => {
-  // the shell's child ends once the shell has become a program that never asks for it
+  // the shell's child ends once the shell has become a program that never reaps it
   const child = `while [ "$(cat /proc/$PPID/comm)" != sleep ]; do :; done`
   const parent = spawn('sh', ['-c', `sh -c '${child}' & echo $!; exec sleep 60`], {
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -17,7 +17,7 @@ const container = (pid: number): OwnerPort => ({
   isAlive: () => Promise.resolve(false),
 })
 
-/** A writer in one container that has just recorded something, and its folder. */
+/** A writer in a container that has just recorded something, and its folder. */
 async function written() {
   const folder = newRunFolder()
   const journal = await openRun({ folder, now, owners: container(7) })

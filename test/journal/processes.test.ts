@@ -44,7 +44,7 @@ it('keeps every acknowledged record of a writer that is killed', async () => {
 
     const records = await recordsIn(folder)
     const kept = new Map(records.flatMap((record) => (record.k === 'done' ? [[record.p, record.value]] : [])))
-    // the last line may be cut by the kill itself
+    // the kill itself may cut off the last line
     for (const place of acknowledged.slice(0, -1)) expect(kept.get(place)).toBe(place.repeat(50))
     expect(acknowledged.length).toBeGreaterThanOrEqual(count)
   })

@@ -10,13 +10,13 @@ import { makeRun } from '../history/fixtures.ts'
 const dayMs = 86_400_000
 const now = new Date()
 
-/** The id of a run that began so many days ago. */
+/** The id of a run that started this many days ago. */
 function idAt(days: number, end: string): string {
   const [day, time] = new Date(now.getTime() - days * dayMs).toISOString().replaceAll(/[-:]/g, '').split(/[T.]/)
   return `${day}-${time}-${end}`
 }
 
-/** A run that was worked on last so many days before `now`. */
+/** A run whose last activity was this many days before `now`. */
 function oldRun(runs: string, id: string, days: number): void {
   const file = join(runs, id, 'j-000001.jsonl')
   mkdirSync(join(runs, id), { recursive: true })
@@ -50,7 +50,7 @@ describe('pruning', () => {
   it('removes runs that nobody has worked on for longer than is wanted', async () => {
     const runs = tempTree()
     oldRun(runs, idAt(52, 'aaaaaa'), 52)
-    oldRun(runs, idAt(51, 'bbbbbb'), 3) // gone on with three days ago
+    oldRun(runs, idAt(51, 'bbbbbb'), 3) // continued three days ago
     oldRun(runs, idAt(2, 'cccccc'), 2)
     await pruneRuns(runs, { keepMs: 30 * dayMs, now })
     expect(idsIn(runs)).toEqual([idAt(51, 'bbbbbb'), idAt(2, 'cccccc')])

@@ -59,7 +59,7 @@ describe('damage', () => {
     for (let length = 0; length < bytes.length; length += 1) {
       const read = await readBytes(bytes.subarray(0, length))
       expect(read).toEqual(whole.slice(0, read.length))
-      // a record counts as soon as its last byte, the one before the line feed, is there
+      // a record counts as soon as its last byte, the one before the line feed, is present
       const complete =
         bytes
           .subarray(0, length + 1)

@@ -9,7 +9,7 @@ const text = (bytes: Uint8Array | undefined): string | undefined => bytes && Buf
 it('contents are found by their hash, which is not made again where it is known', () => {
   const { keep, findKept } = replayedContents(openMemoryRecords([], noMask))
   keep?.({ bytes: 'one' })
-  // a hash that is none of these bytes shows who has made it
+  // a hash that does not belong to these bytes shows where it came from
   keep?.({ bytes: Buffer.from('two'), hash: 'known' })
   keep?.({ file: '/gone', hash: 'of a file' })
   expect([sha256('one'), 'known', sha256('two'), 'of a file'].map((hash) => text(findKept?.(hash)))).toEqual([

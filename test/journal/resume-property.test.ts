@@ -19,14 +19,14 @@ interface Process {
   readonly world: World
   /** Of all processes so far. */
   readonly records: JournalRecord[]
-  /** Records until it dies. */
+  /** Number of records until it dies. */
   readonly lives: number
   readonly random: Random
 }
 
 type Ending = { readonly kind: 'done'; readonly value: Value } | { readonly kind: 'killed' | 'broken' }
 
-/** One process: begins the run, or goes on with it. Checks that nothing is done that a record answers. */
+/** One process: starts or resumes the run. Checks that nothing is done for which there is a record. */
 async function live({ program, world, records, lives, random }: Process): Promise<Ending> {
   const before = [...records]
   const epoch = (before.at(-1)?.e ?? 0) + 1

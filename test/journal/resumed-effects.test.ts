@@ -22,14 +22,14 @@ interface Resumed {
   /** What failed and is done again. */
   readonly retried: readonly string[]
   readonly shown: readonly unknown[]
-  /** Files that were answered and are others now, and what reads them again. */
+  /** Files that were answered from the record but differ now, and what reads them again. */
   readonly stale: readonly string[]
   /** What was really done, by the functions below. */
   readonly acts: string[]
 }
 
 interface Setup extends Partial<Pick<ResumeOptions, 'usesCurrent'>> {
-  /** What the disk shows of file changes without an end. */
+  /** What the disk shows about file changes without a recorded end. */
   readonly stateOf?: () => ChangeState
   readonly mask?: SecretMask
 }
@@ -334,7 +334,7 @@ describe('a boundary', () => {
         ['done', 's'],
       ])
 
-      // what a later process finds: all of it is done, or goes on where that one was interrupted
+      // what a later process finds: all of it is done, or continues where the earlier process was interrupted
       const second: readonly Entry[] = one.records.map(({ e: _e, n: _n, ...entry }) => entry as Entry)
       const later = await resume([first, second])
       expect(await again(later, { code: 'same', steps: 'new' }, { a: {}, b: { code: 1 } })).toEqual(['s/a', 'live b'])

@@ -18,7 +18,7 @@ function asked(tokens: number, output: number, least = 1024): AnyEffect {
   return call({ tokens, output: { tokens: output, least } })
 }
 
-/** Lets everything that can go on without a settled call go on. */
+/** Lets everything continue that does not depend on a settled call. */
 async function rest(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
 }
@@ -151,7 +151,7 @@ describe('waiting', () => {
   it('lasts until a running call returns enough, first come, first served', async () => {
     const tokens = budget({ tokens: 10_000 })
     const order: string[] = []
-    // leaves room for the small call, which has to wait its turn all the same
+    // leaves room for the small call, which must wait its turn anyway
     const first = await tokens.reserve(asked(1000, 4000), quiet)
     const large = tokens.reserve(asked(7000, 1024), quiet).then((started) => [order.push('large'), started] as const)
     const small = tokens.reserve(asked(10, 10), quiet).then((started) => [order.push('small'), started] as const)

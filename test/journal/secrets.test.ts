@@ -69,7 +69,7 @@ describe('createMask', () => {
     ['nothing here', 0],
     ['it is sk-open', 7],
     ['it is s', 1],
-    // the whole of one, and perhaps the beginning of a longer one
+    // one complete secret, and possibly the start of a longer one
     ['sk-openai-123456', 16],
     ['sk-openai-123456-and-more', 0],
     ['', 0],

@@ -24,7 +24,7 @@ function sizeOf(folder: string): number {
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 }
 
-/** The number of records that were taken before one was refused. */
+/** The number of records that were accepted before one was refused. */
 function fill(journal: RunJournal, entry: (round: number) => Entry, most = 1000): number {
   for (let round = 0; round < most; round += 1) {
     try {
@@ -47,7 +47,7 @@ describe('the limit of the size of a run', () => {
     const taken = fill(journal, () => read(1000))
     expect(taken).toBeGreaterThan(10)
     expect(reached?.()).toMatchObject({ code: 'RUN_TOO_LARGE', hint: expect.stringContaining('runs.max_size=') })
-    // a smaller one is refused too, or it would be recorded after one that is not
+    // a smaller one is refused too, otherwise it would be recorded after one that is missing
     expect(fill(journal, () => read(1))).toBe(0)
     expect(journal.failure.aborted).toBe(false)
     await journal.append({ k: 'ended', p: 'm', s: 1, kind: 'model', status: 'ok', value: 'y'.repeat(30_000) })
@@ -97,7 +97,7 @@ describe('the limit of the size of a run', () => {
     await second.close()
     const third = await openRun({ folder, now })
     third.limitSize?.(800_000)
-    // what is there is replaced
+    // existing files are replaced
     expect(fill(third, (round) => read(100_000, String(round)), 5)).toBe(5)
     expect(fill(third, (round) => read(100_000, 'abcdefgh'[round]))).toBe(2)
     await third.close()

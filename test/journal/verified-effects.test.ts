@@ -20,12 +20,12 @@ import { placeAt, effectOf, openGate, spentOf } from '../helpers/effects.ts'
 type Work = (effects: Effects, at: (...names: readonly string[]) => Place) => unknown
 
 interface Looked extends Verification {
-  /** What the look came to. */
+  /** The outcome of the check. */
   readonly value: unknown
   readonly error: unknown
-  /** What was told of the first difference. */
+  /** What was reported about the first difference. */
   readonly told: readonly string[]
-  /** What recorded model calls used. */
+  /** The usage of recorded model calls. */
   readonly recalled: readonly Spent[]
   readonly liveReads: readonly string[]
   readonly committed: () => readonly JournalRecord[]
@@ -33,7 +33,9 @@ interface Looked extends Verification {
 
 type Hooks = Partial<Pick<VerifyOptions, 'isOwnRead' | 'whyChangeAgain' | 'permission'>>
 
-/** Does `then` as the part `task/3` of a run, and looks whether `now` is the same as the part `task/1` of a later one. */
+/**
+ * Does `then` as the part `task/3` of a run, and checks whether `now` is the same as the part `task/1` of a later one.
+ */
 async function look(then: Work, now: Work, hooks: Hooks = {}): Promise<Looked> {
   const folder = join(tempTree(), 'run')
   const first = await openRun({ folder, now: () => new Date(0) })
@@ -219,7 +221,7 @@ describe('what a part asks a model', () => {
       asking('hi', mustNot),
     )
     expect(value).toEqual({ text: 'hello' })
-    // it belongs to what is measured around it, and was paid for by the run that got it
+    // its usage belongs to the effect measured around it, and was paid for by the run that received it
     expect(recalled).toEqual([spentOf({ model: 'openai::m', input: 5 })])
     const records = committed()
     const started = records.find(({ k }) => k === 'started')

@@ -30,7 +30,7 @@ it('makes a small run of notes with seven file operations', async () => {
   expect(files.log).toEqual(['makeFolder', 'create', 'write', 'link', 'remove', 'write', 'close'])
 })
 
-/** What would be left of the journal if the power failed now. */
+/** What would remain of the journal if the power failed now. */
 function createPowerCut(folder: string): { readonly files: FilePort; readonly durableText: () => string } {
   const file = join(folder, 'j-000001.jsonl')
   let durableBytes = 0

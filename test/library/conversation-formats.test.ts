@@ -34,7 +34,7 @@ describe.each(aimockHosts)('a conversation over $format', (host) => {
     const { messages = [] } = (mock.getRequests().at(-1)?.body ?? {}) as {
       messages?: readonly { readonly role: string; readonly content: unknown }[]
     }
-    // some formats have the text and the call of an answer as two messages
+    // some formats represent the text and the call of an answer as two messages
     const roles = messages.map(({ role }) => role).filter((role, index, all) => role !== all[index - 1])
     expect(roles).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
     expect(messages.find(({ role }) => role === 'tool')?.content).toContain('[~] Look')

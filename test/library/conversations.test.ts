@@ -86,7 +86,7 @@ it('is closed with the others of its manager, also while it ends by itself', asy
   await manager.close()
   expect(await conversation.ended).toMatchObject({ stopReason: 'done', exitCode: 0 })
   expect(await other.ended).toMatchObject({ stopReason: 'done', exitCode: 0 })
-  // it has ended: there is nothing to be shut down
+  // it has ended: there is nothing to shut down
   conversation.submit({ type: 'shutdown' })
 })
 
@@ -117,7 +117,7 @@ it.each(['approval.requested', 'tool.started'] as const)(
     conversation.submit({ type: 'approve', id: 'another' })
     conversation.submit({ type: 'reject', id: ids[1] ?? '', reason: 'one list is enough' })
     conversation.submit({ type: 'approve', id: ids[0] ?? '' })
-    // answered already: nothing happens
+    // already answered: nothing happens
     conversation.submit({ type: 'reject', id: ids[0] ?? '' })
     await next('prompt.completed')
     expect(model.results()).toEqual([expect.stringContaining('one'), expect.stringContaining('one list is enough')])

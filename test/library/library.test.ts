@@ -72,7 +72,7 @@ describe('approvals', () => {
     await expect(approve('last', { ...place, cal: '1' } as object)).rejects.toMatchObject({
       hint: 'Did you mean "call"?',
     })
-    // the second call is another one, and there is nobody to ask
+    // the second call is a different one, and nobody can be asked
     expect(await resume('last', place).result).toMatchObject({ exitCode: 0 })
     expect(model.requests.length).toBe(3)
     expect(model.results()).toEqual(['Error: permission denied; to allow it set [permission] todo = "allow"'])

@@ -8,7 +8,7 @@ import { authorize } from '../../src/mcp/wire/login.ts'
 import { startOAuthWorld } from '../helpers/oauth-world.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-// Servers that send people to other places than a login, and pages that come to the address where one is waited for.
+// Servers that send users to somewhere other than a login, and pages that call the address where the login is awaited.
 
 const never = new AbortController().signal
 

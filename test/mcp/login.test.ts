@@ -18,7 +18,7 @@ function storeFor(world: OAuthWorld): { readonly store: LoginStore; readonly hom
   return { home, store: openLoginStore(world.url, { env: { BATON_HOME: home }, home }) }
 }
 
-/** A person who opens what they are shown. */
+/** A user who opens the addresses that are shown. */
 async function visit(url: URL): Promise<void> {
   await fetch(url)
 }
@@ -47,7 +47,7 @@ function serversOf(world: OAuthWorld, store: LoginStore): McpServers {
   return servers
 }
 
-/** Below those that systems give to whoever wants any: nobody takes it while this process does not listen on it. */
+/** Below the range of ephemeral ports: no other process gets it while this one is not listening on it. */
 function keptPort(): number {
   return 20_000 + (process.pid % 10_000)
 }
@@ -97,7 +97,7 @@ describe('a login', () => {
     expect(world.asked).toEqual(['register', 'authorize', 'code', 'refresh'])
     world.asked.length = 0
     expect(await logIn(world, store)).toBe('done')
-    // registered before, with the same address
+    // registered earlier, with the same address
     expect(world.asked).toEqual(['authorize', 'code'])
   })
 

@@ -25,7 +25,7 @@ describe('the name of a tool of a server (R308)', () => {
     expect(slashed).toMatch(/^s__a_b_[0-9a-f]{8}$/)
     expect(letters).toBe('s__gr__e')
     expect(new Set([dotted, plain, slashed]).size).toBe(3)
-    // whatever stands before it in the list
+    // whatever precedes it in the list
     expect(named('s', 'a/b', 'a.b')[0]).toBe(slashed)
   })
 
@@ -50,10 +50,10 @@ describe('a filter', () => {
     ['github__create_issue', '*', true],
     ['github__create_issue', 'mcp__*', true],
     ['github__create_issue', 'git__*', false],
-    // what is about servers is about nothing else
+    // patterns for servers match nothing else
     ['bash', 'mcp__*', false],
     ['read', 'mcp__read', false],
-    // of a server that is named mcp
+    // of a server named mcp
     ['mcp__read', 'mcp__read', true],
     ['mcp__read', 'mcp__mcp__read', true],
   ])('%s by %s: %s', (tool, pattern, passes) => {
@@ -108,7 +108,7 @@ describe('a server that is not there', () => {
     expect(said(['githb__x'])).toEqual(['Did you mean "github"?'])
     expect(said(['mcp__doc__*'])).toEqual(['Did you mean "docs"?'])
     expect(said(['weather__x'])).toEqual(['Servers are github, docs; baton mcp list shows them.'])
-    // where nobody knows which there are
+    // if the servers are not known
     expect(unknownTools(['weather__x'], [])).toEqual([])
   })
 

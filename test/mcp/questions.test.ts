@@ -8,7 +8,7 @@ import { testContext } from '../helpers/context.ts'
 import { placeAt } from '../helpers/effects.ts'
 import { stdioServer, testServers } from '../helpers/mcp-server.ts'
 
-/** Calls tools of a real server, with whoever answers its questions. */
+/** Calls tools of a real server, with an approver that answers its questions. */
 function world(services: Partial<RunServices>, given: Partial<McpServer> = {}) {
   const server = stdioServer({}, given)
   const mcp = testServers([server])
@@ -39,7 +39,7 @@ describe('questions of a server to a person', () => {
     expect(asked).toEqual([
       { server: 'test', at: 'main', question: { kind: 'form', message: 'Who are you?', schema: expect.anything() } },
     ])
-    // the server has chosen to tell it
+    // the result contains it only because the server returned it
     const others = context.records.filter(({ k }) => k !== 'ended')
     expect(JSON.stringify([context.sent, others])).not.toContain('Lovelace')
   })

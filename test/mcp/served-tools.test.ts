@@ -18,7 +18,7 @@ interface World {
 
 const silent: ModelProvider = { name: 'none', async *stream() {} }
 
-/** The tools of a server in a process of its own, as a model has them. */
+/** The tools of a server in a separate process, as a model gets them. */
 async function world(mcp: TestServers, provider: ModelProvider = silent): Promise<World> {
   const workspace = tempTree({})
   const { context: around } = await sessionWorld({ provider, workspace })

@@ -87,7 +87,7 @@ describe('the tools of servers', () => {
     expect(here.mcp.started).toEqual(['files'])
     expect(names(await here.give(['*'], ['files__write']))).toEqual(['files__read', 'issues__create'])
     expect(here.mcp.started).toEqual(['files', 'issues'])
-    // one of a server is none of those that Baton brings
+    // a server's tool is not one of Baton's own
     expect((await here.give(['files__read'])).map(({ server }) => server)).toEqual(['files'])
   })
 

@@ -38,7 +38,7 @@ async function ask({ format, root, model }: AimockHost, request: Partial<ModelRe
   return events
 }
 
-/** The tool calls of an answer, put together from their pieces. */
+/** The tool calls of an answer, assembled from their pieces. */
 function callsOf(events: readonly ModelEvent[]): readonly ToolCallPart[] {
   const answer = assembleAnswer()
   for (const event of events) answer.add(event)
@@ -121,7 +121,7 @@ describe.each(hosts)('the format $format against another implementation of its s
   })
 })
 
-// its Responses server does not say why an answer is incomplete
+// its Responses server does not report why an answer is incomplete
 it.each(hosts.filter(({ format }) => format !== 'responses'))(
   'an answer in the format $format ends with length at the output limit',
   async (host) => {

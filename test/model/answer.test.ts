@@ -41,7 +41,7 @@ describe('an answer that is none', () => {
   })
 })
 
-/** A server that answers each request by writing to its socket; gives its base URL. */
+/** A server that answers each request by writing to its socket; returns its base URL. */
 async function openSocketServer(answer: (socket: Socket) => void | Promise<void>): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -128,7 +128,7 @@ describe('a server that only keeps the connection alive', () => {
 it('reads what has arrived before it judges a limit: the process may have been stopped for longer', async () => {
   const url = await openSocketServer((socket) => {
     socket.end(`${streamHead}\r\n${chatEvents({ text: 'in time' }).join('')}`)
-    // the whole process stands still: the client, too, which runs its timers before it reads
+    // the whole process is blocked, including the client, which runs its timers before it reads
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
   })
   const timeouts = { ...defaultTimeouts, headersMs: 100, streamIdleMs: 100, requestMs: 150 }

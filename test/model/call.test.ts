@@ -29,7 +29,7 @@ function hasEnded(call: Call): boolean {
   return ended
 }
 
-/** Timers that keep the process running. */
+/** Timers that keep the process alive. */
 function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 }
@@ -120,7 +120,7 @@ describe('waiting within a call', () => {
 })
 
 describe('reading a body within a call', () => {
-  /** Gives these pieces, and then never more until it is cancelled. */
+  /** Yields these pieces, and then nothing more until it is canceled. */
   function bodyOf(...pieces: readonly string[]): BodyReader {
     const left = [...pieces]
     let cancel = (): void => undefined

@@ -11,7 +11,7 @@ import { startModelServer, type ModelReply } from '../helpers/model-server.ts'
 const never = new AbortController().signal
 
 describe('a server that takes too long', () => {
-  /** A port where connections are accepted and nothing is ever said. */
+  /** A port that accepts connections and never sends anything. */
   async function openSilent(): Promise<string> {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => {
@@ -26,7 +26,7 @@ describe('a server that takes too long', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  /** A port that takes no more connections: its queue is full, and the thread that could empty it is stopped. */
+  /** A port that accepts no more connections: its queue is full, and the thread that could empty it is stopped. */
   async function openFull(): Promise<string> {
     const worker = new Worker(
       `const { createServer } = require('node:net')

@@ -23,7 +23,7 @@ async function ask(provider: ModelProvider, messages: readonly Message[]): Promi
   const answer = assembleAnswer()
   const request = { model, messages, tools, reasoning_effort: 'high' }
   for await (const event of provider.stream(request, new AbortController().signal)) answer.add(event)
-  // as a journal gives it back
+  // as a journal returns it
   return JSON.parse(JSON.stringify(answer.answer())) as ModelAnswer
 }
 

@@ -7,7 +7,7 @@ import { exchange, type HttpAnswer } from '../../src/model/exchange.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
-/** A server of this handler, and how many connections it has had. */
+/** A server with this handler, and the number of its connections. */
 async function serve(handler: Handler): Promise<{ readonly url: string; readonly connections: () => number }> {
   const server = createServer((request, response) => void handler(request, response))
   let connections = 0

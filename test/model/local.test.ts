@@ -22,7 +22,7 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A server for models with these ids. */
+/** A model server with these ids. */
 function models(...ids: readonly string[]): Promise<number> {
   return serve((request, response) => {
     if (request.url !== '/v1/models') return response.writeHead(404).end('{}')
@@ -30,7 +30,7 @@ function models(...ids: readonly string[]): Promise<number> {
   })
 }
 
-/** A port nobody listens on. */
+/** A port on which nobody listens. */
 async function closedPort(): Promise<number> {
   const port = await serve((_, response) => response.end())
   const server = servers.pop()
@@ -38,7 +38,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** Every port is one of this test: what runs on this machine is never asked. */
+/** Uses only ports of this test: programs on this machine are never contacted. */
 async function find(ports: { readonly [provider: string]: number }): Promise<HostModel | undefined> {
   const nobody = await closedPort()
   return findLocalModel({

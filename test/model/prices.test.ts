@@ -7,7 +7,7 @@ import { loadPrices, type PricedModel } from '../../src/model/prices.ts'
 const now = (): Date => new Date('2026-10-01T12:00:00Z')
 const prices = await loadPrices({ now })
 
-/** At the provider's own address when none is given. */
+/** At the provider's own address unless one is given. */
 function priced(
   provider: string,
   model: string,
@@ -20,7 +20,7 @@ function usage(input: number, output: number, parts: Partial<Usage> = {}): Usage
   return { calls: 1, input, output, cached: 0, reasoning: 0, ...parts }
 }
 
-/** Dollars per million tokens as they stand in the list, for arithmetic of our own. */
+/** Dollars per million tokens from the list, for our own calculations. */
 function listed(providerId: string, model: string): (name: string) => number {
   const found = calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: now() })
   return (name) => {

@@ -9,7 +9,7 @@ const openai = 'responses https://api.openai.com/v1 OPENAI_API_KEY!'
 const lab = { base_url: 'https://lab.test/v1', api_key_env: 'LAB_KEY', default_model: 'llama' }
 
 interface Given extends Partial<ModelSources> {
-  /** What a search on this machine finds. */
+  /** The result of a search on this machine. */
   readonly local?: HostModel
   readonly isAttended?: boolean
 }

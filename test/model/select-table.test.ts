@@ -29,7 +29,7 @@ describe('the table of models', () => {
     }
   })
 
-  // the price list knows only models of Together that it no longer serves
+  // for Together, the price list knows only models that it no longer serves
   it.each(remote.map(([name]) => name).filter((name) => name !== 'together'))(
     'has only models with a known price at %s',
     async (name) => {

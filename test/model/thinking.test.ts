@@ -14,7 +14,7 @@ interface Wire {
   readonly format: WireFormat
   /** The events of a stream with these pieces of text. */
   readonly stream: (pieces: readonly string[]) => readonly Json[]
-  /** An answer that is no stream; undefined where there is none. */
+  /** A non-streaming answer; undefined if the format has none. */
   readonly body: (text: string) => Json
 }
 
@@ -77,7 +77,7 @@ function messageOf(...batches: readonly Batch[]): Message {
   return { role: 'assistant', parts: assembly.answer().parts }
 }
 
-/** Each event is a read of its own, as when a person watches. */
+/** Each event is a separate read, as when the user watches. */
 function streamed({ format, stream }: Wire, pieces: readonly string[]): Message {
   const answer = readBatches(format)
   const batches = stream(pieces).map((event) => {

@@ -178,7 +178,7 @@ describe('an answer', () => {
     const server = await open(() => ({ text: 'a' }))
     const provider = providerOf(server)
     for (let round = 0; round < 10; round += 1) await collectModelEvents(provider.stream(request, never))
-    // fetch itself opens a second one when the next request follows at once
+    // fetch itself opens a second one if the next request follows immediately
     expect(server.connections()).toBeLessThanOrEqual(2)
   })
 })

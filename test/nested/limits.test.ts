@@ -4,22 +4,24 @@ import { createMeasuredProvider } from './provider.ts'
 import { core } from '../helpers/series.ts'
 
 interface Limits {
-  /** `input_concurrency` of the outermost agent, and of the one that it runs. */
+  /** `input_concurrency` of the outermost agent, and of the agent that it runs. */
   readonly outer: number
   readonly inner: number
-  /** Places for model requests, of all agents together. */
+  /** How many model requests may run at the same time, over all agents. */
   readonly places: number
   readonly count?: number
 }
 
-/** The first inputs make the agent below as busy as it may be; the others have one input for it, so that this is quick. */
+/**
+ * The first inputs keep the inner agent as busy as possible; the others have one input for it, to keep the test fast.
+ */
 function nestedInputs({ outer, inner, count = core(50, 200) }: Limits): readonly (readonly string[])[] {
   return Array.from({ length: count }, (_, index) =>
     Array.from({ length: index < outer ? inner : 1 }, (__, item) => `${index}.${item}`),
   )
 }
 
-/** Runs agents that run agents that ask a model, and tells what came out and how many requests were under way at once. */
+/** Runs agents that run agents that call a model; returns the outputs and the peak number of requests in flight. */
 async function runNested(limits: Limits, peak: number): Promise<{ readonly outputs: unknown; readonly peak: number }> {
   const provider = createMeasuredProvider(peak)
   const { run } = agentWorld(
@@ -43,7 +45,7 @@ async function runNested(limits: Limits, peak: number): Promise<{ readonly outpu
   return { outputs, peak: provider.peak() }
 }
 
-// three levels; 200 inputs in one of them, and in all as a whole series
+// three levels; 200 inputs in one of them, and in all of them in the whole series
 describe('agents that run agents that run agents', () => {
   it.each([
     { outer: 1, inner: 1, places: 1024, peak: 1 },

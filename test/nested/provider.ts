@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 
 export interface MeasuredProvider extends FakeProvider {
-  /** The most requests that were under way at once. */
+  /** The largest number of requests in flight at the same time. */
   readonly peak: () => number
 }
 
@@ -12,8 +12,8 @@ async function turns(count: number): Promise<void> {
 }
 
 /**
- * Answers each prompt with itself in brackets, but nothing before so many requests are under way at once; then it waits
- * for some turns of the event loop, in which a request too many would come. After that requests end out of their order.
+ * Answers each prompt with itself in brackets, but only once `atOnce` requests are in flight; it then waits for some
+ * turns of the event loop, in which an excess request would arrive. After that, requests end out of order.
  */
 export function createMeasuredProvider(atOnce: number): MeasuredProvider {
   let underWay = 0

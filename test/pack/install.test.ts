@@ -450,7 +450,7 @@ describe('packs in git', () => {
       expect(await again(stranger, false)).toEqual([undefined, 0, named])
       expect(await again(stranger, true)).toEqual([1, 1, named])
       expect(await again(stranger, false)).toEqual([1, 1, []])
-      // the content is known, the address is another one
+      // the content is known, but the address is a different one
       writeFileSync(to.lockFile, readFileSync(to.lockFile, 'utf8').replace('/notes.aipack', '/other.aipack'))
       expect(await again(stranger, false)).toEqual([undefined, 0, [`demo@notes ${url}/other.aipack`]])
     })

@@ -14,7 +14,7 @@ const manifest = (mcp: string): string =>
 
 const calc = { command: 'node', args: ['${PACK_DIR}/server.mjs', '${TOKEN:-none}'] }
 
-/** A pack of the workspace with this file of servers. */
+/** A pack of the workspace with this servers file. */
 function world(servers: unknown, toml: string | null = manifest('"calc"')) {
   const text = typeof servers === 'string' ? servers : JSON.stringify({ mcpServers: servers })
   const cwd = tempTree({

@@ -8,7 +8,7 @@ import { type PlanCall, planIn, workspaceOf } from './helpers.ts'
 
 const source = 'export const answer = 42\n'.repeat(40)
 
-/** The estimates that a run set aside, in the order of its requests. */
+/** The estimates that a run reserved, in the order of its requests. */
 async function estimatesOfRun(folder: string, { file = 'ask.md', inputs = [], vars = [] }: PlanCall): Promise<Json[]> {
   const state = join(folder, '.state')
   await startRun(file, { cwd: folder, env: { BATON_HOME: state }, home: folder, inputs, vars }, () => {})

@@ -13,7 +13,7 @@ export interface PlanCall {
   readonly vars?: readonly string[]
 }
 
-/** A folder with these files, in a workspace of its own. */
+/** A folder with these files, in a separate workspace. */
 export function workspaceOf(files: { readonly [path: string]: string }): string {
   return tempTree({ '.git/HEAD': 'x\n', ...files })
 }

@@ -9,7 +9,7 @@ import { planIn, workspaceOf } from './helpers.ts'
 
 const paint = createPaint({ env: {}, isTerminal: false })
 
-/** The lines of a plan that name tools, and what of it a test looks at. */
+/** The lines of a plan that name tools, and the parts that a test checks. */
 async function planned(files: Readonly<Record<string, string>>, file = 'ask.md') {
   const folder = workspaceOf(files)
   const plan = await planIn(folder, { file })

@@ -6,7 +6,7 @@ import { hashPrompt, parsePrompt, placeOf } from '../../src/prompt/document.ts'
 
 const fence = '```'
 
-/** The error as people see it. */
+/** The error as displayed. */
 async function failure(text: string): Promise<string> {
   const error: unknown = await parsePrompt('p.md', text).then(
     () => undefined,

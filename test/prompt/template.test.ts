@@ -78,7 +78,7 @@ describe('a template that is wrong', () => {
   })
 })
 
-/** `line:column-endLine:endColumn message | hint` of everything that is wrong with a template that begins on line 10. */
+/** `line:column-endLine:endColumn message | hint` for every error in a template that starts on line 10. */
 function wrongWith(template: string, column?: number): readonly string[] {
   const place = { file: 'a.aip', line: 10, text: template, ...(column === undefined ? {} : { column }) }
   return problems(template, place).map(({ message, hint, place: at }) => {

@@ -17,7 +17,7 @@ function block(change: Partial<TranscriptBlock> = {}): TranscriptBlock {
   }
 }
 
-/** The fields behind the time. */
+/** The fields after the time. */
 function facts(change: Partial<TranscriptBlock>): string {
   const line = transcriptText([block(change)]).split('\n')[1] ?? ''
   return line.slice(line.indexOf(' · ') + 3)

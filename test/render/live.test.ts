@@ -177,7 +177,7 @@ describe('the live view', () => {
     const before = writes.length
     wait(900)
     expect(writes.length).toBe(before)
-    // the clock has moved
+    // the clock has advanced
     wait(200)
     expect(writes.length).toBe(before + 1)
   })

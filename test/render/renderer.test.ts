@@ -44,7 +44,7 @@ describe('pins', () => {
     renderer.event(pin('0', 'main/output'))
     renderer.event(pin('1', 'main/output'))
     expect(text).toBe('')
-    // a round of an agent inside is not one of the run
+    // a round of an inner agent is not one of the run
     renderer.event(event({ type: 'redo', count: 1 }, 'pre/0:child.md'))
     expect(text).toBe('')
     renderer.event(event({ type: 'redo', count: 1 }))
@@ -213,7 +213,7 @@ describe('text of others on a terminal', () => {
     ['over\rwritten\b', 'over␍written␈'],
     ['\u009b2J\u007f\0', '\ufffd2J␡␀'],
     ['user\u202e \u2066// admin\u2069', 'user\ufffd \ufffd// admin\ufffd'],
-    // what is taken out leaves nothing behind that could be joined to something new
+    // removing something must not join its neighbors into something new
     ['\u001b\u001b[31m[2J', '␛[2J'],
   ])('%j becomes %j', (text, shown) => {
     expect(harmless(text)).toBe(shown)

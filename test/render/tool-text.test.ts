@@ -116,6 +116,6 @@ it('shows the calls that are going on in the live view', () => {
   expect(view([far('a', { total: 4.5 })])).toContain('s__index: 67%')
   expect(view([far('a', { message: '\u001b[2Jc.txt' })])).toContain('s__index: 3 [2Jc.txt')
   expect(view([far('a', {}), far('a', { ended: true })])).not.toContain('s__index')
-  // a run that is stopped leaves calls open
+  // a run that is stopped leaves calls pending
   expect(view([...calls.slice(0, 3), ...answered(0)])).not.toContain('read')
 })

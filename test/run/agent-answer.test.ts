@@ -16,7 +16,7 @@ interface Asked {
   readonly models: readonly string[]
 }
 
-/** Asks the agent that `ask.md` would name, with these files, changes of the question and overrides of the settings. */
+/** Asks the agent that `ask.md` would name, with these files, changes of the request and overrides of the settings. */
 async function ask(
   name: string,
   files: { readonly [path: string]: string },

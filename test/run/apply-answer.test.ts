@@ -22,15 +22,15 @@ type Reply = string | (Pick<ModelResult, 'end'> & { readonly text: string })
 
 interface Attempt {
   readonly files: { readonly [path: string]: string }
-  /** What the model answers, one after the other. */
+  /** The answers of the model, one after the other. */
   readonly answers: readonly Reply[]
-  /** Files that it was shown, as they are; left out: all. */
+  /** Files that it was shown, in their current state; default: all. */
   readonly shown?: readonly string[]
   readonly settings?: JsonObject
   readonly dry?: 'changes'
-  /** Answers for the person who is shown each change. */
+  /** Answers for the user, who is shown each change. */
   readonly approver?: Approver
-  /** Happens before the model answers for the n-th time, from 0. */
+  /** Called before the model's n-th answer, counted from 0. */
   readonly meanwhile?: (folder: string, count: number) => void
 }
 
@@ -40,7 +40,7 @@ function resultOf(reply: Reply): ModelResult {
   return { kind: 'model', end, text, reasoning: '', model, messages: [], calls: [], spent: nothingSpent, seconds: 0 }
 }
 
-/** Applies the first answer as a task does; the others are what a model says when it is asked to correct it. */
+/** Applies the first answer as a task does; the others are the answers to requests for a correction. */
 async function attempt({
   files,
   answers,
@@ -107,9 +107,9 @@ describe('changes that do not fit', () => {
     expect(asked[0]).toContain('-  return "hello, " + someone')
     expect(asked[0]).toContain(`first_line="58"`)
     expect(asked[0]).toContain(`  return 'hello ' + name\n}`)
-    // what is far from it is not sent again
+    // text that is far away is not sent again
     expect(asked[0]).not.toContain('const value20 ')
-    // a change without a fault is no problem
+    // a correct change is not listed as a problem
     expect(asked[0]).not.toContain('b.md')
     expect(warnings).toEqual([
       'the model is asked to correct its file changes: a.js: 1 of 1 hunks failed: its context and removed lines are not in the file',
@@ -174,7 +174,7 @@ describe('changes that do not fit', () => {
     expect(asked[0]).toContain('a.env: 1 of 1 hunks failed')
     expect(asked[0]).not.toContain('hunter2')
     expect(asked[0]).not.toContain('nearest')
-    // whoever runs it may see it
+    // the user may see it
     expect(error?.diff).toContain('nearest place: a.env:1\n password = hunter2')
   })
 

@@ -6,7 +6,7 @@ import { resumeRun, type ResumeOptions } from '../../src/wiring/resume.ts'
 import { type ModelScript, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-// What a chain changes reaches what comes after it, and a run that is resumed sees the same.
+// Changes made by a chain are visible to what follows it, and a resumed run sees the same.
 
 const servers: ModelServer[] = []
 afterEach(async () => {

@@ -10,7 +10,7 @@ function withOptions(options: string): string {
   return `# Options\n\n\`\`\`toml\n${options}\n\`\`\`\n\n${asking}`
 }
 
-/** Runs `main.md` against a server that takes every name; `asked` are the names in their order. */
+/** Runs `main.md` against a server that accepts every name; `asked` are the names in order. */
 async function runFiles(files: Readonly<Record<string, string>>, options: Partial<StartOptions> | 'without -m' = {}) {
   const server = await startModelServer(() => ({ text: 'fine' }))
   onTestFinished(() => server.close())

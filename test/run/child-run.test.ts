@@ -38,7 +38,7 @@ function last({ messages }: ModelRequest): string {
 
 interface WorldParts {
   readonly answer?: (request: ModelRequest) => FakeTurn
-  /** What the context says besides. */
+  /** Further fields of the context. */
   readonly extra?: Partial<RunScope>
   /** `-c` of the run. */
   readonly overrides?: readonly string[]

@@ -11,10 +11,10 @@ type Files = Readonly<Record<string, string>>
 interface Found {
   /** `code file:line:column message hint` of the first error of `check`. */
   readonly checked: string
-  /** The same of the run. */
+  /** The same for the run. */
   readonly ran: string
   readonly exitCode: number
-  /** How often a model was asked. */
+  /** The number of model calls. */
   readonly asked: number
 }
 
@@ -25,7 +25,7 @@ interface Told {
   readonly place?: { readonly file: string; readonly line?: number; readonly column?: number } | undefined
 }
 
-/** Checks a file and runs it against a server that takes every name. */
+/** Checks a file and runs it against a server that accepts every name. */
 async function tryFiles(files: Files, file = 'main.md'): Promise<Found> {
   const server = await startModelServer(() => ({ text: 'fine' }))
   onTestFinished(() => server.close())
@@ -56,7 +56,7 @@ async function tryFiles(files: Files, file = 'main.md'): Promise<Found> {
 const prompt = (keys: string): string => `+++\n${keys}\n+++\nSay fine.\n`
 const agent = (options: string): string => `# Options\n\n\`\`\`toml\n${options}\n\`\`\`\n\n# User\n\nSay fine.\n`
 
-/** `check` and the run say the same, and nobody is asked. */
+/** `check` and the run report the same, and no model is called. */
 async function expectRefused(files: Files, said: string, file?: string): Promise<void> {
   expect(await tryFiles(files, file)).toEqual({ checked: said, ran: said, exitCode: 2, asked: 0 })
 }

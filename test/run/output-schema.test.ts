@@ -9,14 +9,14 @@ import { readStructured, repairMessage, type StructuredAnswer } from '../../src/
 import { tempTree } from '../helpers/temp.ts'
 import { core } from '../helpers/series.ts'
 
-/** Stands for the front matter: the path that was asked for is the name of the file. */
+/** Replaces the front matter: the requested path becomes the name of the file. */
 async function placeOf(path: DataPath) {
   return { file: pathText(path) }
 }
 
 interface Folders {
   readonly workspace: string
-  /** Left out: the workspace. */
+  /** Default: the workspace. */
   readonly dir?: string
 }
 
@@ -24,7 +24,7 @@ function load(schema: string | JsonObject, { workspace, dir = workspace }: Folde
   return loadOutputSchema({ schema, dir, workspace }, placeOf)
 }
 
-/** The error as people see it. */
+/** The error as displayed. */
 async function failure(schema: string | JsonObject, folders?: Folders): Promise<string> {
   const error: unknown = await load(schema, folders).then(
     () => 'no error',

@@ -5,7 +5,7 @@ import { loadTarget } from '../../src/run/target.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-/** Loads ask.md; nothing is run. */
+/** Loads ask.md without running it. */
 async function load(files: { readonly [path: string]: string }): Promise<PromptTarget> {
   const folder = tempTree({ '.git/HEAD': 'x', ...files })
   const target = await loadTarget({

@@ -19,20 +19,20 @@ interface Ran {
   readonly counts: ReuseCounts
   readonly events: readonly RunEvent[]
   readonly answers: readonly string[]
-  /** Why parts were done again, with the label of each. */
+  /** Why parts were run again, with the label of each. */
   readonly again: readonly string[]
-  /** What was asked in this run. */
+  /** The requests of this run. */
   readonly calls: readonly string[]
   readonly usd: number | null
   readonly totalCalls: number
-  /** What would start another run at once. */
+  /** What would immediately start another run. */
   readonly differs: readonly string[]
 }
 
 interface RunOptions {
   readonly repeats?: 'everything'
   readonly overrides?: readonly string[]
-  /** 0 when left out. */
+  /** Default: 0. */
   readonly exitCode?: number
 }
 
@@ -45,7 +45,7 @@ interface World {
 
 type Answer = (prompt: string, index: number) => ModelReply
 
-/** A watch session without its waiting: each `run` is a later run of it. */
+/** A watch session without the waiting: each `run` is a later run of it. */
 async function world(files: { readonly [path: string]: string }, answer: Answer = echo): Promise<World> {
   const server = await startModelServer(({ body }, index) =>
     answer((body?.messages ?? []).map(({ content }) => content).join('\n'), index),
@@ -117,7 +117,7 @@ describe('a later run of a watch session', () => {
     expect(third.counts).toEqual({ reused: 19, rerun: 1 })
     expect(third.answers).toEqual(first.answers.map((text, index) => (index === 7 ? 'seen edited' : text)))
     expect(third.differs).toEqual([])
-    // read back from a run that has read it back itself, and from the one that did it again
+    // reused from a run that has reused it itself, and from the run that did it again
     expect((await run()).counts).toEqual({ reused: 20, rerun: 0 })
   })
 
@@ -340,7 +340,7 @@ describe('files that a part writes', () => {
     await run({ exitCode: 1 })
     expect(read('out.txt')).toBe('two')
     save('in.txt', 'one')
-    // the time of the file is another one, too: a script sees it
+    // the time of the file also differs, and a script sees it
     await run()
     expect(read('out.txt')).toBe('one')
   })

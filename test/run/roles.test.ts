@@ -88,7 +88,7 @@ describe('roles of [collab] (R106)', () => {
     }
     expect(await check(files)).toEqual([expect.stringMatching(/^error 5:\d+ /)])
     expect(await check(files)).toEqual([expect.stringContaining(said)])
-    // an unknown model is told when it is asked for
+    // an unknown model is reported when it is called
     if (!keys.startsWith('model')) await expect(load(files)).rejects.toThrow(said)
   })
 

@@ -136,7 +136,7 @@ describe('what is odd about rules', () => {
       'baton.toml:1 permission.bash."npm *" = "allow" changes nothing: a file that is not trusted only tightens, and permission.bash = "ask" (mine:1) is as strict already | Look at the file and run baton trust baton.toml, or remove the rule.',
       expect.stringContaining('baton.toml:2 permission.webfetch = "allow" changes nothing'),
     ])
-    // it opens again what it closed
+    // it allows again what it denied
     expect(problems(['baton.toml', { read: { '**': 'deny', 'docs/**': 'allow' } }])).toEqual([])
   })
 
@@ -155,7 +155,7 @@ describe('what is odd about rules', () => {
     expect(problems(['mine', { mcp: { 'git__*': 'allow' }, 'mcp__git__*': 'ask' }])).toEqual([
       never('permission.mcp."git__*" = "allow"', 'permission."mcp__git__*" = "ask"'),
     ])
-    // glob and grep are of no server
+    // glob and grep do not belong to a server
     expect(problems(['mine', { glob: 'deny', mcp: { 'g*': 'allow' } }])).toEqual([])
   })
 })

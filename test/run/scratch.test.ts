@@ -9,7 +9,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 interface Replayed {
   readonly scratch: Scratch
-  /** The text of a file in the scratch folder; undefined when there is none. */
+  /** The text of a file in the scratch folder; undefined if it does not exist. */
   readonly text: (path: string) => string | undefined
   readonly change: (record: FileChangeRecord, text?: string) => void
 }

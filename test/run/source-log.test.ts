@@ -19,7 +19,7 @@ interface World {
   readonly context: RunContext
   readonly at: (path: string) => string
   readonly write: (path: string, text: string) => void
-  /** Lists and notes as a run does. */
+  /** Lists and logs as a run does. */
   readonly list: (globs: readonly string[], reads?: 'names' | 'content') => void
   /** What differs from what was read, relative to the folder. */
   readonly changed: (plan?: WatchPlan) => readonly string[]

@@ -29,11 +29,11 @@ interface World {
   readonly write: (path: string, text: string) => void
   readonly remove: (path: string) => void
   readonly load: (file: string, reads?: ReadLog) => Promise<Target>
-  /** Begins an epoch: loads, stores the sources, and does `work` before the process is gone. */
+  /** Starts an epoch: loads, stores the sources, and does `work` before the process ends. */
   readonly epoch: (file: string, options?: EpochOptions) => Promise<Target>
   /** What the run has stored. */
   readonly stored: () => Promise<StoredSources>
-  /** What differs on the disk. */
+  /** What differs on disk. */
   readonly changed: () => Promise<readonly string[]>
   readonly find: (name: string, recorder: SourceRecorder) => string
   /** Writes as a script does. */
@@ -81,7 +81,7 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
       const signal = new AbortController().signal
       const effects = createEffects({ ...openGate, journal, signal, hooks: [recorder.hook(workspace)] })
       work?.(recorder, withServices(testContext({ workspace }), { effects }))
-      // a later one may take over
+      // a later writer may take over
       journal.note({ k: 'run.end', exit: 1, stop: 'error' })
       await journal.close()
       return target
@@ -100,7 +100,7 @@ function journalText(root: string): string {
   return names.map((name) => readFileSync(join(root, 'run', name), 'utf8')).join('')
 }
 
-/** Everything about a target but its functions. */
+/** Everything about a target except its functions. */
 function dataOf(target: Target): unknown {
   return JSON.parse(JSON.stringify(target))
 }

@@ -26,7 +26,7 @@ function answer(text: string): TranscriptBlock {
   return { time: new Date(0), label: 'p', model: 'm', usage, costUsd: 0, runId: 'r', result: { kind: 'answer', text } }
 }
 
-/** Writes one answer into the file and says what came of it. */
+/** Writes one answer into the file and returns the outcome. */
 function rewrite(
   { workspace, file = 'p.md', text = 'Done.' }: { workspace: string; file?: string; text?: string },
   hide?: (text: string) => string,
@@ -135,7 +135,7 @@ describe('writing answers into the prompt file', () => {
     const changeFile: typeof effects.changeFile = (at, asked, plan) =>
       effects.changeFile(at, asked, (allow) => {
         const planned = plan(allow)
-        // no file can be made below a file
+        // no file can be created below a file
         return planned && { ...planned, act: () => planned.act((path) => join(path, 'x')) }
       })
     const failing = withServices(context, { effects: { ...effects, changeFile } })

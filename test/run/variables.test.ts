@@ -11,7 +11,7 @@ import { agentWorld, builtInDir } from '../helpers/agents.ts'
 interface Given {
   readonly vars?: readonly string[]
   readonly inputs?: readonly string[]
-  /** The prompt in place of ask.md. */
+  /** The prompt instead of ask.md. */
   readonly text?: string
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { withRange } from '../../src/script/error-range.ts'
 
-/** What of the line is marked. */
+/** The marked part of the line. */
 function marked(line: string, message: string): string | undefined {
   const { column, endColumn } = withRange({ file: 'a.lua', line: 2, text: `first\n${line}\n` }, message)
   return column === undefined ? undefined : line.slice(column - 1, (endColumn ?? 0) - 1)

@@ -16,8 +16,8 @@ const engines = {
 }
 const pathological = '("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 
-// What crosses the border of the thread is the same for both engines, so that one is enough. Each open state has a thread of
-// its own; a run has 20 at once by default.
+// The boundary of the thread is the same for both engines, so testing one is enough. Each open state has a separate
+// thread; a run has 20 at the same time by default.
 describeLuaEngine('lua54, isolated', async () => engines.lua54, { states: 24 })
 
 describe.each(['lua54', 'fengari'] as const)('threads with %s', (name) => {
@@ -63,7 +63,7 @@ describe.each(['lua54', 'fengari'] as const)('threads with %s', (name) => {
     const sent = [bytes, undefined, null, 1.5, [1, null], 'ä\0']
     const values = await runLua(await engines[name], text, { functions: [keep], variables: { bytes } })
     expect(got).toEqual(sent)
-    // a null of the host at the top is the sentinel, as on an engine without a thread
+    // a top-level null of the host is the sentinel, as on an engine without a thread
     expect(values).toEqual([...sent, undefined, null, { empty: {}, list: [], none: null }])
   })
 

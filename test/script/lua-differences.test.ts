@@ -10,7 +10,7 @@ import { runLua } from '../contract/lua-engine.ts'
 const engines = { lua54: loadLua54(), fengari: loadFengari() }
 const limits = { memoryBytes: 16_000_000 }
 
-/** What an expression gives, as JSON; the name of the limit when it reaches one. */
+/** The value of an expression as JSON; the name of the limit if it reaches one. */
 async function valueOf(engine: LuaEngine, text: string): Promise<string> {
   try {
     const [value] = await runLua(engine, `return ${text}`, { limits })

@@ -156,7 +156,7 @@ describe('the instance', () => {
     const engine = await loadLua54()
     const state = openState(engine)
     const survivor = openState(engine)
-    // nested calls of C functions need much stack and little time
+    // nested calls of C functions need a lot of stack and little time
     const text = 'return load("return " .. ("("):rep(150) .. "1" .. (")"):rep(150))()'
     const { signal } = new AbortController()
     const measure = (depth: number): number => {

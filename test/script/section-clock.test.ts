@@ -6,7 +6,7 @@ import { type SectionClock, startSectionClock } from '../../src/script/section-c
 const limits = { timeMs: 100, instructions: 1000, memoryBytes: 1 }
 const tooLong = { message: 'the script ran longer than 100 ms', limit: 'time' }
 
-/** A thread whose work takes as long as it says. */
+/** A thread whose work takes the stated time. */
 function createThread() {
   let busyMs = 0
   const busy = createBusyTime(() => busyMs)

@@ -29,7 +29,7 @@ describe('the watchdog of a thread', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  /** A thread that has worked for so long, and how often it was looked at. */
+  /** A thread that has worked for this long, and the number of times it was checked. */
   function watched(timeMs: number) {
     const state = { worked: 0, isWaiting: false, looks: 0, isLate: false }
     const thread = {

@@ -20,5 +20,5 @@ const isolatedFengari = worker.then((workerFile) => createIsolatedEngine({ engin
 describeLuaSafety('lua54', async () => lua54, { memory: 'counted', isolated: false })
 describeLuaSafety('fengari', async () => fengari, { memory: 'rough', isolated: false })
 describeLuaSafety('lua54, isolated', async () => isolatedLua54, { memory: 'counted', isolated: true })
-// the rest of it is the same as without a thread
+// the rest is the same as without a thread
 describeThreadSafety('fengari, isolated', async () => isolatedFengari, { memory: 'rough', isolated: true })

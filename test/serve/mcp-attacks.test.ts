@@ -10,14 +10,14 @@ import { beginRun } from '../../src/library/runs.ts'
 import { connectTo, type Era, secret, type Served, serveFiles, textOf } from '../helpers/mcp-served.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
-// Clients of our server that send what nobody should, and that vanish.
+// Clients of our server that send malicious requests, or vanish.
 
 const steps = { todos: [{ content: 'Look', status: 'pending' }] }
 const asks = '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n'
 const scripted = (script: string): string => `+++\nagent = "${script}"\n+++\nHi\n`
 const plain = { 'a.md': scripted('say.lua'), 'b.md': scripted('say.lua'), 'say.lua': 'return "said"' }
 
-/** A client that answers what its person is asked by hand, and calls again with what it was given. */
+/** A client that answers questions to its user manually, and calls again with the state that it received. */
 async function askedOf(served: Served, tool: string) {
   const client = await connectTo(served, 'newer', {
     capabilities: { elicitation: {} },
@@ -153,7 +153,7 @@ const usual = {
   accept: 'application/json, text/event-stream',
 }
 
-/** Calls the tool `a` by a request that can be destroyed. */
+/** Calls the tool `a` with a request that can be destroyed. */
 async function callByHand(served: Served, era: Era) {
   const { url } = served.listening
   const post = (headers: object, method: string, params: object) => ({

@@ -4,14 +4,14 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connectTo, secret, type Served, serveFiles, textOf } from '../helpers/mcp-served.ts'
 
-// What a server takes at once: sessions, connections, and bodies that are being sent.
+// What a server accepts at the same time: sessions, connections, and request bodies in transit.
 
 const tree = { 'say.lua': 'return "said"', 'slow.lua': 'while true do end' }
 const serve = (options: Parameters<typeof serveFiles>[2]) => serveFiles(['say.lua', 'slow.lua'], tree, options)
 const say = async (client: Client) => textOf(await client.callTool({ name: 'say', arguments: {} }))
 
 describe('when all sessions are taken', () => {
-  /** A session in the middle of a call. */
+  /** A session with a call in flight. */
   async function busy(served: Served) {
     const client = await connectTo(served, 'older')
     const stop = new AbortController()

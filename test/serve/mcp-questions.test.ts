@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connectTo as connect, type Era, serveFiles, textOf } from '../helpers/mcp-served.ts'
 
-// What MCP servers ask in runs of our server goes on to the client that has called it.
+// Questions of MCP servers in runs of our server are forwarded to the client that has called it.
 
 const program = join(import.meta.dirname, '../fixtures/mcp/stdio.mjs')
 const config = `[mcp_servers.test]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(program)}]\n`

@@ -16,7 +16,7 @@ type Behaviour = (input: JsonObject) => Json | undefined
 
 interface Chain {
   readonly outcome: Promise<ChainOutcome>
-  /** The inputs agents were called with, in order. */
+  /** The inputs with which agents were called, in order. */
   readonly inputs: JsonObject[]
   readonly context: TestContext
 }

@@ -13,7 +13,7 @@ interface Ran {
   readonly context: TestContext
 }
 
-/** Runs a chain whose agents are prompt files, except those whose name ends in `.lua`; each gives one result. */
+/** Runs a chain whose agents are prompt files, except those whose name ends in `.lua`; each returns one result. */
 function chain(
   entries: readonly Json[],
   results: { readonly [name: string]: ScriptResult | PromptResult | Error },

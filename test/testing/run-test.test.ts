@@ -11,14 +11,14 @@ import { tempTree } from '../helpers/temp.ts'
 
 interface World {
   readonly folder: string
-  /** What is left of the folders that tests ran in. */
+  /** What remains of the folders in which tests ran. */
   readonly left: () => readonly string[]
   /** Results by name of the test. */
   readonly test: (options?: Partial<RunTestOptions>) => Promise<Readonly<Record<string, TestResult>>>
-  /** The same live, with cassettes written. */
+  /** The same with live calls, and cassettes are written. */
   readonly record: (options?: Partial<RunTestOptions>) => Promise<Readonly<Record<string, TestResult>>>
   readonly requests: () => number
-  /** From here on nobody answers. */
+  /** From here on no requests are answered. */
   readonly close: () => Promise<void>
 }
 
@@ -43,7 +43,7 @@ async function world(
   return {
     folder,
     left: () => readdirSync(within),
-    // nothing of the machine that has recorded it is needed
+    // nothing of the machine that recorded it is needed
     test: (options = {}) => run({}, options),
     record: (options = {}) => run(env, { writeCassette: writeCassetteFile, ...options }),
     requests: () => server.requests.length,

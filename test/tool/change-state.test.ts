@@ -102,7 +102,7 @@ describe('a change of a file that a killed process had begun', () => {
 
   it('a folder that cannot be removed whole stands at its path with what is left of it', () => {
     const { at, call } = workspace()
-    // a name that is no UTF-8 is not found again by the one that it is read as
+    // a name that is not UTF-8 cannot be found by its decoded form
     writeFileSync(Buffer.concat([Buffer.from(at('dir/sub/')), Buffer.from([0xff])]), 'Z')
 
     expect(() => deleteEntry(at('dir'), call)).toThrow('delete of dir failed')
@@ -197,7 +197,7 @@ describe('a change of a file that a killed process had begun', () => {
     const { at, state } = workspace()
     const temp = '.baton-0123456789abcdef.tmp'
     mkdirSync(at(temp))
-    // a name that is no UTF-8 is not found again by the one that it is read as
+    // a name that is not UTF-8 cannot be found by its decoded form
     writeFileSync(Buffer.concat([Buffer.from(at(`${temp}/`)), Buffer.from([0xff])]), 'Z')
     const record = { op: 'delete', path: 'dir', before: null, after: null, temp }
     expect(() => state(record)).toThrow(`${temp} cannot be removed`)

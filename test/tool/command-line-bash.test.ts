@@ -22,7 +22,7 @@ function randomFrom(seed: number): Random {
 const names = ['p0', 'p1', 'p2', 'p3']
 type Random = (below: number) => number
 
-/** A line that is valid but for what `mutated` does to it. */
+/** A line that is valid until `mutated` changes it. */
 function lineOf(random: Random, depth = 0): string {
   const pick = (...from: readonly string[]): string => from[random(from.length)] ?? ''
   const name = pick('p0', 'p0', 'p1', 'p2', `p"0"`, String.raw`p\1`, `'p1'`, `$'p\\x31'`, '$x')
@@ -164,7 +164,7 @@ describe('what is allowed for a line', () => {
     for (let round = 0; round < 2000; round += 1) {
       const pick = (from: readonly string[]): string => from[random(from.length)] ?? ''
       const line = `${pick(before)}npm test${pick(args)}${pick(between)}evil${pick(args)}${pick(['', ')', '`', '; }', ';fi', ';done'])}`
-      // what stands behind a # is a comment, but for the next line
+      // text after a # is a comment, up to the end of the line
       if (/ #[^\n]*evil/.test(line)) continue
       const allowed = toolVerdict(
         [[rules[0] as ToolRule, { tool: 'bash', pattern: 'npm test*', effect: 'allow', origin: '1' }]],
@@ -190,7 +190,7 @@ describe('what is allowed for a line', () => {
       const line = mutated(lineOf(random), random)
       const isAllowed = verdict(line, rules) === 'allow'
       const isDenied = verdict(line, denying) === 'deny'
-      // what is asked about and denied says nothing here
+      // a line that is not allowed but is denied checks nothing below
       if (!isAllowed && isDenied) continue
       rmSync(log, { force: true })
       spawnSync('bash', ['-c', line], {

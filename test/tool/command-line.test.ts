@@ -3,7 +3,9 @@ import type { ToolRule } from '../../src/event/permission.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
 import { toolVerdict } from '../../src/tool/tool-rules.ts'
 
-/** The commands of a line; `…` is what is not known, `?` in front: not allowed by patterns, `??`: not all is read. */
+/**
+ * The commands of a line; `…` is text that is not known, prefix `?`: not allowed by patterns, `??`: not fully parsed.
+ */
 function read(line: string): string {
   const { commands, doubt, unread } = commandSubject(line)
   const mark = unread === true ? '?? ' : doubt === undefined ? '' : '? '
@@ -92,7 +94,7 @@ describe('a command line is read in its simple commands', () => {
     ['(( a + b ))', '?? '],
     ['coproc a', '?? '],
     ['for ((i=0; i<3; i++)); do a; done', '?? '],
-    // what is not known before it runs
+    // text that is not known before the command runs
     ['echo $HOME', 'echo …'],
     ['echo ${HOME}/x', 'echo …'],
     ['echo a$1b', 'echo a…'],
@@ -199,7 +201,7 @@ describe('a command line is read in its simple commands', () => {
     ['a[0]=1 b', '? a…'],
     ['A=(1 2)', '?? '],
     ["'A'=1 b", 'A=1 b'],
-    // odd ones
+    // odd cases
     ['!!', "? '!!'"],
     ['!npm', "? '!npm'"],
     ['echo a!b', "? echo 'a!b'"],

@@ -27,7 +27,7 @@ it('knows the hash of a file until somebody writes, replaces or removes it', asy
     const hashed = await hashedFile(path, context)
     expect([hashed?.hash, hashed?.isUnchanged()]).toEqual([sha256(text), true])
     change()
-    // nothing is written by the second
+    // the second change writes nothing
     expect(hashed?.isUnchanged()).toBe(index === 1)
   }
 })

@@ -12,7 +12,7 @@ type PathKind = 'read' | 'write' | 'delete'
 const workspace = tempTree({ 'src/a.ts': '', '.git/config': '', 'keep/ask.md': '' })
 const elsewhere = tempTree({ 'x.txt': '' })
 
-/** The reason against something that is done to a path, or `allow`. */
+/** Why an action on a path is denied, or `allow`. */
 function check(permission: Permission, kind: PathKind, path: string): string {
   const verdict = permission.check({ kind, path, named: path })
   return verdict.kind === 'deny' ? verdict.reason : verdict.kind

@@ -33,7 +33,7 @@ it.each(['the change', 'its end'] as const)(
           const root = tempTree({ log: 'start\n' })
           const records: JournalRecord[] = []
           await tasks(root, records, { order: all, lives: first, diesBefore })
-          // tasks run beside each other: another one may come first this time
+          // tasks run concurrently: a different one may be first this time
           await tasks(root, records, { order: all.toReversed(), lives: second, diesBefore: other }).catch((error) => {
             if (!(error instanceof Killed)) throw error
           })

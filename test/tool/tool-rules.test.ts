@@ -132,11 +132,11 @@ describe('patterns', () => {
     ['~/**', join(homedir(), 'x/y'), true],
     ['~/.ssh/*', join(homedir(), '.ssh/id'), true],
     ['~/.ssh/*', `${workspace}/.ssh/id`, false],
-    // what a link means
+    // the target of a link
     ['link/**', `${elsewhere}/a.ts`, true],
     ['shown/*.pem', `${workspace}/keys/a.pem`, true],
     ['shown', `${workspace}/keys`, true],
-    // what is not there yet
+    // paths that do not exist yet
     ['new/**', `${workspace}/new/a`, true],
   ])('of paths: %s and %s', (pattern, path, matches) => {
     const list = rules(['read', 'ask'], [`read ${pattern}`, 'allow'])

@@ -66,7 +66,7 @@ function errorOf(work: () => unknown): BatonError {
   throw new Error('nothing was thrown')
 }
 
-/** What was asked for, without the random names of temporary files. */
+/** What was requested, without the random names of temporary files. */
 function requests({ records }: Workspace): readonly unknown[] {
   return records.flatMap((record) => {
     if (record.k !== 'started') return []

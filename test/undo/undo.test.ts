@@ -192,7 +192,7 @@ describe('undoing a run', () => {
     const { run, undo, look, runs } = world()
     const before = look()
     const folder = await run(change, 'killed')
-    // its last record, the end of the last change, is torn, and with it the line that signs it
+    // its last record, the end of the last change, is torn off, and with it the line that signs it
     const [segment] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
     const file = join(folder, segment ?? '')
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
@@ -262,7 +262,7 @@ describe('undoing a run', () => {
     const { items } = await undo(folder, { files: [at('dir/y.txt'), at('b.txt')] })
     expect(items.map(({ path }) => path)).toEqual(['b.txt', 'dir/y.txt'])
     const read = (path: string): string => readFileSync(at(path), 'utf8')
-    // a file that was moved is copied back when the place it is at now was not named
+    // a file that was moved is copied back if its current location was not named
     expect([read('a.txt'), read('dir/y.txt'), read('b.txt'), read('dir/b.txt')]).toEqual(['A', 'y', 'b\n', 'b\n'])
     await expect(undo(folder, { files: [at('run.sh')] })).rejects.toThrow('did not change run.sh')
   })
@@ -310,7 +310,7 @@ describe('undoing a run', () => {
       moveEntry({ source: path('dir'), destination: path('dir2'), overwrite: false }, call())
       saveFile(path('a.txt'), 'other', call())
     })
-    // what it does first
+    // the first steps of an undo
     mkdirSync(at('dir'))
     mkdirSync(at('dir/deep'))
     writeFileSync(at('a.txt'), files['a.txt'])
@@ -371,7 +371,7 @@ describe('undoing a run', () => {
     const mask = createMask({ MY_API_KEY: 'sk-0123456789abcdef' })
     const large = Buffer.alloc(9 * 1024 * 1024, 'abcdefgh')
     const secret = Buffer.from(large)
-    // across the border of two chunks
+    // across the boundary between two chunks
     secret.write('sk-0123456789abcdef', 1024 * 1024 - 5)
     const { run, undo, at } = undoWorld({ large, secret }, mask)
     const folder = await run((path, call) => {

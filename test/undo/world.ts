@@ -16,12 +16,12 @@ import { tempTree } from '../helpers/temp.ts'
 
 export type Change = (at: (path: string) => string, call: () => FileCall) => void | Promise<void>
 
-/** A workspace whose changes are recorded in run folders, as commands do it. */
+/** A workspace whose changes are recorded in run folders, as commands do. */
 export interface UndoWorld {
   readonly root: string
   readonly runs: string
   readonly at: (path: string) => string
-  /** Does changes as one run; gives its folder. `end`: without one, the run was killed. */
+  /** Makes changes as one run; returns its folder. `end`: without one, the run was killed. */
   readonly run: (change: Change, end?: 'done' | 'none' | 'killed') => Promise<string>
   readonly undo: (folder: string, options?: Partial<UndoOptions>) => Promise<UndoReport>
   /** Everything below the workspace: content, permission bits, links. */
@@ -38,7 +38,7 @@ export function undoWorld(
   const signal = new AbortController().signal
   const env = { PATH: process.env['PATH'] }
   const key = Buffer.alloc(32, 'key')
-  // a process that does not run any more
+  // a process that is no longer running
   const gone = (): Owner => ({ ...processOwners.self(), pid: 999_999_999 })
   let started = 0
 

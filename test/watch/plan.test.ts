@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { asNow, lookAt, type WatchPlan } from '../../src/watch/plan.ts'
 
-/** A plan over what `now` holds, as it was read when it held `then`. */
+/** A plan for files with the content `now`, read when they had the content `then`. */
 function planOf(then: Readonly<Record<string, string>>, now: Record<string, string>): WatchPlan {
   const look = (path: string) => () => now[path] ?? null
   return {

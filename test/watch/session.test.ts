@@ -15,7 +15,7 @@ interface Going {
   readonly signal: AbortSignal
 }
 
-/** A session over files that are only in memory: `paths` are what each run reads. */
+/** A session over files that exist only in memory: `paths` are what each run reads. */
 function startSession(
   paths: readonly string[],
   work: (going: Going, session: Session) => Promise<void | WatchedEnd> | void,
@@ -98,7 +98,7 @@ interface Session {
   readonly write: (path: string, content: string) => void
   readonly remove: (path: string) => void
   readonly wake: () => void
-  /** Resolves once watching has come to rest so many times. */
+  /** Resolves once watching has become idle this many times. */
   readonly rests: (times: number) => Promise<void>
 }
 
@@ -162,7 +162,7 @@ describe('a watch session', () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     session.remove('/a')
-    // the next turn of the loop is long before the time that a missing file is waited for is over
+    // the next turn of the loop comes long before the waiting time for a missing file is over
     await new Promise((resolve) => setImmediate(resolve))
     session.write('/a', 'second')
     await session.rests(2)

@@ -22,10 +22,10 @@ function targets(plan: WatchPlan): WatchTargets {
   return targetsOf(plan, lookAt(plan))
 }
 
-/** Watches, and gives a function that resolves with the next change. */
+/** Watches, and returns a function that resolves with the next change. */
 async function watching(plan: WatchPlan): Promise<{
   readonly follow: (plan: WatchPlan) => Promise<void>
-  /** Does something and waits until it is told of. */
+  /** Does something and waits until it is reported. */
   readonly told: (act: () => void) => Promise<void>
   readonly count: () => number
 }> {
@@ -54,7 +54,7 @@ async function watching(plan: WatchPlan): Promise<{
   }
 }
 
-/** Waits until what was done before is not told of any more. */
+/** Waits until earlier changes are no longer reported. */
 async function quiet(count: () => number): Promise<void> {
   for (let before = -1; before !== count();) {
     before = count()

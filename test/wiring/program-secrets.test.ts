@@ -10,10 +10,10 @@ import { tempTree } from '../helpers/temp.ts'
 
 const key = 'lab-4711-key'
 const program = `preset = "claude"\nenv = { LAB_KEY = "${key}" }\n`
-/** What lets a file name variables of a program. */
+/** The setting that lets a file name variables of a program. */
 const open = '[sandbox]\nmode = "danger-full-access"\n'
 
-/** What a mask makes of the key once `ask.md` is loaded. */
+/** The key after masking, once `ask.md` is loaded. */
 async function hidden(files: { readonly [path: string]: string }, config = open): Promise<string> {
   const cwd = tempTree({ '.git/HEAD': 'x', '.home/config/config.toml': config, ...files })
   const env = { BATON_HOME: join(cwd, '.home'), LAB_VALUE: 'of-a-4711-variable' }

@@ -6,7 +6,7 @@ import { collectKeys } from './standard.ts'
 
 const sourceAndLine = encode('Sl')
 
-/** The C API of fengari. Its integers have 32 bits, so all larger numbers are floats. */
+/** The C API of fengari. Its integers have 32 bits, so larger numbers are floats. */
 export function createApi(raw: FengariApi, callbacks: LuaCallbacks): LuaApi {
   return {
     ...raw,

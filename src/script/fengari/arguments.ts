@@ -7,7 +7,7 @@ export interface Argument {
   readonly index: number
 }
 
-/** A whole number of at most 64 bits. Raises an error of Lua for other values. */
+/** An integer of at most 64 bits. Raises a Lua error for other values. */
 export function checkInteger(argument: Argument): number {
   const value = argument.api.luaL_checknumber(argument.thread, argument.index)
   if (Number.isInteger(value) && Math.abs(value) <= 2 ** 63) return value

@@ -8,17 +8,17 @@ import { createApi } from './api.ts'
 import { encode, type FengariThread, type Library, type StringAccount } from './library.ts'
 import { standardFunctions } from './standard.ts'
 
-/** Bytes of strings a state may make before memory is looked at. */
+/** Bytes of strings a state may create before memory is checked. */
 const lookEvery = 32 * 1024 * 1024
-/** The part of the JavaScript heap that may be in use; the rest is what a collection needs. */
+/** The share of the JavaScript heap that may be in use; garbage collection needs the rest. */
 const usablePart = 0.9
-/** What was thrown away stays in memory for a while: up to 64 MB were measured before V8 collects it. */
+/** Garbage stays in memory for a while: up to 64 MB were measured before V8 collects it. */
 const garbageBytes = 128 * 1024 * 1024
 
 /**
- * States of fengari. Lua's values are objects of this process, which cannot be counted per state. So a script reaches its
- * memory limit when it makes one string longer than the limit, or when the memory of the process gets short. `memory` is what
- * the process held outside the JavaScript heap, in long strings and buffers, when the state was made, in bytes.
+ * States of fengari. Lua values are objects of this process, which cannot be counted per state. So a script reaches its
+ * memory limit when it creates one string longer than the limit, or when the process runs short of memory. `memory` is
+ * what the process held outside the JavaScript heap, in long strings and buffers, when the state was created, in bytes.
  */
 export function createBackend({ raw, libraries }: Library, callbacks: LuaCallbacks): Backend {
   const api = createApi(raw, callbacks)
@@ -38,7 +38,7 @@ export function createBackend({ raw, libraries }: Library, callbacks: LuaCallbac
       })
       return { main, memory: getHeapStatistics().external_memory }
     },
-    // the memory of a state is given back when nothing refers to it any more
+    // the memory of a state is freed when nothing refers to it anymore
     closeState: () => undefined,
     watchMemory(core) {
       raw.lua_atnativeerror(core.main, (thread) => explain(core, thread))
@@ -55,8 +55,8 @@ export function createBackend({ raw, libraries }: Library, callbacks: LuaCallbac
 }
 
 /**
- * Turns an exception of JavaScript inside the interpreter into the text of a Lua error: without this it vanishes. What could
- * not be allocated counts as the memory limit.
+ * Turns a JavaScript exception inside the interpreter into the text of a Lua error; otherwise it would be lost. A
+ * failed allocation counts as the memory limit.
  */
 function explain(core: LuaCore, thread: FengariThread): number {
   const { api, runtime } = core
@@ -81,7 +81,7 @@ function createAccount(core: LuaCore): StringAccount {
       account.remaining = lookEvery
       if (length <= longest && !isMemoryShort(core)) return
       reachLimit(core, thread, 'memory')
-      // outside of Lua code nothing could catch it; the run ends when it is entered
+      // outside Lua code nothing could catch it; the run ends when it is next entered
       if (core.depth > 0) core.runtime.raiseLimit(core, thread)
     },
   }
@@ -89,8 +89,8 @@ function createAccount(core: LuaCore): StringAccount {
 }
 
 /**
- * True when the process is about to run out of heap, which would end everything, or when its memory in long strings and
- * buffers has grown by much more than twice the limit since the state was made.
+ * True when the process is about to run out of heap, which would crash it, or when its memory in long strings and
+ * buffers has grown by well over twice the limit since the state was created.
  */
 function isMemoryShort({ options, memory }: LuaCore): boolean {
   const { used_heap_size, heap_size_limit, external_memory } = getHeapStatistics()

@@ -4,8 +4,8 @@ import { createBackend } from './backend.ts'
 import { loadLibrary } from './library.ts'
 
 /**
- * Loads the second engine: fengari, Lua 5.3 in JavaScript with integers of 32 bits. It runs where WebAssembly does not.
- * docs/lua.md lists how it differs from the first.
+ * Loads the second engine: fengari, Lua 5.3 in JavaScript with 32-bit integers. It is used where WebAssembly is not
+ * available. docs/lua.md lists how it differs from the first engine.
  */
 export async function loadFengari(): Promise<LuaEngine> {
   const library = await loadLibrary()

@@ -11,8 +11,8 @@ interface Conversion {
 }
 
 /**
- * `string.format`. fengari's own refuses whole numbers outside 32 bits and follows C only roughly. Text is handled with one
- * character per byte.
+ * `string.format`. fengari's own version refuses integers outside 32 bits and follows C only roughly. Text is handled
+ * with one character per byte.
  */
 export function createFormat(api: FengariApi): NativeFunction {
   return (thread) => {
@@ -97,7 +97,7 @@ function withSign({ flags }: Conversion, text: string): string {
   return flags.includes(' ') ? ` ${text}` : text
 }
 
-/** The flag 0 puts zeros between sign and digits, unless a precision says how many digits there are. */
+/** The flag 0 puts zeros between the sign and the digits, unless a precision gives the number of digits. */
 function padNumber(conversion: Conversion, text: string): string {
   const { flags, width, precision } = conversion
   if (!flags.includes('0') || flags.includes('-') || precision !== undefined) return pad(conversion, text)

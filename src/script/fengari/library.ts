@@ -12,23 +12,23 @@ import {
 
 /** A Lua thread (`lua_State`). All threads of a state share their `l_G`. */
 export interface FengariThread {
-  /** `account` is this engine's own addition (patch.ts). */
+  /** `account` is added by this engine (patch.ts). */
   readonly l_G: { account?: StringAccount }
-  /** Thrown at errors of Lua, in place of C's `longjmp`. */
+  /** Thrown for Lua errors, instead of C's `longjmp`. */
   readonly errorJmp: unknown
 }
 
-/** Counts the bytes of strings a state makes. */
+/** Counts the bytes of the strings a state creates. */
 export interface StringAccount {
-  /** A single string may not be longer. */
+  /** Longest allowed single string. */
   readonly longest: number
-  /** Bytes until `check` is called next. */
+  /** Bytes until the next call of `check`. */
   remaining: number
-  /** Called when `remaining` is used up, and for a string that is too long. It may leave by throwing. */
+  /** Called when `remaining` is used up, and for a string that is too long. It may exit by throwing. */
   readonly check: (thread: FengariThread, length: number) => void
 }
 
-/** `lua_CFunction`: takes its arguments from the stack and returns how many results it has pushed. */
+/** `lua_CFunction`: takes its arguments from the stack and returns the number of results it has pushed. */
 export type NativeFunction = (thread: FengariThread) => number
 
 interface DebugRecord {
@@ -36,7 +36,7 @@ interface DebugRecord {
   readonly short_src: Uint8Array | null
 }
 
-/** Functions of Lua's C API (5.3) as fengari has them, besides those that both engines have: strings are bytes. */
+/** Functions of Lua's C API (5.3) that only fengari has, in addition to those both engines share: strings are bytes. */
 export interface FengariApi extends CommonApi {
   readonly lua_Debug: new () => DebugRecord
   lua_atnativeerror(thread: Thread, handler: NativeFunction): void
@@ -78,16 +78,16 @@ export interface FengariApi extends CommonApi {
   luaL_traceback(target: Thread, thread: Thread, message: Uint8Array | null, level: number): void
 }
 
-/** The library once it is loaded and repaired. */
+/** The library, loaded and patched. */
 export interface Library {
   readonly raw: FengariApi
-  /** Standard libraries that do not reach outside, in the order they are opened. */
+  /** Standard libraries with no access to the outside, in the order they are opened. */
   readonly libraries: readonly { readonly name: string; readonly open: NativeFunction }[]
 }
 
 /**
- * Loads fengari. Its modules copy functions from one another while they load, so each repair comes before the modules that
- * use what it repairs. `fengari-interop`, which would show JavaScript objects to scripts, is never loaded.
+ * Loads fengari. Its modules copy functions from one another while they load, so each module is patched before the
+ * modules that use it are loaded. `fengari-interop`, which would expose JavaScript objects to scripts, is never loaded.
  */
 export async function loadLibrary(): Promise<Library> {
   repairOnce((await import('fengari/src/lstring.js')).default as StringModule, repairStrings)
@@ -103,7 +103,10 @@ export async function loadLibrary(): Promise<Library> {
 
 const repaired = Symbol.for('baton.fengari.repaired')
 
-/** Engines of one process share the package. The mark is on the module itself, because the package outlives the engines. */
+/**
+ * The engines of one process share the package. The mark is on the module itself, because the package outlives the
+ * engines.
+ */
 function repairOnce<T extends object>(module: T & { [repaired]?: true }, repair: (module: T) => void): void {
   if (module[repaired] === true) return
   module[repaired] = true
@@ -118,14 +121,14 @@ function librariesOf(standard: Readonly<Record<string, NativeFunction>>): Librar
   })
 }
 
-/** Numbers of this range are integers in Lua 5.3 with 32-bit integers. */
+/** Numbers in this range are integers in Lua 5.3 with 32-bit integers. */
 export function isInteger32(value: number): boolean {
   return (value | 0) === value && !Object.is(value, -0)
 }
 
 const encoder = new TextEncoder()
 
-/** Text as the bytes of a string of Lua. */
+/** Text as the bytes of a Lua string. */
 export function encode(text: string | Uint8Array): Uint8Array {
   return typeof text === 'string' ? encoder.encode(text) : text
 }

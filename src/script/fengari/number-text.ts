@@ -1,6 +1,6 @@
 /**
- * The text of a float, as `tostring` and `..` make it. It is C's `%.14g` with `.0` for whole numbers, except that whole
- * numbers outside 32 bits, which are integers elsewhere, are written with all their digits.
+ * The text of a float, as `tostring` and `..` produce it. It is C's `%.14g` with `.0` for whole numbers, except that
+ * whole numbers outside 32 bits, which are integers in the other engine, are written with all their digits.
  */
 export function floatText(value: number): string {
   if (Number.isSafeInteger(value) && !Object.is(value, -0) && (value | 0) !== value) return String(value)
@@ -8,7 +8,7 @@ export function floatText(value: number): string {
   return /^-?\d+$/.test(text) ? `${text}.0` : text
 }
 
-/** C's `%g` without width; NaN is `nan` or `-nan` as on common machines. */
+/** C's `%g` without a width; NaN is `nan` or `-nan` as on common machines. */
 export function shortest(
   value: number,
   { precision, keepsZeros }: { readonly precision: number; readonly keepsZeros: boolean },
@@ -56,10 +56,10 @@ export function hexadecimal(value: number): string {
   return `${sign}0x${stored === 0 ? 0 : 1}${fraction === '' ? '' : `.${fraction}`}p${power < 0 ? '-' : '+'}${Math.abs(power)}`
 }
 
-/** As many digits as JavaScript gives; enough to see whether a number lies exactly between two shorter ones. */
+/** The most digits JavaScript provides; enough to see whether a number lies exactly between two shorter ones. */
 const allDigits = 100
 
-/** `toFixed`, where a number exactly between two is rounded to the even digit, as C does. */
+/** `toFixed`, but a number exactly between two is rounded to the even digit, as in C. */
 function decimal(size: number, precision: number): string {
   const rounded = size.toFixed(precision)
   if (precision >= allDigits || !size.toFixed(precision + 1).endsWith('5')) return rounded

@@ -33,9 +33,9 @@ export interface BufferModule {
 }
 
 /**
- * Repairs strings: fengari compares and hashes them by hexadecimal text that is not padded, so that
- * different strings can be equal and the order of bytes below 16 is wrong. One character per byte orders as bytes do.
- * Every string is also counted, for the memory limit (backend.ts).
+ * Patches strings: fengari compares and hashes them by hexadecimal text without padding, so different strings can be
+ * equal and bytes below 16 sort wrongly. Text with one character per byte sorts as the bytes do. Every string is also
+ * counted for the memory limit (backend.ts).
  */
 export function repairStrings(strings: StringModule): void {
   const { TString } = strings
@@ -47,13 +47,13 @@ export function repairStrings(strings: StringModule): void {
   strings.luaS_hash = hash
   strings.luaS_hashlongstr = (text) => (text.hash ??= hash(text.realstring))
   strings.luaS_bless = bless
-  // no arrow function, because fengari calls it with `new` in one place
+  // not an arrow function, because fengari calls it with `new` in one place
   strings.luaS_new = function (thread, bytes) {
     return bless(thread, bytes.slice())
   }
 }
 
-/** Floats as C writes them. The switch keeps fengari from adding `.0`, which `floatText` does. */
+/** Floats as C writes them. The switch keeps fengari from adding `.0`, because `floatText` does that. */
 export function repairNumbers(numbers: NumberModule): void {
   numbers.LUA_COMPAT_FLOATSTRING = true
   numbers.lua_number2str = floatText
@@ -61,7 +61,7 @@ export function repairNumbers(numbers: NumberModule): void {
 
 const restoresHooks = 1
 
-/** After an error was caught by `pcall` in a coroutine fengari leaves hooks switched off, and no limit would hold. */
+/** After `pcall` has caught an error in a coroutine, fengari leaves hooks off, and no limit would be enforced. */
 export function repairProtectedCalls(calls: CallModule): void {
   const protectedCall = calls.lua_pcallk
   calls.lua_pcallk = (thread, ...rest) => {
@@ -70,7 +70,7 @@ export function repairProtectedCalls(calls: CallModule): void {
   }
 }
 
-/** Library functions build strings in these buffers, which have no limit of their own. */
+/** Library functions build strings in these buffers, which have no limit themselves. */
 export function limitBuffers(buffers: BufferModule): void {
   buffers.luaL_Buffer = class {
     L: FengariThread | null = null
@@ -83,7 +83,7 @@ export function limitBuffers(buffers: BufferModule): void {
 
     set b(bytes: Uint8Array<ArrayBuffer>) {
       const account = this.L?.l_G.account
-      // a buffer doubles, so it may be twice as long as what is in it
+      // a buffer doubles, so it may be twice as long as its content
       if (this.L !== null && account !== undefined && bytes.length > 2 * account.longest) {
         account.check(this.L, bytes.length)
       }
@@ -100,7 +100,7 @@ function count(account: StringAccount, thread: FengariThread, length: number): v
 const shortString = 24
 
 function hash(bytes: Uint8Array): string {
-  // the mark keeps strings apart from other keys of the same map
+  // the mark distinguishes strings from other keys of the same map
   if (bytes.length > shortString) return `|${latin1.call(bytes, 0, bytes.length)}`
   let text = '|'
   for (const byte of bytes) text += String.fromCharCode(byte)

@@ -3,7 +3,7 @@ import { checkInteger, failArgument } from './arguments.ts'
 import { createFormat } from './format.ts'
 import { type FengariApi, type FengariThread, isInteger32, type NativeFunction } from './library.ts'
 
-/** Standard functions that fengari lacks or has faults in, by their path from the globals. */
+/** Standard functions that fengari lacks or implements incorrectly, by their path from the globals. */
 export function standardFunctions(api: FengariApi): Readonly<Record<string, NativeFunction>> {
   const random = createRandomNumbers()
   return {
@@ -31,7 +31,7 @@ export function standardFunctions(api: FengariApi): Readonly<Record<string, Nati
   }
 }
 
-/** JavaScript decides when it collects garbage; `count` is the heap of the whole process in kilobytes. */
+/** JavaScript decides when to collect garbage; `count` is the heap of the whole process in kilobytes. */
 function collectGarbage(api: FengariApi, thread: FengariThread): number {
   const option = api.lua_tolstring(thread, 1)?.[0]
   if (option === 'c'.charCodeAt(0) && api.lua_tolstring(thread, 1)?.length === 5) {
@@ -41,7 +41,7 @@ function collectGarbage(api: FengariApi, thread: FengariThread): number {
   return 1
 }
 
-/** `string.rep`, which fengari copies piece by piece. A result that is too long is refused before it is made. */
+/** `string.rep`, which fengari copies piece by piece. A result that would be too long is refused in advance. */
 function repeat(api: FengariApi, thread: FengariThread): number {
   const text = api.luaL_checklstring(thread, 1)
   const times = checkInteger({ api, thread, index: 2 })
@@ -53,7 +53,7 @@ function repeat(api: FengariApi, thread: FengariThread): number {
   return 1
 }
 
-/** `math.random()` is a float below 1, `(0)` an integer of 32 bits, `(m)` one of 1..m, `(m, n)` one of m..n. */
+/** `math.random()` returns a float below 1, `(0)` a 32-bit integer, `(m)` one of 1..m, `(m, n)` one of m..n. */
 function pick(api: FengariApi, thread: FengariThread, part: number): number {
   const count = api.lua_gettop(thread)
   if (count === 0) return part
@@ -69,7 +69,7 @@ function pushNumber(api: FengariApi, thread: FengariThread, value: number): void
   else api.lua_pushnumber(thread, value)
 }
 
-/** `traceback([thread,] [message [, level]])`: a message that is neither text nor nil is returned as it is. */
+/** `traceback([thread,] [message [, level]])`: a message that is neither text nor nil is returned unchanged. */
 function traceback(api: FengariApi, thread: FengariThread): number {
   const other = api.lua_type(thread, 1) === luaType.none ? null : api.lua_tothread(thread, 1)
   const first = other === null ? 1 : 2
@@ -85,8 +85,8 @@ function traceback(api: FengariApi, thread: FengariThread): number {
 }
 
 /**
- * `keys(t, border)` of the prelude: the string keys of a table as a list, their number, and whether there are keys other
- * than those and 1..border.
+ * `keys(t, border)` of the prelude: the string keys of a table as a list, their number, and whether there are other
+ * keys outside 1..border.
  */
 export function collectKeys(api: FengariApi, thread: FengariThread): number {
   const border = api.lua_tonumber(thread, 2)
@@ -110,7 +110,10 @@ export function collectKeys(api: FengariApi, thread: FengariThread): number {
   return 3
 }
 
-/** The generator sfc32 (Chris Doty-Humphrey's Small Fast Counting). `next` is from 0 to 1, without 1, with 53 bits. */
+/**
+ * The generator sfc32 (Chris Doty-Humphrey's Small Fast Counting). `next` returns a number from 0 to below 1, with 53
+ * bits.
+ */
 function createRandomNumbers() {
   let [a, b, c, counter] = [0, 0, 0, 1]
 

@@ -5,18 +5,18 @@ import type { Answer, FromWorker, ToWorker } from './protocol.ts'
 import { createIsolatedState } from './state.ts'
 
 export interface IsolatedOptions {
-  /** The engine that runs in the threads. */
+  /** The engine that runs inside the threads. */
   readonly engine: 'lua54' | 'fengari'
-  /** Absolute path of Lua's wasm file, see `Lua54Options`. */
+  /** Absolute path of Lua's wasm file; see `Lua54Options`. */
   readonly wasmFile?: string
-  /** Absolute path of the compiled worker.ts. Without it the one next to this file is used. */
+  /** Absolute path of the compiled worker.ts. Default: the one next to this file. */
   readonly workerFile?: string
 }
 
 /**
- * An engine whose states live in worker threads: a script that one native call keeps busy is ended at its time limit, and its
- * heap is limited. Host functions run in the main thread. A state behaves like one of the engine itself; a failure of the
- * thread rejects its runs with `LuaError`.
+ * An engine whose states live in worker threads: a script that is stuck in one native call is ended at its time limit,
+ * and its heap is limited. Host functions run in the main thread. A state behaves like a state of the inner engine; if
+ * its thread fails, its runs reject with `LuaError`.
  */
 export function createIsolatedEngine({ engine, wasmFile, workerFile }: IsolatedOptions): LuaEngine {
   const pool = createThreadPool({
@@ -29,14 +29,14 @@ export function createIsolatedEngine({ engine, wasmFile, workerFile }: IsolatedO
 
 const ownWorker = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
 
-/** Idle threads are kept for the next states: starting one takes longer than most scripts. */
+/** Idle threads are kept for later states: starting one takes longer than most scripts. */
 const idleThreads = 2
 const idleMs = 10_000
 
 export interface ThreadPool {
-  /** A thread without a state whose heap may hold this much. */
+  /** A thread without a state, with this heap limit. */
   take(heapMb: number): Thread
-  /** Gives back a thread whose state has confirmed that it is closed. */
+  /** Returns a thread whose state has confirmed that it is closed. */
   give(thread: Thread): void
 }
 

@@ -24,19 +24,19 @@ export type ToWorker =
       readonly variables: { readonly [name: string]: LuaValue }
     }
   | { readonly kind: 'abort'; readonly run: number }
-  /** A host function that had returned a promise is done. */
+  /** The promise that a host function returned has settled. */
   | { readonly kind: 'settled'; readonly call: number; readonly outcome: Outcome }
   | { readonly kind: 'close' }
 
 /** From the worker. */
 export type FromWorker =
   | { readonly kind: 'opened' }
-  /** The worker blocks until this is answered. `target` is the place in the list of functions. */
+  /** The worker blocks until this is answered. `target` is the index in the list of functions. */
   | { readonly kind: 'call'; readonly call: number; readonly target: number; readonly args: Values }
   | { readonly kind: 'done'; readonly run: number; readonly outcome: Outcome }
   | { readonly kind: 'closed' }
 
-/** What became of a host call or a run. */
+/** The outcome of a host call or a run. */
 export type Outcome =
   | { readonly kind: 'values'; readonly values: Values }
   | { readonly kind: 'failed'; readonly message: string; readonly details: SentDetails }
@@ -46,5 +46,5 @@ export type Answer = Outcome | { readonly kind: 'waits' }
 /** `hostError` is the number of the host function's own error, which stays in the main thread. */
 export type SentDetails = Omit<LuaErrorDetails, 'cause'> & { readonly hostError?: number | undefined }
 
-/** The place in the list of functions that stands for the seed of `math.random`. */
+/** The index in the list of functions that stands for the seed of `math.random`. */
 export const seedTarget = -1

@@ -13,9 +13,9 @@ import { createWatchdog } from '../thread/thread.ts'
 import type { Thread, ThreadPool } from './engine.ts'
 import { type FromWorker, type Outcome, seedTarget } from './protocol.ts'
 
-/** A thread that has not confirmed an abort or a close after this time is terminated. */
+/** A thread that has not confirmed an abort or a close within this time is terminated. */
 const confirmMs = 250
-/** Heap a worker needs besides what the script holds. */
+/** Heap a worker needs in addition to what the script uses. */
 const engineMb = 64
 
 interface Run {
@@ -187,7 +187,7 @@ function createHostCalls(thread: Thread, { functions, seed }: LuaStateOptions) {
         thread.answer(failed(error))
       }
     },
-    /** The error of a failed run, with the host's own error as its cause. */
+    /** The error of a failed run, with the host function's own error as its cause. */
     errorOf({ message, details: { hostError, ...details } }: Extract<Outcome, { kind: 'failed' }>): LuaError {
       const cause = hostError === undefined ? undefined : errors.get(hostError)
       return new LuaError(message, { ...details, cause })

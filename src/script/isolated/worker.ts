@@ -1,4 +1,4 @@
-// The thread of an isolated engine (engine.ts). It is an entry of its own: nothing imports it.
+// The thread of an isolated engine (engine.ts). It is a separate entry point: nothing imports it.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../base/error.ts'
@@ -17,7 +17,7 @@ import {
 
 type Values = readonly LuaValue[]
 
-/** An error of a host function, whose own error is in the main thread under this number. */
+/** An error of a host function; the original error is in the main thread under this number. */
 class RemoteError extends Error {
   readonly number: number | undefined
 
@@ -28,16 +28,16 @@ class RemoteError extends Error {
 }
 
 /**
- * Host functions of a worker. A result that is available at once is awaited with `Atomics.wait`, so that such functions work
- * everywhere in Lua; a promise stays a promise, so that the worker continues its other work and agents may run agents. Both
- * behave as they do in the main thread.
+ * Host functions of a worker. For a result that is available immediately the worker blocks with `Atomics.wait`, so that
+ * such functions work anywhere in Lua; a promise stays a promise, so that the worker can do its other work and agents
+ * can run agents. Both behave as they do in the main thread.
  */
 function createHostProxy(answers: MessagePort, clock: WorkerClock) {
   const waiting = new Map<number, (outcome: Outcome) => void>()
   let calls = 0
 
   return {
-    /** A function that calls one of the main thread. This thread sleeps until the result or a promise is there. */
+    /** A function that calls one in the main thread. This thread sleeps until it gets the result or a promise. */
     call(target: number): HostFunction['call'] {
       return (args) => {
         const call = ++calls
@@ -114,7 +114,7 @@ async function run({ run: number, chunk, variables }: Extract<ToWorker, { kind: 
   }
 }
 
-/** Confirms the close after the runs of the state, which have been rejected, are reported. */
+/** Confirms the close once the runs of the state, which have been rejected, are reported. */
 async function close(): Promise<void> {
   holder.state?.close()
   while (runs.size > 0) await nextTurn()

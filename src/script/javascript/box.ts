@@ -12,12 +12,12 @@ interface ProgramOptions extends Fixed {
   readonly signal: AbortSignal
 }
 
-/** Runs programs that nobody has looked at. */
+/** Runs untrusted programs. */
 export interface JavaScriptBox {
   /**
-   * Runs a program in a fresh context: all that it can do is to call the functions of the host, and what it does is decided by
-   * its text, `seed`, `now` and the answers. How it ended is data, a limit that it has met as well.
-   * @throws the reason of the signal, or what a call was rejected with; Error when the box was closed or cannot work
+   * Runs a program in a fresh context: all it can do is call the functions of the host. What it does is determined by
+   * its text, `seed`, `now` and the answers. The outcome is returned as data, also when a limit was reached.
+   * @throws the reason of the signal, or what a call rejected with; Error when the box was closed or cannot work
    */
   run(program: Program, host: ProgramHost, options: ProgramOptions): Promise<ProgramEnd>
   /** Ends everything that runs in it; settles when its threads are gone. */
@@ -25,8 +25,8 @@ export interface JavaScriptBox {
 }
 
 /**
- * A box whose thread is started for the first program and kept for the next ones; a second program at the same time has a
- * second thread. An idle thread does not keep the process, and ends after a while.
+ * A box whose thread is started for the first program and reused for later ones; a second program at the same time gets
+ * a second thread. An idle thread does not keep the process alive, and ends after a while.
  */
 export function createJavaScriptBox(): JavaScriptBox {
   const threads = new Set<BoxThread>()
@@ -76,13 +76,13 @@ export function createJavaScriptBox(): JavaScriptBox {
   }
 }
 
-/** A thread that has not ended a program after this time is ended itself. */
+/** A thread that has not ended a program within this time is terminated. */
 const confirmMs = 250
 /** Starting a thread takes as long as fifty small programs. */
 const idleMs = 10_000
-/** Heap of a thread besides the memory of the program, which may cross the border as text. */
+/** Heap of a thread in addition to the memory of the program, which may cross the boundary as text. */
 const engineMb = 64
-/** For programs that call themselves, or nest, as deeply as their own limit lets them. */
+/** For programs that recurse or nest as deeply as their own limit allows. */
 const stackMb = 32
 
 function closedError(): Error {
@@ -103,14 +103,14 @@ function startBoxThread(heapMb: number): BoxThread {
   return { ...thread, heapMb }
 }
 
-/** Beside the bundled command; in the library; for the source itself, that of the built library. */
+/** Next to the bundled command; in the library; or, when run from source, in the built library. */
 function workerFile(): URL {
   const bundled = besideUs('code-worker.js')
   if (bundled !== undefined) return pathToFileURL(bundled)
   const file = ['./worker.js', '../../../dist/script/javascript/worker.js']
     .map((path) => new URL(path, import.meta.url))
     .find((url) => existsSync(url))
-  if (file === undefined) throw new Error('the worker of the JavaScript box is not there: build the library first')
+  if (file === undefined) throw new Error('the worker of the JavaScript box is missing: build the library first')
   return file
 }
 
@@ -120,7 +120,7 @@ interface Running {
   readonly options: ProgramOptions
 }
 
-/** `whole` is called when the thread has done all of the program and may take the next one. */
+/** `whole` is called when the thread has finished the program and can take the next one. */
 function runInThread(
   thread: BoxThread,
   { program, host, options: { signal, ...fixed } }: Running,
@@ -133,17 +133,18 @@ function runInThread(
     const callOf = ({ target, index, args }: AskedCall): Promise<BoxAnswer> => {
       const name = host.functions[target]?.name
       const given = JSON.parse(args) as readonly Json[]
-      if (name === undefined || !Array.isArray(given)) throw new Error('the thread of the JavaScript box sent no call')
+      if (name === undefined || !Array.isArray(given))
+        throw new Error('the thread of the JavaScript box sent an invalid call')
       return host.call({ name, index, args: given })
     }
     const answer = async (calls: readonly AskedCall[]): Promise<void> => {
-      // what was issued together is paid for: all of it ends before one of them stops the program
+      // calls issued together are already paid for: all of them end before one of them stops the program
       const answers = passAll(await Promise.allSettled(calls.map((call) => attempted(() => callOf(call)))))
       if (isOver) return
       const now = answers.findLast((one) => one.now !== undefined)?.now
       thread.answer({ kind: 'texts', texts: answers.map(textOf), now })
     }
-    /** The thread waits for an answer: it can end the program by itself, and be kept. */
+    /** The thread is waiting for an answer: it can end the program itself and be reused. */
     const stop = (reason: unknown): void => {
       if (isOver) return
       stopped = { reason }
@@ -152,7 +153,7 @@ function runInThread(
       off.push(() => clearTimeout(timer))
     }
     let stopped: { readonly reason: unknown } | undefined
-    /** What ended it before it could be stopped does not count. */
+    /** An outcome that arrives after the program was stopped does not count. */
     const finish = (end: ProgramEnd): void => (stopped === undefined ? resolve(end) : reject(stopped.reason))
     const watchdog = createWatchdog(thread, limits.timeMs, () => finish(limitError('time', limits)))
     let isOver = false

@@ -1,6 +1,6 @@
 import type { Source } from './source.ts'
 
-/** The name that programs have for the engine. */
+/** The file name under which the engine knows programs. */
 export const programName = 'program'
 
 const inProgram = /(?:^|[( ])program:(\d+):(\d+)\)?$/m
@@ -11,9 +11,9 @@ export interface ErrorPlace {
 }
 
 /**
- * Where in the program, counted from 1, an error was thrown. The engine notes calls, operators and statements that are
- * expressions, so that its stack names the last of those before the error: from there on the name of which the message tells
- * is looked for.
+ * Where in the program an error was thrown, counted from 1. The engine records positions of calls, operators and
+ * expression statements only, so its stack names the last of those before the error. The name in the message is
+ * searched for from there.
  */
 export function placeInProgram(
   { message, stack }: { readonly message: string; readonly stack: string },
@@ -29,7 +29,7 @@ export function placeInProgram(
 
 type FullPlace = Required<ErrorPlace>
 
-/** What messages tell of, as it is written in programs; the first that fits counts. */
+/** Messages, and how what they name is written in programs; the first match counts. */
 const named: readonly (readonly [RegExp, (name: string) => string])[] = [
   [
     /^(?:value is not iterable|cannot read property 'Symbol.iterator' of (?:undefined|null))$/,
@@ -46,7 +46,7 @@ const named: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/^Cannot convert undefined or null to object$/, () => '\\}\\s*='],
 ]
 
-/** In longer programs nothing is looked for. */
+/** Longer programs are not searched. */
 const longestSearched = 100_000
 
 function nameAfter({ line, column }: FullPlace, message: string, text: string): FullPlace | undefined {
@@ -62,10 +62,10 @@ function nameAfter({ line, column }: FullPlace, message: string, text: string): 
   return undefined
 }
 
-/** What is not closed is taken as well, to the end of its line or of all, so that nothing is looked at twice. */
+/** Unclosed comments and strings match to the end of the line or text, so that nothing is scanned twice. */
 const commentOrText = /(["'])(?:(?!\1)[^\\\n]|\\.)*(\1?)|\/\/[^\n]*|\/\*.*?(\*\/|$)/gs
 
-/** The same text with blanks for comments. What stands in quotes stays, for names in brackets. */
+/** The same text with comments blanked out. Short strings stay, for names in brackets. */
 function withoutTexts(text: string): string {
   return text.replace(commentOrText, (part, quote?: string, quoteEnd?: string, commentEnd?: string) => {
     const isText = quote !== undefined && (quoteEnd === '' || part.length <= longestName)
@@ -73,7 +73,7 @@ function withoutTexts(text: string): string {
   })
 }
 
-/** Longer texts in quotes are no names. */
+/** Longer strings are not names. */
 const longestName = 40
 
 function offsetOf({ line, column }: FullPlace, text: string): number {
@@ -91,7 +91,7 @@ function placeOf(offset: number, text: string): FullPlace {
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') }
 }
 
-/** The message of QuickJS as its other versions word it. */
+/** The QuickJS message in the wording of its other versions. */
 export function shownMessage(message: string): string {
   const [, name] = /^([^\s']+) is not defined$/.exec(message) ?? []
   return name === undefined ? message : `'${name}' is not defined`

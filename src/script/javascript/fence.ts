@@ -1,12 +1,12 @@
-/** A line that opens, or closes, a block of Markdown. */
+/** A line that opens or closes a Markdown code block. */
 export interface Fence {
-  /** The marks alone. */
+  /** The marks only. */
   readonly marks: string
-  /** What stands behind them. */
+  /** The text after them. */
   readonly info: string
 }
 
-/** The fence that a line is; its time grows with its length, whatever it holds. */
+/** The fence on a line, if it is one; takes time linear in the line's length, whatever it contains. */
 export function fenceOf(line: string): Fence | undefined {
   const [whole, marks] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? []
   if (whole === undefined || marks === undefined) return undefined

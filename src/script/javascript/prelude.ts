@@ -1,7 +1,7 @@
-/** What the prelude is told, as JSON. */
+/** Settings of the prelude, as JSON. */
 export interface PreludeSettings {
   readonly functions: readonly {
-    /** The place in the list of functions. */
+    /** Index in the list of functions. */
     readonly target: number
     readonly global: string | undefined
     readonly id: string | undefined
@@ -9,19 +9,20 @@ export interface PreludeSettings {
   }[]
   readonly input: unknown
   readonly seed: number
-  /** Characters of the arguments of one call. */
+  /** Characters allowed in the arguments of one call. */
   readonly mostArguments: number
-  /** Characters of the value. */
+  /** Characters allowed in the value. */
   readonly mostOutput: number
 }
 
 /**
- * Runs in each context before the program, and makes the world it sees. All that it uses later is taken here, so that a program
- * which changes built-in objects changes nothing of it. Only texts cross the border: arguments and values become JSON here, by
- * our own code, because `JSON.stringify` refuses a part of what programs hold and asks them how to show it.
+ * Runs in each context before the program and creates the world the program sees. Everything it uses later is captured
+ * here, so that a program that changes built-in objects cannot affect it. Only text crosses the boundary: arguments and
+ * values become JSON here, by our own code, because `JSON.stringify` rejects some of the values that programs hold and
+ * lets them decide how they are shown.
  *
- * An expression: a function of the host's functions `ask(target, args)`, `askAll(calls)`, `tell(target, args)` and `clock()`,
- * and of `PreludeSettings`. It gives `valueJson(value)`, empty when that is too long, and
+ * An expression: a function that takes the host's functions `ask(target, args)`, `askAll(calls)`, `tell(target, args)`
+ * and `clock()`, and `PreludeSettings`. It returns `valueJson(value)`, which is empty if that is too long, and
  * `errorJson(error)`, which is `[message, stack]`.
  */
 export const preludeCode = String.raw`(function (ask, askAll, tell, clock, settingsText) {
@@ -40,7 +41,7 @@ const PlainError = Error, Memory = InternalError, Wrong = TypeError, Times = Dat
 const Buffers = ArrayBuffer
 const settings = parse(settingsText)
 
-// deeper values are described, because those who read them later may recurse
+// deeper values are only described, because code that reads them later may recurse
 const deepest = 100
 const tooLong = 'too long'
 
@@ -125,7 +126,7 @@ function listJson(list, depth, state) {
   }
   return text + ']'
 }
-// as an object when all keys are texts, else as a list of pairs
+// an object if all keys are strings, otherwise a list of pairs
 function mapJson(map, depth, state) {
   let allTexts = true
   const entries = { __proto__: null, length: 0 }
@@ -191,7 +192,7 @@ for (const { target, global, id, waits } of settings.functions) {
   if (id !== undefined) define(tools, id, call)
 }
 define(globalThis, 'tools', tools)
-// what models write without being asked
+// models often use this unprompted
 if (typeof log === 'function') define(globalThis, 'console', { log, info: log, debug: log, warn: log, error: log })
 define(globalThis, 'input', settings.input)
 define(globalThis, 'parallel', (list) => {
@@ -200,14 +201,14 @@ define(globalThis, 'parallel', (list) => {
   for (let i = 0; i < list.length; i++) {
     const entry = list[i]
     const tool = typeof entry === 'object' && entry !== null ? entry.tool : undefined
-    if (typeof tool !== 'string') throw new Wrong('entry ' + i + ' of parallel is no { tool, input }')
+    if (typeof tool !== 'string') throw new Wrong('entry ' + i + ' of parallel is not { tool, input }')
     const given = entry.input
     const args = argumentsJson(given === undefined ? [] : [given])
     calls += (i === 0 ? '' : ',') + '{"tool":' + stringify(tool) + ',"args":' + args + '}'
   }
   return parse(askAll('[' + calls + ']'))
 })
-// no time and no chance but what the host gives
+// the only sources of time and randomness are the host's
 const dateText = uncurry(Date.prototype.toString)
 const Clock = function Date(...args) {
   if (new.target === undefined) return dateText(construct(Times, [clock()]))

@@ -1,50 +1,55 @@
 import type { Json } from '../../base/json.ts'
 
-/** A program that a model, or a script, has written. */
+/** A program written by a model or a script. */
 export interface Program {
-  /** JavaScript or TypeScript; one Markdown fence around it is taken off. */
+  /** JavaScript or TypeScript; one Markdown fence around it is removed. */
   readonly code: string
   /**
-   * `global`: its value is that of its last expression; `module`: what it exports; `auto`, when left out: as its text needs,
-   * with `await` and `return` at top level as well.
+   * `global`: the value is that of its last expression; `module`: its exports; `auto` (default): whichever its text
+   * needs, with `await` and `return` allowed at top level.
    */
   readonly evalType?: 'auto' | 'global' | 'module'
-  /** Its variable `input`; null when left out. */
+  /** Its variable `input`; default: null. */
   readonly input?: Json
 }
 
 /** A function that a program may call. */
 export interface BoxFunction {
-  /** As the program calls it, when that is an identifier. Each has its own. */
+  /** The name the program calls it by, if it is an identifier. Must be unique. */
   readonly name: string
-  /** As it is in `tools["…"]`, and known to `parallel` beside `name`; left out: `name`, when that is no identifier. */
+  /**
+   * Its key in `tools["…"]`, which `parallel` accepts as well as `name`; default: `name`, if that is not an identifier.
+   */
   readonly id?: string
   /** False: the program does not wait for an answer, and gets undefined. */
   readonly waits: boolean
 }
 
 export interface BoxCall {
-  /** That of the function. */
+  /** Name of the function. */
   readonly name: string
-  /** How many calls that wait were issued before. */
+  /** The number of earlier calls that the program waits for. */
   readonly index: number
   readonly args: readonly Json[]
 }
 
-/** `now`: what the clock of the program shows from then on. A call that is not waited for has no use for its answer. */
+/**
+ * `now`: what the program's clock shows from then on. For a call that the program does not wait for, the answer is
+ * ignored.
+ */
 export type BoxAnswer = ({ readonly value: Json } | { readonly error: string }) & { readonly now?: number }
 
 export interface ProgramHost {
   readonly functions: readonly BoxFunction[]
   /**
-   * In the order in which the program issues calls. Those of `parallel([…])` come before the first of them has ended. A
-   * rejection stops the program once those issued together have ended, and is what `run` rejects with.
+   * Called in the order in which the program issues calls. All calls of `parallel([…])` arrive before the first of them
+   * has ended. A rejection stops the program once the calls issued together have ended; `run` rejects with it.
    */
   readonly call: (call: BoxCall) => Promise<BoxAnswer>
 }
 
 export interface ProgramLimits {
-  /** The program's own time: that of its calls is not counted. */
+  /** The program's own time; time spent in its calls does not count. */
   readonly timeMs: number
   readonly memoryMb: number
   readonly stackKb: number
@@ -52,7 +57,7 @@ export interface ProgramLimits {
   readonly outputChars: number
   /** Characters of all arguments together of calls that it waits for: a host may keep them. */
   readonly argumentChars: number
-  /** Calls of functions. */
+  /** Function calls. */
   readonly calls: number
 }
 
@@ -70,16 +75,16 @@ export type LimitName = 'time' | 'memory' | 'stack' | 'output' | 'arguments' | '
 export interface ProgramError {
   readonly kind: 'error'
   readonly message: string
-  /** Where, counted from 1, in the program without its fence. */
+  /** Position in the program without its fence, counted from 1. */
   readonly line?: number
   readonly column?: number
   readonly limit?: LimitName
 }
 
-/** How a program ended. The value is plain JSON: undefined is null, and what JSON lacks is described. */
+/** How a program ended. The value is plain JSON: undefined becomes null, and values that JSON lacks are described. */
 export type ProgramEnd = { readonly kind: 'value'; readonly value: Json } | ProgramError
 
-/** The error of a program that has met a limit. */
+/** The error of a program that has reached a limit. */
 export function limitError(limit: LimitName, limits: ProgramLimits): ProgramError {
   return { kind: 'error', message: limitText(limit, limits), limit }
 }
@@ -94,11 +99,11 @@ function limitText(
     case 'memory':
       return `the program needs more than ${memoryMb} MB of memory`
     case 'stack':
-      return `the program calls itself too deeply, or nests too deeply (${stackKb} KB of stack)`
+      return `the program recurses or nests too deeply (${stackKb} KB of stack)`
     case 'output':
-      return `the program gives out more than ${outputChars} characters`
+      return `the program outputs more than ${outputChars} characters`
     case 'arguments':
-      return `the program passes more than ${argumentChars} characters to the functions that it calls`
+      return `the program passes more than ${argumentChars} characters to the functions it calls`
     case 'calls':
       return `the program makes more than ${calls} calls`
   }

@@ -3,14 +3,14 @@ import type { BoxFunction, Program, ProgramError, ProgramLimits } from './progra
 
 /** What the worker is started with. */
 export interface WorkerSetup extends ThreadSetup {
-  /** Absolute path of the engine's wasm file; undefined: the one in the installed package. */
+  /** Absolute path of the engine's wasm file; default: the one in the installed package. */
   readonly wasmFile: string | undefined
 }
 
-/** What decides what a program does, besides the answers to its calls. */
+/** What determines a program's behavior, besides the answers to its calls. */
 export interface Fixed {
   readonly limits: ProgramLimits
-  /** Of `Math.random`. */
+  /** Seed of `Math.random`. */
   readonly seed: number
   /** Milliseconds since 1970 that its clock shows. */
   readonly now: number
@@ -22,7 +22,7 @@ export interface ToWorker extends Fixed {
   readonly functions: readonly BoxFunction[]
 }
 
-/** A call that is waited for: the place of its function in the list, and its arguments as a JSON array. */
+/** A call that the program waits for: the index of its function in the list, and its arguments as a JSON array. */
 export interface AskedCall {
   readonly target: number
   readonly index: number
@@ -30,7 +30,7 @@ export interface AskedCall {
 }
 
 export type FromWorker =
-  /** All is loaded: what follows is the program's own time. */
+  /** Everything is loaded: from here on it is the program's own time. */
   | { readonly kind: 'begun' }
   /** The worker sleeps until all of them are answered. */
   | { readonly kind: 'ask'; readonly calls: readonly AskedCall[] }
@@ -43,9 +43,9 @@ export type WorkerEnd = { readonly kind: 'value'; readonly text: string } | Prog
 export type Answer =
   | {
       readonly kind: 'texts'
-      /** One per call, in order: `+` and the value as JSON, or `-` and the message of an error as a JSON string. */
+      /** One per call, in order: `+` and the value as JSON, or `-` and an error message as a JSON string. */
       readonly texts: readonly string[]
       readonly now: number | undefined
     }
-  /** The program is to end: nobody needs what comes of it. */
+  /** The program should end: its result is no longer needed. */
   | { readonly kind: 'stop' }

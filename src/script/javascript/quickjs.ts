@@ -15,10 +15,10 @@ export type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core'
 /** The package's types are those of its CommonJS form. */
 const variant = packaged as unknown as QuickJSSyncVariant
 
-/** Flags of QuickJS's eval. `async`: a script that may wait at top level, whose value is a promise of `{ value }`. */
+/** Flags of QuickJS's eval. `async`: a script with top-level await, whose value is a promise of `{ value }`. */
 export const evalFlags = { script: 0, module: 1, compileOnly: 1 << 5, async: 1 << 7 } as const
 
-/** What this file uses of WebAssembly; Node's type definitions do not describe it. */
+/** The part of WebAssembly used here; Node's type definitions do not describe it. */
 interface WebAssemblyHost {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => {
@@ -29,20 +29,21 @@ interface WebAssemblyHost {
 /** QuickJS, compiled. */
 export interface QuickJS {
   /**
-   * A context in an instance of its own: nothing of another program is in it, and what a program does to its memory ends with
-   * it. It is never disposed of: after a program that was stopped QuickJS cannot, and the instance is garbage as a whole.
+   * A context in a separate instance: it contains nothing of other programs, and any damage a program does to its
+   * memory ends with it. It is never disposed of: QuickJS cannot do that after a program was stopped, and the whole
+   * instance is garbage collected.
    */
   open(limits: { readonly memoryMb: number; readonly stackKb: number }): Promise<Opened>
 }
 
 interface Opened {
   readonly context: QuickJSContext
-  /** Whether its memory has grown as far as it may: then an error may not have had room any more. */
+  /** Whether its memory has grown to its limit: then there may have been no room left for an error. */
   readonly isFull: () => boolean
 }
 
 const pageBytes = 65_536
-/** What the module was compiled to begin with. */
+/** The memory the module was compiled to start with. */
 const initialPages = 256
 
 /** @throws Error when the wasm file cannot be read */

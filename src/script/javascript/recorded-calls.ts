@@ -6,24 +6,27 @@ import type { AskedCall } from '../../event/effects.ts'
 import { callPlace, part, type Place } from '../../event/place.ts'
 
 /**
- * What a program begins with and what it calls, recorded below its place: a program that was interrupted can be run again from
- * its first line, and does the same, because what it then asks is answered from the record.
+ * A program's starting values and its calls, recorded below its place: an interrupted program can be run again from its
+ * first line and does the same, because its calls are answered from the record.
  */
 export interface RecordedCalls {
-  /** For its random numbers: the same when it is run again. */
+  /** Seed of its random numbers: the same when it is run again. */
   readonly seed: () => number
-  /** When it began, in milliseconds since 1970: the same when it is run again. */
+  /** When it started, in milliseconds since 1970: the same when it is run again. */
   readonly begun: () => number
   /**
-   * Calls a tool, which `work` does at the place that it is given. Calls are numbered in the order in which they are issued; a
-   * few run at once.
-   * @throws what `work` throws, a suspension once all other calls in progress have ended; BatonError DIVERGED for another tool
-   * than the record has
+   * Calls a tool: `work` does so at the place it gets. Calls are numbered in the order in which they are issued; a few
+   * run concurrently.
+   * @throws what `work` throws; a suspension only once all other calls in progress have ended; BatonError DIVERGED if
+   * the record has a different tool
    */
   readonly call: <T extends object>(tool: string, work: (call: NumberedCall) => Promise<T>) => Promise<T & Timed>
-  /** Reads something that may differ when the program is run again. Numbered as calls are. @throws what `read` throws */
+  /** Reads something that may differ when the program is run again. Numbered like calls. @throws what `read` throws */
   readonly observe: (name: string, args: Json, read: () => Json | Promise<Json>) => Promise<Json>
-  /** Settles when no call is in progress: until then one may have to record how it ended. What only looks is not waited for. */
+  /**
+   * Settles when no call is in progress: until then, one may still have to record its outcome. Does not wait for
+   * observations.
+   */
   readonly ended: () => Promise<void>
 }
 
@@ -34,14 +37,14 @@ interface NumberedCall {
 }
 
 interface Timed {
-  /** When the call had ended, in milliseconds since 1970: the same when the program is run again. */
+  /** When the call ended, in milliseconds since 1970: the same when the program is run again. */
   readonly now: number
 }
 
-/** Calls of one program that run at once. */
+/** Calls of one program that run concurrently. */
 const callsAtOnce = 8
 
-/** `context` is at the place of the program; `asked` says how its seed and its times are recorded. */
+/** `context` is at the place of the program; `asked` gives the call under which its seed or a time is recorded. */
 export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 'time') => AskedCall): RecordedCalls {
   const { at } = context.scope
   const { effects, now, signal } = context.services
@@ -63,7 +66,7 @@ export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 
       return await work
     } catch (error) {
       running.delete(work)
-      // others are paid for, or wait for a person as well: all questions are put before the run is suspended
+      // others are paid for, or also wait for the user: every question is asked before the run is suspended
       if (isSuspension(error) || isRunTooLarge(error)) await ended()
       throw error
     } finally {
@@ -77,7 +80,7 @@ export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 
   ): Promise<T & Timed> {
     const index = calls
     calls += 1
-    // a program that asks otherwise than it did is found before it does anything
+    // a program that makes different calls than before is detected before it does anything
     effects.observe(callPlace(at, index), { name: 'program.calls', args: { tool } }, () => null)
     const own = below(context, { kind: 'tool', index, name: tool })
     const result = await pool.run(() => work({ index, context: own }), signal)

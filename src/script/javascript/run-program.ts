@@ -8,7 +8,10 @@ import { type HostCalls, openWorld, type World } from './world.ts'
 
 const longestProgram = 1_000_000
 
-/** Runs one program in a context of its own, whatever it does: how it ended is data. `begun` is called when all is loaded. */
+/**
+ * Runs one program in its own context. Whatever the program does, the outcome is returned as data. `begun` is called
+ * when everything is loaded.
+ */
 export async function runProgram(
   engine: QuickJS,
   request: ToWorker,
@@ -39,7 +42,7 @@ export async function runProgram(
   }
 }
 
-/** What a program has thrown: its message and stack. */
+/** What a program threw: message and stack. */
 class Thrown extends Error {
   readonly stackText: string
 
@@ -49,7 +52,7 @@ class Thrown extends Error {
   }
 }
 
-/** What the engine says of a text without running it. */
+/** The engine's verdict on a text, without running it. */
 function syntaxProblem(context: QuickJSContext, text: string, flags: number): SyntaxProblem | undefined {
   const compiled = context.evalCode(text, programName, flags | evalFlags.compileOnly)
   if (compiled.error === undefined) return undefined
@@ -58,7 +61,7 @@ function syntaxProblem(context: QuickJSContext, text: string, flags: number): Sy
   return { message, ...(line === undefined ? {} : { line }) }
 }
 
-/** Runs the program, and then all that it has left to do. Its value as JSON. @throws Thrown */
+/** Runs the program, then all its pending jobs. Returns its value as JSON. @throws Thrown */
 function valueOf(
   context: QuickJSContext,
   source: Source,
@@ -77,10 +80,10 @@ function valueOf(
   return context.getString(text.value)
 }
 
-/** Promises run without a look at the limits in between at most as many jobs. */
+/** Promise jobs that run between two checks of the limits. */
 const jobsAtOnce = 1000
 
-/** @throws Thrown of a promise that was rejected, or never settles */
+/** @throws Thrown if the promise was rejected or never settles */
 function settled(context: QuickJSContext, value: QuickJSHandle, world: World): QuickJSHandle {
   const state = context.getPromiseState(value)
   switch (state.type) {
@@ -89,7 +92,7 @@ function settled(context: QuickJSContext, value: QuickJSHandle, world: World): Q
     case 'rejected':
       throw thrown(context, state.error, world)
     case 'pending':
-      throw new Thrown('the program waits for a promise that nothing settles', '')
+      throw new Thrown('the program waits for a promise that never settles', '')
   }
 }
 
@@ -102,7 +105,7 @@ function thrown(context: QuickJSContext, error: QuickJSHandle, { errorJson }: Wo
   return new Thrown(message, stack)
 }
 
-/** How QuickJS, and the engine that it runs in, tell of a limit. */
+/** How QuickJS, and the engine that it runs in, report a limit. */
 const limitMessages: readonly (readonly [RegExp, LimitName])[] = [
   [/^out of memory$/, 'memory'],
   [/^(?:Maximum call stack size exceeded|stack overflow)$/, 'stack'],

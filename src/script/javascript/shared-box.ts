@@ -3,8 +3,8 @@ import { createJavaScriptBox, type JavaScriptBox } from './box.ts'
 let box: JavaScriptBox | undefined
 
 /**
- * The box of all programs of this process: a thread that is idle is kept for a while for the next one, and does not keep the
- * process. Programs that run at once have threads of their own.
+ * The box for all programs of this process: an idle thread is kept for a while for the next program and does not keep
+ * the process alive. Programs that run at the same time have separate threads.
  */
 export function sharedBox(): JavaScriptBox {
   box ??= createJavaScriptBox()

@@ -2,21 +2,21 @@ import { fenceOf } from './fence.ts'
 import type { ProgramError } from './program.ts'
 import { evalFlags } from './quickjs.ts'
 
-/** The text of a program in the form in which the engine runs it. */
+/** The text of a program in the form that the engine runs. */
 export interface Source {
   readonly text: string
   readonly flags: number
-  /** What the value of the text is: itself, or that of a script that may wait. */
+  /** The result of the text: its value, or the value that an async script resolves to. */
   readonly result: 'value' | 'async'
-  /** Characters in front of its first line that the program does not have; undefined: columns are not those of the program. */
+  /** Characters put in front of the program's first line; undefined: columns do not match those of the program. */
   readonly shift: number | undefined
 }
 
-/** What the engine says of a text without running it. */
+/** The engine's verdict on a text, without running it. */
 export type SyntaxProblem = Omit<ProgramError, 'kind'>
 export type CheckSyntax = (text: string, flags: number) => SyntaxProblem | undefined
 
-/** What is inside the one fence that a program is in; line 1 is its first line. */
+/** The content of the single fence around the program, if any; line 1 is its first line. */
 export function withoutFence(code: string): string {
   const lines = code.trim().split('\n')
   const fence = fenceOf(lines[0] ?? '')
@@ -24,13 +24,13 @@ export function withoutFence(code: string): string {
   return lines.slice(1, -1).join('\n')
 }
 
-/** Types between a name and the call that they are for: valid JavaScript, and never meant as that. */
+/** Type arguments between a name and its call: valid JavaScript, but never meant as that. */
 const genericCall = /[\w$]<[\w$][\w$ ,.[\]|&'"{}:;?<>]{0,200}>\(/
 
 /**
- * The form that a program needs: as it is, one that may wait at top level, the body of an async function for `return`, or a
- * module; without its types when it is TypeScript. A script keeps the value of its last expression. An error is the one of
- * the program as it is written, at its place.
+ * The form that a program needs: unchanged, a script with top-level await, the body of an async function for `return`,
+ * or a module; with types removed if it is TypeScript. A script keeps the value of its last expression. An error is
+ * that of the program as written, at its position.
  */
 export async function sourceOf(
   code: string,
@@ -47,7 +47,7 @@ export async function sourceOf(
   if ('flags' in plain) return plain
   const { stripTypes: strip } = await import('./typescript.ts')
   const typed = strip(code)
-  // its errors have the exact place; those of the engine only the line
+  // its errors have the exact position; those of the engine only the line
   if (typed.kind === 'failed') return withoutKind(typed)
   const source = formOf(typed.text, evalType, { check, isStripped: true })
   return 'flags' in source ? source : plain

@@ -5,13 +5,13 @@ import type { BoxAnswer, BoxFunction } from './program.ts'
 /** Tools as functions of a program. */
 export interface ToolFunctions<Tool> {
   readonly functions: readonly BoxFunction[]
-  /** The tool of a function by the name of that; undefined: it is none of these. */
+  /** The tool of the function with this name; undefined if the function is not a tool. */
   readonly toolOf: (name: string) => Tool | undefined
 }
 
 /**
- * Each tool as a global function in camelCase, and by its own name in `tools["…"]` (R187). Tools that would have the same
- * name, that of a function in `others`, or none that a program can write, are only in `tools`.
+ * Each tool as a global function in camelCase, and by its own name in `tools["…"]` (R187). A tool is only in `tools` if
+ * its camelCase name is shared with another tool or a function in `others`, or cannot be used in a program.
  */
 export function toolFunctions<Tool extends { readonly name: string }>(
   tools: readonly Tool[],
@@ -29,12 +29,15 @@ export function toolFunctions<Tool extends { readonly name: string }>(
   return { functions, toolOf: (name) => byName.get(name) }
 }
 
-/** `weather.get-weather` is `weatherGetWeather`, `server__list_all` is `serverListAll`. */
+/** `weather.get-weather` becomes `weatherGetWeather`, `server__list_all` becomes `serverListAll`. */
 export function functionName(tool: string): string {
   return tool.replace(/[._-]+(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** What a program is told of a call: the value where it gives one, else what it gets of the text, or the error that it can catch (R204). */
+/**
+ * What a program gets for a call: the structured value if there is one, otherwise the value of the text, or an error
+ * that it can catch (R204).
+ */
 export function toolAnswer(
   tool: string,
   { text, structured, isError }: Pick<ToolResult, 'text' | 'structured' | 'isError'>,
@@ -44,12 +47,12 @@ export function toolAnswer(
   return { error: `Tool "${tool}" failed: ${text.replace(`Error in tool "${tool}": `, '')}` }
 }
 
-/** Whether a program can have a function of this name, and has nothing else by it. */
+/** Whether a program can have a function of this name and nothing else has the name. */
 export function isFreeName(name: string): boolean {
   return /^[A-Za-z_$][\w$]*$/.test(name) && !taken.has(name)
 }
 
-/** What the box gives programs, words that cannot be the name of a variable, and globals of the language. */
+/** Names that the box defines, reserved words, and globals of the language. */
 const taken: ReadonlySet<string> = new Set(
   `tools input parallel console
   await break case catch class const continue debugger default delete do else enum export extends false finally for function

@@ -1,11 +1,14 @@
 import { transform } from 'sucrase'
 
-/** JavaScript with the same lines; or where the text is no TypeScript either, counted from 1. */
+/**
+ * JavaScript with the same line breaks; or, if the text is not valid TypeScript either, the error and its position,
+ * counted from 1.
+ */
 export type Stripped =
   | { readonly kind: 'ok'; readonly text: string }
   | { readonly kind: 'failed'; readonly message: string; readonly line?: number; readonly column?: number }
 
-/** Takes types out of a program. */
+/** Removes the types from a program. */
 export function stripTypes(text: string): Stripped {
   try {
     const { code } = transform(text, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true })

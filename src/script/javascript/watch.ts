@@ -1,17 +1,17 @@
 import { limitError, type LimitName, type ProgramError, type ProgramLimits } from './program.ts'
 import type { QuickJSContext } from './quickjs.ts'
 
-/** Ends a program, which cannot catch that. */
+/** Ends a program in a way that it cannot catch. */
 export interface Watch {
-  /** @throws Error, which the program may catch: it gets no further than to the next look at the clock */
+  /** @throws Error, which the program may catch, but it is ended at the next check of the clock */
   readonly end: (why: LimitName | 'stop') => never
-  /** @throws Error when the program was ended: none of its calls is made any more */
+  /** @throws Error when the program was ended: none of its calls is made anymore */
   readonly refuseEnded: () => void
-  /** Why the program was ended, however it went on. */
+  /** Why the program was ended, whatever it did afterward. */
   readonly error: () => ProgramError | undefined
 }
 
-/** The time of the program begins now; what it waits is taken off. */
+/** The program's time starts now; time spent waiting is subtracted. */
 export function createWatch(context: QuickJSContext, limits: ProgramLimits, waitedMs: () => number): Watch {
   const startedAt = performance.now() - waitedMs()
   let met: LimitName | 'stop' | undefined

@@ -1,4 +1,4 @@
-// The thread of a JavaScript box (box.ts). It is an entry of its own: nothing imports it.
+// The thread of a JavaScript box (box.ts). It is a separate entry point: nothing imports it.
 import { parentPort, workerData } from 'node:worker_threads'
 import { askAndWait } from '../thread/ask.ts'
 import { clockOf } from '../thread/clock.ts'
@@ -18,10 +18,10 @@ const calls: HostCalls = {
   waitedMs: () => clock.waitedMs[0] ?? 0,
 }
 
-// the engine asks for the time zone, which is not to decide what a program does
+// the engine reads the time zone, which must not affect what a program does
 Date.prototype.getTimezoneOffset = () => 0
 
-// it writes of its failures, which are told as errors
+// it prints its failures, which are reported as errors
 for (const name of ['log', 'warn', 'error'] as const) console[name] = () => undefined
 
 const engine = loadQuickJS(wasmFile)

@@ -13,7 +13,7 @@ export interface HostCalls {
   readonly waitedMs: () => number
 }
 
-/** Characters of the arguments of one call, and of its answer, for each megabyte of memory. */
+/** Characters allowed in the arguments of one call, and in its answer, for each megabyte of memory. */
 const perMegabyte = 2 ** 16
 
 /** The functions of the prelude. */
@@ -22,7 +22,7 @@ export interface World {
   readonly errorJson: QuickJSHandle
 }
 
-/** Gives a context what the program is to find in it. */
+/** Sets up what the program finds in its context. */
 export function openWorld(
   context: QuickJSContext,
   { functions, limits, program, seed, now }: ToWorker,
@@ -58,7 +58,7 @@ export function openWorld(
     const shownId = id ?? (global === undefined ? name : undefined)
     return { target, global, id: shownId, waits }
   })
-  /** What `parallel` knows: where two have the same name, the tool that is called so itself. */
+  /** Names that `parallel` accepts: if two collide, the tool with that exact name takes precedence. */
   const targets = new Map<string, number>()
   for (const key of ['global', 'id'] as const) {
     for (const { target, waits, [key]: name } of listed) if (waits && name !== undefined) targets.set(name, target)

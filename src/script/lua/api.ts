@@ -1,6 +1,6 @@
 /** A Lua thread (`lua_State`): an address in WebAssembly, an object of fengari. */
 export type Thread = number | object
-/** A C boolean, for conditions only: WebAssembly gives 0 and 1, fengari false and true. */
+/** A C boolean, for conditions only: WebAssembly returns 0 and 1, fengari false and true. */
 type Truth = number | boolean
 
 /** `lua_type` codes. These numbers and the others here are the same in Lua 5.3 and 5.4. */
@@ -24,7 +24,7 @@ export const registryGlobals = 2
 /** Hook mask: call the hook after a number of instructions. */
 export const countMask = 8
 
-/** Functions of Lua's C API that both engines offer under the same name with the same meaning. */
+/** Functions of Lua's C API that both engines offer under the same name and with the same meaning. */
 export interface CommonApi {
   lua_absindex(thread: Thread, index: number): number
   lua_checkstack(thread: Thread, slots: number): Truth
@@ -60,18 +60,18 @@ export interface CommonApi {
   luaL_where(thread: Thread, level: number): void
 }
 
-/** A chunk with the name Lua gets: `@` before a file name, `=` before a name that is no file. */
+/** A chunk with the name passed to Lua: `@` before a file name, `=` before a name that is not a file. */
 export interface NamedText {
   readonly name: string
   readonly text: string
 }
 
 /**
- * Everything the shared code needs of an engine. Names with `lua` are C functions, without the parameters that are always the
- * same; the others take or return JavaScript values, which each engine converts in its own way.
+ * Everything the shared code needs from an engine. Names with `lua` are C functions, without parameters that are always
+ * the same; the others take or return JavaScript values, which each engine converts in its own way.
  */
 export interface LuaApi extends CommonApi {
-  /** The light userdata that stands for null, and the one a coroutine yields while a host function waits. */
+  /** The light userdata that stands for null, and the one that a coroutine yields while a host function waits. */
   readonly nullValue: unknown
   readonly waitMarker: unknown
 
@@ -82,30 +82,30 @@ export interface LuaApi extends CommonApi {
   lua_resume(thread: Thread): number
   lua_tonumber(thread: Thread, index: number): number
 
-  /** Pushes text as UTF-8, or bytes as they are. NUL is an ordinary byte. */
+  /** Pushes text as UTF-8, or bytes unchanged. NUL is an ordinary byte. */
   pushText(thread: Thread, text: string | Uint8Array): void
   /** Pushes text that many states push, such as the name of a host function. The engine may keep it. */
   pushName(thread: Thread, name: string): void
   /** The string at `index` as text, or as bytes when it is not UTF-8. It must be a string: a number would be changed in place. */
   readText(thread: Thread, index: number): string | Uint8Array
-  /** The string at `index` for people: bytes that are not UTF-8 become the replacement character. */
+  /** The string at `index` for display: bytes that are not UTF-8 become the replacement character. */
   readMessage(thread: Thread, index: number): string
   typeName(thread: Thread, type: number): string
-  /** Pushes an integer where the engine's integers hold the value, otherwise a float. */
+  /** Pushes an integer if the engine's integers can hold the value, otherwise a float. */
   pushNumber(thread: Thread, value: number | bigint): void
   readNumber(thread: Thread, index: number): number | bigint
 
-  /** Pushes a C function that does `callByNumber` with this number. */
+  /** Pushes a C function that runs `callByNumber` with this number. */
   pushCall(thread: Thread, number: number): void
   /** Pushes `keys(t, border)` of the prelude. */
   pushKeys(thread: Thread): void
   /** Yields the two values on top from a C function. When the thread is resumed, `continueCall` finishes the call. */
   yieldCall(thread: Thread, id: number): number
-  /** Stops a thread inside the hook. */
+  /** Stops a thread from inside the hook. */
   yieldHook(thread: Thread): void
-  /** Calls the hook after every so many instructions, also in threads made from this one. */
+  /** Calls the hook each time this many instructions have run, also in threads created from this one. */
   setHook(thread: Thread, instructions: number): void
-  /** True for an exception that Lua throws through JavaScript frames in place of `longjmp`. It must be rethrown. */
+  /** True for an exception that Lua throws through JavaScript frames instead of `longjmp`. It must be rethrown. */
   isJump(thread: Thread, error: unknown): boolean
 
   /** Compiles Lua text and pushes its main function, or the error. Returns `luaStatus`. Binary chunks are refused. */
@@ -118,7 +118,10 @@ export interface LuaApi extends CommonApi {
   /** The Lua function on top of the stack as a binary chunk, with or without its name and lines. */
   dump(thread: Thread, options: { readonly lines: 'keep' | 'omit' }): Uint8Array
 
-  /** A function on a thread's stack, level 0 is the innermost. `line` is below 1 when unknown. Undefined past the outermost. */
+  /**
+   * A function on a thread's stack; level 0 is the innermost. `line` is below 1 if unknown. Undefined past the
+   * outermost.
+   */
   frameAt(thread: Thread, level: number): { readonly source: string; readonly line: number } | undefined
   /** Pushes the traceback of `thread` onto the stack of `target`. */
   pushTraceback(target: Thread, thread: Thread): void

@@ -23,7 +23,7 @@ export interface HostError {
   readonly error: unknown
 }
 
-/** The event loop gets a turn when the script comes back from a host function after so long. */
+/** The event loop gets a turn when a host function returns to the script after at least this time. */
 const longTurnMs = 50
 
 /** Errors kept to find the cause of an uncaught one; scripts have handled older ones by then. */
@@ -32,7 +32,9 @@ const keptErrors = 32
 /** Numbers of the functions that the prelude takes from the engine. */
 export const ownCalls = { paused: -1, refuse: -2, seed: -3 } as const
 
-/** Body of every C function of ours: `number` is one of `ownCalls`, or the place of a host function in the state's list. */
+/**
+ * Body of every C function of ours: `number` is one of `ownCalls`, or the index of a host function in the state's list.
+ */
 export function callByNumber(core: LuaCore, thread: Thread, number: number): number {
   const { functions, seed } = core.options
   if (number === ownCalls.paused) return answerPaused(core, thread)
@@ -42,7 +44,10 @@ export function callByNumber(core: LuaCore, thread: Thread, number: number): num
   return definition === undefined ? 0 : callHost(core, thread, definition)
 }
 
-/** Calls a host function from Lua: deep copies in and out, a wait when it returns a promise. */
+/**
+ * Calls a host function from Lua: values are deep-copied in and out, and the call waits if the function returns a
+ * promise.
+ */
 function callHost(core: LuaCore, thread: Thread, definition: HostFunction): number {
   if (core.limit !== undefined) return core.runtime.raiseLimit(core, thread)
   const called = callAndPush(core, thread, definition)
@@ -65,8 +70,8 @@ type Called =
   | Failed
 
 /**
- * What a host function does at once is time of the script, as Lua code is. A long one gives the event loop a turn before the
- * script goes on: few instructions may follow, and the hook would come late.
+ * The synchronous part of a host function counts as the script's time, like Lua code. After a long one the event loop
+ * gets a turn before the script continues: only a few instructions may follow, so the hook might run late.
  */
 function callAndPush(core: LuaCore, thread: Thread, definition: HostFunction): Called {
   try {
@@ -82,7 +87,7 @@ function callAndPush(core: LuaCore, thread: Thread, definition: HostFunction): C
     if (core.api.isJump(thread, error)) throw error
     const limit = limitOf(error)
     if (limit === undefined) return { kind: 'failed', error }
-    // as one that the engine has found: no pcall sees it
+    // like a limit that the engine itself finds: no pcall sees it
     reachLimit(core, thread, limit)
     return core.api.lua_isyieldable(thread) ? { kind: 'waits', result: nextTurn([]) } : { kind: 'limited' }
   }
@@ -124,7 +129,7 @@ function createWait(path: string, result: Promise<readonly LuaValue[]>): Wait {
   return wait
 }
 
-/** Yields to the driver (run.ts) until the promise settles; `continueCall` then continues in the middle of the call. */
+/** Yields to the driver (run.ts) until the promise settles; `continueCall` then resumes the call where it stopped. */
 function wait(core: LuaCore, thread: Thread, pending: Wait): number {
   const { api, waits } = core
   if (!api.lua_isyieldable(thread)) return raise(core, thread, cannotWait(pending.path))
@@ -136,7 +141,7 @@ function wait(core: LuaCore, thread: Thread, pending: Wait): number {
   return api.yieldCall(thread, id)
 }
 
-/** Continuation of a call that has waited: its values, or its error at the place of the call. */
+/** Continuation of a call that has waited: returns its values, or raises its error at the place of the call. */
 export function continueCall(core: LuaCore, thread: Thread, id: number): number {
   const settled = takeSettled(core, id)
   if (settled.kind === 'failed') return raise(core, thread, settled.error)
@@ -148,7 +153,7 @@ export function continueCall(core: LuaCore, thread: Thread, id: number): number 
   }
 }
 
-/** Ends a wait. A script that resumes the coroutine itself, before the promise has settled, makes the call fail. */
+/** Ends a wait. If a script resumes the coroutine itself before the promise has settled, the call fails. */
 function takeSettled({ waits }: LuaCore, id: number): Settled {
   const waited = waits.get(id)
   waits.delete(id)
@@ -158,7 +163,7 @@ function takeSettled({ waits }: LuaCore, id: number): Settled {
   return { kind: 'failed', error: new Error(`the coroutine was resumed while '${path}' was waiting in it`) }
 }
 
-/** `refuse(id)` of the prelude: makes the wait fail, because its coroutine was resumed where nobody can wait. */
+/** `refuse(id)` of the prelude: makes the wait fail, because its coroutine was resumed where waiting is impossible. */
 function refuseWait(core: LuaCore, thread: Thread): number {
   const refused = core.waits.get(core.api.lua_tonumber(thread, 1))
   if (refused !== undefined) refused.outcome = { kind: 'failed', error: cannotWait(refused.path) }
@@ -170,8 +175,8 @@ function cannotWait(path: string): Error {
 }
 
 /**
- * Raises the error of a host function at the place of the call, as Lua's `error` would: a string with the position in
- * front. The error itself is kept, so that it is the `cause` when nobody catches the string.
+ * Raises the error of a host function at the place of the call, as Lua's `error` would: a string prefixed with the
+ * position. The error itself is kept and becomes the `cause` if nobody catches the string.
  */
 function raise({ api, hostErrors }: LuaCore, thread: Thread, error: unknown): number {
   api.lua_settop(thread, 0)

@@ -14,34 +14,42 @@ import type { KnownModules } from './run.ts'
 
 export type Limit = NonNullable<LuaErrorDetails['limit']>
 
-/** What an engine does besides its C API: opens and closes states, and enforces limits. limits.ts decides when. */
+/**
+ * What an engine provides besides its C API: it opens and closes states and enforces limits. limits.ts decides when.
+ */
 export interface Backend {
   readonly api: LuaApi
   readonly health: Health
-  /** The prelude, compiled when Baton was built. */
+  /** The prelude, compiled during the build of Baton. */
   readonly prelude: Uint8Array | undefined
-  /** The Lua part of a host module by its name, compiled when Baton was built. */
+  /** The Lua part of a host module by its name, compiled during the build of Baton. */
   readonly compiledModule?: (name: string) => Uint8Array | undefined
-  /** A state with the standard libraries that do not reach outside. Only the engine knows what the number `memory` means. */
+  /**
+   * A state with the standard libraries that have no access to the outside. Only the engine knows what the number
+   * `memory` means.
+   */
   openState(): Pick<LuaCore, 'main' | 'memory'>
-  /** Gives the memory of a state back. */
+  /** Frees the memory of a state. */
   closeState(state: Pick<LuaCore, 'main' | 'memory'>): void
-  /** Called once a state is set up: from here on its own memory use counts. */
+  /** Called when a state is set up: from here on its memory use counts. */
   watchMemory?(core: LuaCore): void
-  /** Runs Lua code of a state with its memory limit in force. */
+  /** Runs Lua code of a state with its memory limit enforced. */
   enter<T>(core: LuaCore, body: () => T): T
   isMemoryUsedUp(core: LuaCore, moment: { readonly isTurnOver: boolean }): boolean
   /**
-   * Ends the call in a thread that cannot stop because of a limit. Running out of memory is the one error that calls no message
-   * handler: a handler called from here would run with hooks off, and an endless one could not be ended.
+   * Ends the call in a thread that cannot stop for a limit. Running out of memory is the one error that calls no
+   * message handler: a handler called from here would run with hooks off, and an endless one could not be stopped.
    */
   raiseLimit(core: LuaCore, thread: Thread): never
 }
 
 export interface Health {
-  /** After a fault the memory of Lua is in an unknown state: nothing may run here any more. */
+  /** After a fault the memory of Lua is in an unknown state: nothing may run here anymore. */
   isBroken: boolean
-  /** WebAssembly is left in the middle of its work by traps and an exhausted JavaScript stack; JavaScript is not. */
+  /**
+   * Traps and an exhausted JavaScript stack interrupt WebAssembly in the middle of its work; JavaScript code is not
+   * affected.
+   */
   readonly canBreak: boolean
 }
 
@@ -49,12 +57,12 @@ export interface Health {
 export interface Runtime extends Omit<Backend, 'prelude'> {
   /** The prelude as a binary chunk without line information. */
   readonly prelude: Uint8Array
-  /** What `compiledModule` gives in a built Baton. */
+  /** What `compiledModule` returns in a built Baton. */
   readonly compileModule: (module: LuaChunk) => Uint8Array
   readonly modules: KnownModules
-  /** Where the host functions of the latest state went. */
+  /** Where the host functions of the latest state were installed. */
   installed: InstallPlan | undefined
-  /** The state whose Lua code runs at this moment; host functions and hooks belong to it. */
+  /** The state whose Lua code is running; host functions and hooks belong to it. */
   running: LuaCore | undefined
 }
 
@@ -72,23 +80,23 @@ export interface LuaCore {
   readonly references: References
   readonly waits: Map<number, Wait>
   nextWait: number
-  /** The latest errors of host functions: an uncaught one is found again by its text and becomes the `cause`. */
+  /** The latest errors of host functions: an uncaught one is matched by its text and becomes the `cause`. */
   readonly hostErrors: HostError[]
-  /** Ends every suspended run when the state is closed. */
+  /** Called to end every suspended run when the state is closed. */
   readonly interrupts: Set<(reason: unknown) => void>
-  /** Threads that the hook has stopped between two instructions: a coroutine, and then the one that resumed it. */
+  /** Threads that the hook has stopped between two instructions: a coroutine first, then the one that resumed it. */
   readonly paused: Set<Thread>
   limit: Limit | undefined
   /** Where the limit was reached. */
   limitPlace: { readonly position: Position | undefined; readonly traceback: string | undefined } | undefined
-  /** How many times Lua code of this state is entered at this moment; more than one when a host function runs a chunk. */
+  /** How many times Lua code of this state has been entered; more than one when a host function runs a chunk. */
   depth: number
   status: 'open' | 'closing' | 'closed'
-  /** Whether the event loop can get a turn: not while the state is made. */
+  /** Whether the event loop can get a turn: not while the state is being created. */
   canPause: boolean
 }
 
-/** Registry keys of values that the engine needs again. */
+/** Registry keys of values that the engine needs later. */
 interface References {
   readonly listMarker: number
   /** The table whose keys are the threads that chunks run in. */
@@ -97,12 +105,12 @@ interface References {
   tostring: number
 }
 
-/** How long and how much the Lua code of a state has run. */
+/** How long the Lua code of a state has run, and how many instructions. */
 interface Meter {
   usedMs: number
-  /** When the code that runs now was entered, or continued after a host function, in milliseconds. */
+  /** When the running code was entered, or continued after a host function, in milliseconds. */
   startedAt: number
-  /** When Lua last came out of the event loop. */
+  /** When Lua last resumed from the event loop. */
   resumedAt: number
   /** Thousands of instructions. */
   thousands: number
@@ -112,12 +120,12 @@ function startClock(meter: Meter): void {
   meter.startedAt = performance.now()
 }
 
-/** Time from here on does not count: the engine or a host function is at work. */
+/** From here on time does not count: the engine or a host function is at work. */
 function stopClock(meter: Meter): void {
   meter.usedMs += performance.now() - meter.startedAt
 }
 
-/** Runs Lua code of a state: its clock runs, its limits hold, and calls and hooks find it as the running one. */
+/** Runs Lua code of a state: its clock runs, its limits apply, and calls and hooks see it as the running state. */
 export function enter<T>(core: LuaCore, body: () => T): T {
   const { runtime, meter } = core
   const outer = runtime.running
@@ -133,7 +141,7 @@ export function enter<T>(core: LuaCore, body: () => T): T {
   }
 }
 
-/** Throws `LuaError` when nothing can run in this state any more, because of a fault, a close or a limit. */
+/** Throws `LuaError` if nothing can run in this state anymore, because of a fault, a close or a limit. */
 export function assertUsable({ runtime, status, limit, options }: LuaCore): void {
   if (runtime.health.isBroken) throw new LuaError('the Lua engine has stopped after a fault')
   if (status !== 'open') throw closedError()

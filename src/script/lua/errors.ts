@@ -11,8 +11,8 @@ interface ErrorSource {
 }
 
 /**
- * The error on top of a thread's stack as a `LuaError`, the position apart from the message, the host's own error as cause.
- * `status` is what loading or resuming the thread returned.
+ * The error on top of a thread's stack as a `LuaError`, with the position separate from the message and the host
+ * function's error as its cause. `status` is what loading or resuming the thread returned.
  */
 export function errorOf(core: LuaCore, source: ErrorSource, status: number): LuaError {
   if (status === luaStatus.memoryError) core.limit ??= 'memory'
@@ -22,13 +22,13 @@ export function errorOf(core: LuaCore, source: ErrorSource, status: number): Lua
   const frames = framesOf(core, thread)
   const traceback = frames.length === 0 ? undefined : tracebackOf(core, thread)
   const text = errorText(core, thread)
-  // host errors are strings in Lua; one that was raised again, with more text in front, is still found
+  // host errors are strings in Lua; one that was raised again with a prefix is still found
   const cause = hostErrors.findLast((known) => text.endsWith(known.text))?.error
   const { message, position } = splitPosition(names, text, frames)
   return new LuaError(names.restore(message), { chunk: name, ...position, traceback, cause })
 }
 
-/** The error for a thread that has reached a limit, with the line it was at. */
+/** The error for a thread that has reached a limit, with the line it reached. */
 export function limitError(core: LuaCore, { thread, name }: ErrorSource): LuaError {
   const { limit, limitPlace, options } = core
   return new LuaError(limitMessage(limit, options.limits), {
@@ -39,15 +39,15 @@ export function limitError(core: LuaCore, { thread, name }: ErrorSource): LuaErr
   })
 }
 
-/** An error of the engine's own, placed at the line a thread is at. */
+/** An error of the engine itself, placed at the thread's current line. */
 export function errorAt(core: LuaCore, { thread, name }: ErrorSource, message: string): LuaError {
   const traceback = tracebackOf(core, thread)
   return new LuaError(message, { chunk: name, ...positionOf(core, thread), traceback })
 }
 
 /**
- * The text of the error value on top of a thread's stack. Any Lua value can be raised, also nil and tables. The value is
- * taken to the main stack: the thread may have failed because its own is full.
+ * The text of the error value on top of a thread's stack. Any Lua value can be raised, including nil and tables. The
+ * value is moved to the main stack, because the thread may have failed because its own is full.
  */
 function errorText(core: LuaCore, thread: Thread): string {
   const { api, main } = core
@@ -91,13 +91,13 @@ function readOrDescribe(core: LuaCore): LuaValue {
   try {
     return readValue(readSource(core, main, 'data'), -1)
   } catch {
-    // reading stops in the middle of tables, whose parts are still on the stack
+    // reading can stop inside nested tables, which leaves their parts on the stack
     api.lua_settop(main, top)
     return `the script raised a ${api.typeName(main, api.lua_type(main, -1))} as an error`
   }
 }
 
-/** The `message` or `error` field of a table, else all of the value as JSON. */
+/** The `message` or `error` field of a table, otherwise the whole value as JSON. */
 function valueText(value: LuaValue): string {
   if (typeof value === 'string') return value
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

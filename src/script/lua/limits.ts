@@ -2,15 +2,15 @@ import type { Thread } from './api.ts'
 import type { Limit, LuaCore } from './core.ts'
 import { positionOf, tracebackOf } from './positions.ts'
 
-/** The event loop gets a turn after this much Lua, so that signals and timers are seen. */
+/** The event loop gets a turn after this much Lua time, so that signals and timers are processed. */
 const turnMs = 5
 /** Instructions between two calls of the hook. */
 export const hookInterval = 1_000
 
 /**
- * The count hook. It checks the limits, and stops the thread so that the event loop gets its turn. A thread at a limit
- * is stopped in the same way and never resumed, which `pcall` cannot catch. Where a thread cannot stop (inside a C
- * function that calls back) the limit is an error, raised again at every instruction. One long C call, such as a
+ * The count hook. It checks the limits and pauses the thread so that the event loop gets a turn. A thread at a limit is
+ * paused in the same way and never resumed, which `pcall` cannot catch. If a thread cannot pause (inside a C function
+ * that calls back), the limit becomes an error, raised again at every instruction. A long C call, such as a
  * pathological pattern, runs no instructions and cannot be interrupted here, only by the isolated engine.
  */
 export function onHook(core: LuaCore, thread: Thread): void {
@@ -31,8 +31,8 @@ export function onHook(core: LuaCore, thread: Thread): void {
 }
 
 /**
- * Notes the first limit that is reached and the line, which is not known exactly once the thread is stopped. The traceback is
- * made when it is needed, unless it is lost by then.
+ * Records the first limit that is reached and the line, which is no longer known exactly once the thread is stopped.
+ * The traceback is created when it is needed, unless it would be lost by then.
  */
 export function reachLimit(core: LuaCore, thread: Thread, limit: Limit): void {
   if (core.limit !== undefined) return
@@ -51,7 +51,10 @@ function exceededLimit(
   return usedMs(core, now) > options.limits.timeMs ? 'time' : undefined
 }
 
-/** Notes that the time is up when it is: after a host function, whose few instructions the hook does not count. */
+/**
+ * Records that the time is up, if it is: after a host function, because the hook may not run for the few instructions
+ * there.
+ */
 export function checkTime(core: LuaCore, thread: Thread): void {
   if (usedMs(core, performance.now()) > core.options.limits.timeMs) reachLimit(core, thread, 'time')
 }
@@ -60,7 +63,7 @@ function usedMs({ meter }: LuaCore, now: number): number {
   return meter.usedMs + now - meter.startedAt
 }
 
-/** `paused(thread)` of the prelude. Raises the limit when a thread at a limit cannot yield to the driver. */
+/** `paused(thread)` of the prelude. Raises the limit if a thread at a limit cannot yield to the driver. */
 export function answerPaused(core: LuaCore, thread: Thread): number {
   const { api, paused, limit, runtime } = core
   const stopped = api.lua_tothread(thread, 1)

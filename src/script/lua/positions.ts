@@ -1,20 +1,20 @@
 import type { Thread } from './api.ts'
 import type { LuaCore } from './core.ts'
 
-/** Lua cuts chunk names in messages to 59 bytes, so a longer one is loaded under another name that fits. */
+/** Lua cuts chunk names in messages to 59 bytes, so a longer name is replaced by one that fits. */
 const longestName = 59
 const tailLength = 40
-/** Frames that are looked at for the position of an error. */
+/** Number of frames searched for the position of an error. */
 const deepestFrame = 50
 
-/** The names of the chunks of one state, as Lua knows them and as they were given. */
+/** The names of the chunks of one state, as Lua knows them and as the caller gave them. */
 export interface ChunkNames {
-  /** The name to load a chunk under. */
+  /** The name under which to load a chunk. */
   alias(name: string): string
   aliases(): readonly string[]
-  /** The given name of a chunk that Lua calls `alias`. */
+  /** The original name of a chunk that Lua calls `alias`. */
   original(alias: string): string
-  /** Text of Lua (a message, a traceback) with the given names in it. */
+  /** Lua text (a message, a traceback) with the original names restored. */
   restore(text: string): string
 }
 
@@ -38,18 +38,18 @@ export function createChunkNames(): ChunkNames {
   }
 }
 
-/** A name for a chunk that Lua does not cut, the first that is free. */
+/** The first free name for a chunk that Lua does not cut. */
 export function fittingName(name: string, isFree: (candidate: string) => boolean): string {
   for (let attempt = 0; ; attempt++) {
     const suffix = attempt === 0 ? '' : `#${attempt}`
     const isShort = Buffer.byteLength(name + suffix) <= longestName
-    // characters outside ASCII are replaced, so that the bytes fit as well
+    // characters outside ASCII are replaced, so that the limit in bytes is met as well
     const fitting = isShort ? name : `...${name.slice(-tailLength).replaceAll(/[^\0-\x7f]/g, '_')}`
     if (isFree(fitting + suffix)) return fitting + suffix
   }
 }
 
-/** A line of a chunk, by the name the chunk was given. */
+/** A line of a chunk, by the chunk's original name. */
 export interface Position {
   readonly chunk: string
   readonly line: number
@@ -57,11 +57,11 @@ export interface Position {
 
 /** A Lua function on the stack of a thread. */
 export interface Frame extends Position {
-  /** The chunk as Lua shows it. */
+  /** The chunk name as Lua shows it. */
   readonly source: string
 }
 
-/** The Lua functions on a thread's stack that have line numbers, innermost first. */
+/** The Lua functions with line numbers on a thread's stack, innermost first. */
 export function framesOf({ api, names }: LuaCore, thread: Thread): readonly Frame[] {
   const frames: Frame[] = []
   for (let level = 0; level < deepestFrame; level++) {
@@ -72,7 +72,7 @@ export function framesOf({ api, names }: LuaCore, thread: Thread): readonly Fram
   return frames
 }
 
-/** The line a thread is at, when it runs Lua. */
+/** The thread's current line, if it runs Lua code. */
 export function positionOf(core: LuaCore, thread: Thread): Position | undefined {
   return innermost(framesOf(core, thread))
 }
@@ -82,8 +82,8 @@ function innermost([frame]: readonly Frame[]): Position | undefined {
 }
 
 /**
- * Lua's traceback for people: given names, and without the frames of the prelude, which has no line information. It is made on
- * the main stack: the thread may have failed because its own is full.
+ * Lua's traceback for display: with original names and without the frames of the prelude, which has no line
+ * information. It is built on the main stack: the thread may have failed because its own is full.
  */
 export function tracebackOf({ api, main, names }: LuaCore, thread: Thread): string {
   api.lua_checkstack(main, 20)
@@ -94,7 +94,7 @@ export function tracebackOf({ api, main, names }: LuaCore, thread: Thread): stri
   return names.restore(lines.join('\n'))
 }
 
-/** Takes `chunk:line:` off the front of a message; without one the position is the line that raised the error. */
+/** Splits `chunk:line:` off a message; without that prefix the position is the line that raised the error. */
 export function splitPosition(
   names: ChunkNames,
   text: string,

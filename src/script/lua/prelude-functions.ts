@@ -1,7 +1,7 @@
 /**
- * `pairs` in a fixed order: 1..#t, then other numbers ascending, then strings in byte order, then false and true, then the
- * rest in the order of `next`. The keys after the list part are collected when the list part is done; a key that has been
- * cleared by then or later is left out, as with `next`. `ipairs` is written in Lua so that a host function may wait inside
+ * `pairs` in a fixed order: 1..#t, then other numbers ascending, then strings in byte order, then false and true, then
+ * the rest in the order of `next`. The keys after the list part are collected when the list part is done; a key that
+ * was removed meanwhile is skipped, as with `next`. `ipairs` is written in Lua so that a host function may wait inside
  * `__index`.
  */
 export const iteration = String.raw`
@@ -110,7 +110,7 @@ end
 
 /**
  * `table.sort` with a comparator and `string.gsub` with a function, written in Lua so that a host function may wait in
- * the callback. The sort is a stable merge sort. Without a callback the native ones run.
+ * the callback. The sort is a stable merge sort. Without a callback the native functions run.
  */
 export const callbacks = String.raw`
 local function merge(source, target, run)
@@ -162,7 +162,7 @@ local function replacement(replace, whole, ...)
   return value
 end
 
--- First and last byte of a match and what replaces it; nil for an empty match where the one before ended.
+-- First and last byte of a match and its replacement; nil for an empty match at the end of the previous one.
 local function substitute(text, call, first, last, ...)
   if first == nil then return nil end
   if last < first and first == call.ended then return first, last, nil end

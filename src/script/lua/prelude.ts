@@ -1,13 +1,13 @@
 import { callbacks, iteration } from './prelude-functions.ts'
 
 /**
- * First part of the prelude: names its arguments and keeps the standard functions that are replaced below.
+ * First part of the prelude: names its arguments and saves the standard functions that are replaced below.
  *
- * The engine calls the prelude with: the null sentinel; the metatable that marks lists; the marker that a coroutine yields
- * while a host function waits; `paused(thread)`, true when the engine itself stopped this thread between two
- * instructions; `refuse(id)`, which makes the wait with this id fail where waiting is impossible; `seed()`; `keys(t, border)`,
- * which gives the string keys of a table as a list, their number, and whether there are keys other than those and 1..border; and
- * a table whose keys are the threads the engine runs chunks in. It returns its `tostring`.
+ * The engine calls the prelude with: the null sentinel; the metatable that marks lists; the marker that a coroutine
+ * yields while a host function waits; `paused(thread)`, true if the engine itself stopped this thread between two
+ * instructions; `refuse(id)`, which makes the wait with this id fail where waiting is impossible; `seed()`; `keys(t,
+ * border)`, which returns the string keys of a table as a list, their number, and whether there are other keys outside
+ * 1..border; and a table whose keys are the threads the engine runs chunks in. It returns its `tostring`.
  *
  * Functions in `native` are called through the table, so that Lua's own argument errors name them.
  */
@@ -37,8 +37,8 @@ local native = {
 `
 
 /**
- * Removes functions that reach outside or break the engine, and replaces those that must behave the same on every engine.
- * Finalizers (`__gc`) never run: the engine could not stop an endless one, and a state is short-lived.
+ * Removes functions that reach outside or break the engine, and replaces those that must behave the same on every
+ * engine. Finalizers (`__gc`) never run: the engine could not stop an endless one, and a state is short-lived.
  */
 const globals = String.raw`
 debug.setmetatable(null, { __metatable = false, __name = 'null', __tostring = function() return 'NULL' end })
@@ -124,9 +124,9 @@ end
 `
 
 /**
- * Lets host functions wait inside coroutines of the script. A waiting host function yields the marker and a number; `resume`
- * and `wrap` pass both on to the engine instead of the script. The hook may also stop a coroutine between two instructions so
- * that the event loop gets a turn; then the number is 0.
+ * Lets host functions wait inside coroutines of the script. A waiting host function yields the marker and a number;
+ * `resume` and `wrap` pass both on to the engine and not to the script. The hook may also stop a coroutine between two
+ * instructions so that the event loop gets a turn; the number is then 0.
  */
 const coroutines = String.raw`
 local create, status, close = coroutine.create, coroutine.status, coroutine.close
@@ -174,8 +174,8 @@ end
 `
 
 /**
- * Lua text that every engine runs once in a fresh state, before host functions are installed. It is valid Lua 5.3 and 5.4.
- * Engines load it without line information, so that errors raised inside name the script's line and tracebacks can leave
- * these frames out.
+ * Lua text that every engine runs once in a fresh state, before host functions are installed. It is valid Lua 5.3 and
+ * 5.4. Engines load it without line information, so that errors raised inside it name the script's line and tracebacks
+ * can omit these frames.
  */
 export const prelude = [natives, globals, iteration, coroutines, callbacks, 'return tostring'].join('\n')

@@ -13,7 +13,7 @@ interface RunOptions {
 }
 
 /**
- * Runs a chunk in a thread of its own until it ends, going back to the event loop whenever a host function waits and every
+ * Runs a chunk in a separate thread until it ends, returning to the event loop whenever a host function waits and every
  * few milliseconds. Rejects with `LuaError`, or with the signal's reason.
  */
 export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptions): Promise<readonly LuaValue[]> {
@@ -21,13 +21,14 @@ export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptio
   signal.throwIfAborted()
   assertUsable(core)
   core.canPause = true
-  // Before the try: what fails in takeTurns is caught in a later turn with all of the stack, what fails here is not.
+  // Before the try: a failure in takeTurns is caught in a later turn with the full stack available, a failure here is
+  // not.
   const waiting = createWaiting(core, signal)
   try {
     return await takeTurns({ core, waiting }, chunk, options)
   } catch (error) {
     const { health } = core.runtime
-    // Noted before anything is called: there may be no stack left for a call.
+    // Recorded before anything is called: there may be no stack left for a call.
     if (health.canBreak && error instanceof RangeError) health.isBroken = true
     signal.throwIfAborted()
     throw faultOf(core, error)
@@ -36,7 +37,7 @@ export async function runChunk(core: LuaCore, chunk: LuaChunk, options: RunOptio
   }
 }
 
-/** Results are read and the thread ends in the same turn as the last step: nothing comes between. */
+/** Results are read and the thread is closed in the same turn as the last step: nothing can run in between. */
 async function takeTurns(
   { core, waiting }: { readonly core: LuaCore; readonly waiting: Waiting },
   chunk: LuaChunk,
@@ -51,7 +52,7 @@ async function takeTurns(
       const step = resume(core, thread)
       if (step.kind === 'done') return readResults(core, thread)
       await waiting.take(step.kind === 'pause' ? nextTurn() : step.until)
-      // a host function may wait for nothing that takes a turn of the event loop, again and again
+      // a host function may repeatedly wait for promises that settle without a turn of the event loop
       const turn = step.kind === 'pause' ? undefined : turns.pass()
       if (turn !== undefined) await waiting.take(turn)
     }
@@ -60,7 +61,7 @@ async function takeTurns(
   }
 }
 
-/** Runs a module in the globals at once. Throws `LuaError`, also when it has to wait for a host function. */
+/** Runs a module in the globals synchronously. Throws `LuaError`, also if it has to wait for a host function. */
 export function runModule(core: LuaCore, chunk: LuaChunk): void {
   const thread = openThread(core, chunk, loadModule)
   try {
@@ -74,7 +75,7 @@ export function runModule(core: LuaCore, chunk: LuaChunk): void {
   }
 }
 
-/** A fault of the engine as a `LuaError`, after which nothing may run in it; every other error as it is. */
+/** A fault of the engine as a `LuaError`, after which nothing may run in it; any other error unchanged. */
 export function faultOf({ runtime: { health } }: LuaCore, error: unknown): unknown {
   if (error instanceof LuaError) return error
   if (health.canBreak && (error instanceof RangeError || isTrap(error))) health.isBroken = true
@@ -94,7 +95,7 @@ function createWaiting({ interrupts }: LuaCore, signal: AbortSignal) {
   interrupts.add(interrupt)
   manyListeners(signal).addEventListener('abort', onAbort)
   return {
-    /** Waits for a promise that never rejects. Rejects at once when the run is aborted or its state is closed. */
+    /** Waits for a promise that never rejects. Rejects immediately when the run is aborted or its state is closed. */
     take(until: Promise<void>): Promise<void> {
       return new Promise((resolve, fail) => {
         if (signal.aborted) fail(signal.reason)
@@ -109,7 +110,7 @@ function createWaiting({ interrupts }: LuaCore, signal: AbortSignal) {
   }
 }
 
-/** Why a chunk stopped: it is done, gives the event loop a turn, or waits for a promise that never rejects. */
+/** Why a chunk stopped: it is done, it gives the event loop a turn, or it waits for a promise that never rejects. */
 type Step =
   | { readonly kind: 'done' }
   | { readonly kind: 'pause' }
@@ -126,7 +127,7 @@ function resume(core: LuaCore, chunk: ChunkThread): Step {
   throw errorOf(core, chunk, status)
 }
 
-/** A thread yields nothing when the hook has stopped it, and the marker with a number when a host function waits. */
+/** A thread yields nothing if the hook has stopped it, and the marker with a number if a host function waits. */
 function yielded(core: LuaCore, chunk: ChunkThread): Step {
   const { api, paused, waits } = core
   const { thread } = chunk
@@ -151,7 +152,7 @@ function readResults(core: LuaCore, { thread, name }: ChunkThread): readonly Lua
   }
 }
 
-/** A Lua coroutine of the engine's own: every chunk runs in one, so that it can wait. */
+/** A Lua coroutine owned by the engine: every chunk runs in one, so that it can wait. */
 interface ChunkThread {
   readonly thread: Thread
   /** Name of the chunk. */
@@ -163,7 +164,7 @@ interface ChunkThread {
 /** Pushes the main function of a chunk, or the error. Returns `luaStatus`. */
 type Loader = (core: LuaCore, thread: Thread, chunk: LuaChunk) => number
 
-/** Makes a thread and loads a chunk into it with `load`. Throws `LuaError` for a syntax error. */
+/** Creates a thread and loads a chunk into it with `load`. Throws `LuaError` for a syntax error. */
 function openThread(core: LuaCore, chunk: LuaChunk, load: Loader): ChunkThread {
   const { api, main } = core
   api.lua_checkstack(main, 8)
@@ -187,7 +188,10 @@ function closeThread(core: LuaCore, { thread, reference }: ChunkThread): void {
   api.luaL_unref(main, registry, reference)
 }
 
-/** Records whether the thread on top of the main stack runs a chunk: to scripts it is the main thread, not a coroutine. */
+/**
+ * Records whether the thread on top of the main stack runs a chunk: to scripts, such a thread is the main thread, not a
+ * coroutine.
+ */
 function markAsRun({ api, main, references }: LuaCore, isRun: boolean): void {
   api.lua_rawgeti(main, registry, references.runs)
   api.lua_pushvalue(main, -2)
@@ -197,28 +201,31 @@ function markAsRun({ api, main, references }: LuaCore, isRun: boolean): void {
   api.lua_settop(main, -2)
 }
 
-/** Compiles a chunk of a script: always as text, because crafted binary chunks can corrupt the memory of Lua. */
+/** Compiles a chunk of a script: only from text, because crafted binary chunks can corrupt the memory of Lua. */
 function loadScript({ api, names }: LuaCore, thread: Thread, { name, text }: LuaChunk): number {
   return api.loadText(thread, { name: `@${names.alias(name)}`, text })
 }
 
 /**
- * The Lua parts of host modules that a runtime has loaded. They are the same in every state, and loading a compiled one takes
- * a tenth of compiling it. Keys are the texts, because a worker gets a copy of its modules for every state.
+ * The Lua parts of host modules that a runtime has loaded. They are the same in every state, and loading a compiled one
+ * takes a tenth of the time of compiling it. Keys are the texts, because a worker gets a copy of its modules for every
+ * state.
  */
 export type KnownModules = Map<string, KnownModule>
 
 interface KnownModule {
-  /** Lua's name of the chunk; it is part of the code. */
+  /** Lua's name for the chunk; it is part of the compiled code. */
   readonly alias: string
-  /** Its binary chunk, from the second use on: a run with one section would only lose by dumping. */
+  /** Its binary chunk, created at the second use: for a run with one section, dumping it would only cost time. */
   readonly code: Uint8Array | undefined
 }
 
-/** More than there are host modules. Beyond it all are forgotten, so that it cannot grow without end. */
+/**
+ * More than the number of host modules. Above it, all entries are dropped, so that the map cannot grow without bound.
+ */
 const mostKnown = 100
 
-/** Loads one of `options.modules`, which are our own text. */
+/** Loads one of `options.modules`, which are our own code. */
 function loadModule({ api, names, runtime }: LuaCore, thread: Thread, { name, text }: LuaChunk): number {
   const { modules } = runtime
   const alias = names.alias(name)
@@ -237,8 +244,8 @@ function loadModule({ api, names, runtime }: LuaCore, thread: Thread, { name, te
 }
 
 /**
- * Gives the loaded chunk its private environment: a copy of the globals, and the variables. A variable that is null is nil;
- * only nulls inside values are the sentinel.
+ * Gives the loaded chunk its private environment: a copy of the globals plus the variables. A variable that is null
+ * becomes nil; only nulls inside values become the sentinel.
  */
 function setEnvironment(core: LuaCore, { thread }: ChunkThread, variables: RunOptions['variables']): void {
   const { api } = core

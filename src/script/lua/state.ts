@@ -7,7 +7,7 @@ import { createChunkNames } from './positions.ts'
 import { prelude } from './prelude.ts'
 import { faultOf, runChunk, runModule } from './run.ts'
 
-/** JavaScript functions that Lua calls through C function pointers. They find the state that runs. */
+/** JavaScript functions that Lua calls through C function pointers. They look up the running state. */
 export interface LuaCallbacks {
   /** Body of every C function of ours. */
   readonly call: (thread: Thread, number: number) => number
@@ -16,7 +16,7 @@ export interface LuaCallbacks {
   readonly hook: (thread: Thread) => void
 }
 
-/** What all states of an engine share. `connect` makes the engine, with its calls into JavaScript in place. */
+/** What all states of an engine share. `connect` creates the engine with its calls into JavaScript in place. */
 export function createRuntime<B extends Backend>(connect: (callbacks: LuaCallbacks) => B): Runtime & B {
   const running = (): LuaCore => {
     if (runtime.running === undefined) throw new Error('Lua called JavaScript while no state was running')
@@ -38,7 +38,10 @@ export function createRuntime<B extends Backend>(connect: (callbacks: LuaCallbac
   return runtime
 }
 
-/** A binary chunk: loading one takes a tenth of compiling it. `name` begins with `=` or `@`, as Lua has it. */
+/**
+ * A binary chunk: loading one takes a tenth of the time of compiling it. `name` starts with `=` or `@`, as Lua
+ * requires.
+ */
 function compileChunk(backend: Backend, chunk: LuaChunk, lines: 'keep' | 'omit'): Uint8Array {
   const { api } = backend
   const state = backend.openState()
@@ -53,8 +56,8 @@ function compileChunk(backend: Backend, chunk: LuaChunk, lines: 'keep' | 'omit')
 }
 
 /**
- * A fresh Lua state. Its limits hold for everything that runs in it together. An error of a module is kept, and every
- * run rejects with it.
+ * A fresh Lua state. Its limits apply to everything that runs in it, taken together. An error in a module is kept, and
+ * every run rejects with it.
  */
 export function createState(runtime: Runtime, options: LuaStateOptions): LuaState {
   const core = openCore(runtime, options)
@@ -83,7 +86,7 @@ export function createState(runtime: Runtime, options: LuaStateOptions): LuaStat
   }
 }
 
-/** A fresh Lua state with the prelude run and the host functions in place; its modules have not run yet. */
+/** A fresh Lua state in which the prelude has run and the host functions are in place; its modules have not run yet. */
 function openCore(runtime: Runtime, options: LuaStateOptions): LuaCore {
   const { api } = runtime
   const { main, memory } = runtime.openState()
@@ -120,7 +123,7 @@ function openCore(runtime: Runtime, options: LuaStateOptions): LuaCore {
   return core
 }
 
-/** Runs the prelude with what it takes (prelude.ts). Returns the registry key of its `tostring`. */
+/** Runs the prelude with its arguments (prelude.ts). Returns the registry key of its `tostring`. */
 function runPrelude({ api, main, runtime, references }: LuaCore): number {
   api.loadDumped(main, runtime.prelude)
   api.lua_pushlightuserdata(main, api.nullValue)
@@ -134,7 +137,7 @@ function runPrelude({ api, main, runtime, references }: LuaCore): number {
   return api.luaL_ref(main, registry)
 }
 
-/** States of one runtime mostly get the same list of functions, so the latest plan is kept. */
+/** States of one runtime mostly get the same list of functions, so the latest plan is cached. */
 function installFunctions({ api, main, runtime, options: { functions } }: LuaCore): void {
   const known = runtime.installed
   const isKnown = known?.paths.length === functions.length && functions.every(({ path }, i) => path === known.paths[i])
@@ -154,16 +157,16 @@ function loadModules(core: LuaCore): LuaError | undefined {
   }
 }
 
-/** Where a list of functions goes. */
+/** Where to install a list of functions. */
 export interface InstallPlan {
   readonly paths: readonly string[]
-  /** Functions side by side in the list that go into the same table; together they are all functions in order. */
+  /** Consecutive functions in the list that go into the same table; all groups together are all functions, in order. */
   readonly groups: readonly Group[]
 }
 
 interface Group {
   readonly parent: string | undefined
-  /** From the globals to the table. */
+  /** Path from the globals to the table. */
   readonly tables: readonly string[]
   readonly functions: string[]
 }
@@ -181,7 +184,10 @@ export function createPlan(paths: readonly string[]): InstallPlan {
   return { paths, groups }
 }
 
-/** Puts functions at their paths from the globals, making the tables on the way. `push` pushes one by its place in the list. */
+/**
+ * Puts functions at their paths from the globals, creating the tables on the way. `push` pushes the function with a
+ * given index.
+ */
 export function install(
   { api, main }: Pick<LuaCore, 'api' | 'main'>,
   { groups }: InstallPlan,
@@ -201,7 +207,7 @@ export function install(
   }
 }
 
-/** Pushes the table in the field `name` of the table on top, making it when there is none. */
+/** Pushes the table in the field `name` of the table on top, creating it if it is missing. */
 function enterTable(api: LuaApi, main: Thread, name: string): void {
   api.pushName(main, name)
   if (api.lua_rawget(main, -2) === luaType.table) return

@@ -2,7 +2,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Up to this length a loop over the bytes is faster than the encoder and the decoder. */
 export const shortText = 24
 
-/** A string of Lua as text, or a copy of its bytes when they are not UTF-8. The copy is needed: Lua keeps its own. */
+/**
+ * A Lua string as text, or a copy of its bytes if they are not UTF-8. The copy is needed: Lua reuses its own memory.
+ */
 export function decode(bytes: Uint8Array, start = 0, end = bytes.length): string | Uint8Array {
   if (end - start <= shortText) {
     const text = shortAscii(bytes, start, end)
@@ -16,7 +18,7 @@ export function decode(bytes: Uint8Array, start = 0, end = bytes.length): string
   }
 }
 
-/** Bytes for people: what is not UTF-8 becomes the replacement character. */
+/** Bytes as text for display: bytes that are not UTF-8 become the replacement character. */
 export function messageText(bytes: Uint8Array | null): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes ?? new Uint8Array(0))
 }

@@ -6,8 +6,9 @@ import type { LuaCore } from './core.ts'
 const deepest = 1_000
 
 /**
- * Pushes a deep copy of a value. Every list carries the list marker as its metatable, so that an empty one comes back as a list.
- * @throws TypeError for what is not a LuaValue or is nested deeper than 1,000 levels
+ * Pushes a deep copy of a value. Every list gets the list marker as its metatable, so that an empty one comes back as a
+ * list.
+ * @throws TypeError for a value that is not a LuaValue or is nested deeper than 1,000 levels
  */
 export function pushValue({ api, references }: LuaCore, thread: Thread, value: LuaValue): void {
   push({ api, thread, listMarker: references.listMarker }, value, 0)
@@ -63,13 +64,13 @@ function isList(value: object): value is readonly LuaValue[] {
   return Array.isArray(value)
 }
 
-/** True for objects without a class, also for those of another realm. */
+/** True for objects without a class, including those of another realm. */
 function isPlain(value: object): value is { readonly [key: string]: LuaValue } {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Names what cannot become a Lua value, for a message. */
+/** Describes a value that cannot become a Lua value, for a message. */
 function describe(value: unknown): string {
   return typeof value === 'object' && value !== null
     ? `an object of class ${value.constructor.name}`
@@ -84,7 +85,7 @@ interface ReadSource {
   readonly listMarker: unknown
 }
 
-/** A table that is being read; `step` is the key of the value that is read at the moment. */
+/** A table that is being read; `step` is the key of the value being read. */
 interface Frame {
   /** The table's identity. */
   readonly table: unknown
@@ -98,9 +99,9 @@ export function readSource({ api, listMarker }: LuaCore, thread: Thread, reading
 }
 
 /**
- * Reads a deep copy of the value at `index`, without running any Lua code (metamethods are not asked).
- * @throws Error for functions, coroutines, userdata, cyclic tables and nesting deeper than 1,000 levels; the message says
- * where in the value it stands, for example `a.b[2] is a function, which cannot leave Lua`.
+ * Reads a deep copy of the value at `index` without running any Lua code (metamethods are not called).
+ * @throws Error for functions, coroutines, userdata, cyclic tables and nesting deeper than 1,000 levels; the message
+ * names the position in the value, for example `a.b[2] is a function, which cannot leave Lua`.
  */
 export function readValue(source: ReadSource, index: number): LuaValue {
   return read(source, source.api.lua_absindex(source.thread, index), undefined)
@@ -135,7 +136,7 @@ function readTable(source: ReadSource, index: number, around: Frame | undefined)
   return objectOf(readEntries(source, index, frame))
 }
 
-/** Throws Error when the table contains itself or is nested too deep. */
+/** Throws Error if the table contains itself or is nested too deeply. */
 function enterTable(table: unknown, around: Frame | undefined): Frame {
   for (let frame = around; frame !== undefined; frame = frame.outer) {
     if (frame.table === table) throw new Error(`${placeOf(around)} is a table that contains itself`)
@@ -219,7 +220,10 @@ function isMarkedList({ api, thread, listMarker }: ReadSource, index: number): b
   return isMarked
 }
 
-/** Keys in a fixed order, because the order of a Lua table differs from state to state. Text wins over an equal number. */
+/**
+ * Keys in a fixed order, because the order of a Lua table differs from state to state. A text key takes precedence over
+ * an equal number.
+ */
 function objectOf(entries: readonly Entry[]): LuaValue {
   const object: Record<string, LuaValue> = {}
   for (const [key, value] of entries.toSorted(byKey)) {
@@ -235,7 +239,7 @@ function byKey([left]: Entry, [right]: Entry): number {
   return left < right ? -1 : 1
 }
 
-/** Where in the value the reading is, for example `a.b[2]`. */
+/** The position in the value, for example `a.b[2]`. */
 function placeOf(frame: Frame | undefined): string {
   let text = ''
   for (let current = frame; current !== undefined; current = current.outer) text = stepText(current.step) + text

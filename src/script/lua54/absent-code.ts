@@ -1,8 +1,8 @@
 import { assemble, type Code, constant, unreachable, zeroDouble } from '../../base/wasm-code.ts'
 
 /**
- * What the wasm file imports from the operating system, with the signature of each. Nothing of it is there: the libraries
- * that would call it are never opened, so a call ends the instance.
+ * What the wasm file imports from the operating system, with the signature of each. None of it is available: the
+ * libraries that would call it are never opened, so a call ends the instance.
  */
 const absent: { readonly [name: string]: string } = {
   abort: 'v',
@@ -33,14 +33,15 @@ const absent: { readonly [name: string]: string } = {
 const noSystem = 52
 
 const answered: { readonly [name: string]: { readonly signature: string; readonly body: Code } } = {
-  // only the seeds of hashing and of math.random ask; a constant keeps runs alike
+  // only the seeds of hashing and of math.random use this; a constant keeps runs identical
   emscripten_date_now: { signature: 'd', body: [zeroDouble] },
   environ_sizes_get: { signature: 'iii', body: [constant(noSystem)] },
 }
 
 /**
- * A module with these functions, exported by their names. They are WebAssembly because V8 compiles a call for each type of
- * function that is imported from JavaScript: 1 ms of a short run. The build puts its bytes in place of this file.
+ * A module that exports these functions by name. They are WebAssembly because V8 compiles a wrapper for each type of
+ * function imported from JavaScript, which takes 1 ms of a short run. The build replaces this file with the module's
+ * bytes.
  */
 export function absentModule(): Uint8Array {
   const trapping = Object.entries(absent).map(([name, signature]) => ({ name, signature, body: [unreachable] }))

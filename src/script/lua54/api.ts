@@ -9,8 +9,8 @@ const debugRecord = { currentLine: 24, shortSource: 44 } as const
 const nullAddress = 0
 
 /**
- * The C API of Lua in WebAssembly. What values cross by is made for speed: numbers and elements of tables through the bridge,
- * which needs no BigInt, and text through one buffer.
+ * The C API of Lua in WebAssembly. The path of values is optimized for speed: numbers and table elements use the
+ * bridge, which needs no BigInt, and text uses one buffer.
  */
 export function createApi(wasm: LuaWasm): LuaApi {
   const { lua, bridge, pointers, cell, scratch, constant } = wasm
@@ -75,7 +75,7 @@ export function createApi(wasm: LuaWasm): LuaApi {
   }
 }
 
-/** Integers of 64 bits stay exact; beyond that Lua itself would read the literal as a float. */
+/** Integers of 64 bits stay exact; larger ones Lua itself would read as floats. */
 function pushBigint({ lua }: LuaWasm, thread: Thread, value: bigint): void {
   if (BigInt.asIntN(64, value) === value) lua.lua_pushinteger(thread, value)
   else lua.lua_pushnumber(thread, Number(value))
@@ -93,8 +93,8 @@ function loadText(wasm: LuaWasm, thread: Thread, { name, text }: NamedText): num
 const encoder = new TextEncoder()
 
 /**
- * Pushes text as UTF-8, or bytes as they are. Most strings are short: they are written into a buffer that is always there, the
- * shortest by a loop, because a block of memory for each would cost more than the text.
+ * Pushes text as UTF-8, or bytes unchanged. Most strings are short: they are written into a permanent buffer, the
+ * shortest by a loop, because allocating a block of memory for each would cost more than copying the text.
  */
 function pushText(wasm: LuaWasm, thread: Thread, text: string | Uint8Array): void {
   const { lua, scratch } = wasm
@@ -129,7 +129,7 @@ function readText(wasm: LuaWasm, thread: Thread, index: number): string | Uint8A
   return decode(wasm.bytes(), address, address + wasm.read32(wasm.cell))
 }
 
-/** The string at `index` for people: bytes that are not UTF-8 become the replacement character. */
+/** The string at `index` for display: bytes that are not UTF-8 become the replacement character. */
 function readMessage(wasm: LuaWasm, thread: Thread, index: number): string {
   const address = wasm.lua.lua_tolstring(thread, index, wasm.cell)
   return messageText(wasm.bytes().slice(address, address + wasm.read32(wasm.cell)))
@@ -141,7 +141,7 @@ function readConstant(wasm: LuaWasm, address: Pointer): string {
   return new TextDecoder().decode(bytes.subarray(address, bytes.indexOf(0, address)))
 }
 
-/** False when the text is not ASCII; part of it may be written then. */
+/** False if the text is not ASCII; part of it may have been written by then. */
 function writeAscii(bytes: Uint8Array, address: Pointer, text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)

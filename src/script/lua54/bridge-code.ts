@@ -38,8 +38,8 @@ import {
 import { luaType } from '../lua/api.ts'
 
 /**
- * Layout of the record that counts the memory of one state: 32-bit cells, offsets in bytes. `refused` is the size of the
- * last request when it was refused, `exceeded` is not 0 once a refusal was final.
+ * Layout of the record that counts the memory of one state: 32-bit cells, offsets in bytes. `refused` is the size of
+ * the last request if it was refused; `exceeded` is nonzero once a refusal was final.
  */
 export const accounting = { used: 0, limit: 4, refused: 8, exceeded: 12, size: 16 } as const
 
@@ -69,7 +69,7 @@ const inTable = [
   { name: 'lua_pushboolean', signature: 'vii' },
 ] as const satisfies readonly ImportedFunction[]
 
-/** Functions of Lua that the bridge calls, in the order of their places in the table. */
+/** Functions of Lua that the bridge calls, in the order of their indexes in the table. */
 export const calledByBridge = inTable.map(({ name }) => name)
 
 function call(name: (typeof calledByBridge)[number]): readonly number[] {
@@ -90,8 +90,8 @@ const refuse: Code = [
 ]
 
 /**
- * `lua_Alloc` with a limit. After a refusal Lua mostly collects garbage and asks for the same size again. The refusal was
- * final when the next request is refused too, or is for a different size (string buffers do not ask twice).
+ * `lua_Alloc` with a limit. After a refusal Lua usually collects garbage and requests the same size again. The refusal
+ * was final if the next request is refused too, or is for a different size (string buffers do not retry).
  */
 const allocate: Code = [
   sequence(get(newSize), isZero),
@@ -127,8 +127,8 @@ const allocate: Code = [
 const [thread, found, others] = [0, 1, 2]
 
 /**
- * `keys(t, border)` of the prelude: the string keys of a table as a list, their number, and whether there are keys other
- * than those and 1..border. Stack: 1 the table, 2 the border, 3 the list, 4 the key.
+ * `keys(t, border)` of the prelude: the string keys of a table as a list, their number, and whether there are other
+ * keys outside 1..border. Stack: 1 the table, 2 the border, 3 the list, 4 the key.
  */
 const keys: Code = [
   sequence(get(thread), constant(2), call('lua_settop')),
@@ -156,13 +156,13 @@ const keys: Code = [
   constant(3),
 ]
 
-/** API functions with 64-bit parameters or results, narrowed: reading and pushing of tables is mostly these. */
+/** API functions with 64-bit parameters or results, narrowed: they do most of the reading and pushing of tables. */
 const setElement: Code = [get(0), get(1), get(2), extend64, call('lua_rawseti')]
 const getElement: Code = [get(0), get(1), get(2), extend64, call('lua_rawgeti')]
 const pushInteger: Code = [get(0), get(1), truncate64, call('lua_pushinteger')]
 const rawLength: Code = [get(0), get(1), call('lua_rawlen'), wrap32]
 
-/** A C function that calls the imported one, whose place in the table it takes. */
+/** A C function that calls the imported one, given its index in the table. */
 function passOn({ name, signature }: ImportedFunction, index: number): Assembly['functions'][number] {
   const parameters = Array.from({ length: signature.length - 1 }, (_, parameter) => get(parameter))
   return { name, signature, locals: 0, body: [...parameters, callFunction(index)] }
@@ -182,7 +182,7 @@ const bridgeCode: Assembly = {
   ],
 }
 
-/** The module between Lua and JavaScript (bridge.ts), as WebAssembly. The build puts its bytes in place of this file. */
+/** The module between Lua and JavaScript (bridge.ts), as WebAssembly. The build replaces this file with its bytes. */
 export function bridgeModule(): Uint8Array {
   return assemble(bridgeCode)
 }

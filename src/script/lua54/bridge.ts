@@ -10,11 +10,11 @@ export interface BridgeCalls {
   readonly resumed: (thread: Pointer, status: number, context: number) => number
   /** Runs every thousand instructions (`lua_Hook`). */
   readonly hook: (thread: Pointer, record: Pointer) => void
-  /** Takes a piece of a dumped function (`lua_Writer`); 0 continues. */
+  /** Takes a piece of a dumped function (`lua_Writer`); returning 0 continues. */
   readonly write: (thread: Pointer, block: Pointer, size: number) => number
 }
 
-/** Functions for the function table, and API functions with 64-bit numbers narrowed, so that no BigInt is made. */
+/** Functions for the function table, and API functions with 64-bit numbers narrowed, so that no BigInt is created. */
 export interface Bridge {
   readonly call: unknown
   readonly resumed: unknown
@@ -30,8 +30,8 @@ export interface Bridge {
 
 /**
  * A small WebAssembly module between Lua and JavaScript. It turns JavaScript functions into C function pointers, limits
- * memory without a call into JavaScript per allocation (which would take 2.6 times as long),
- * collects keys for `pairs`, and narrows 64-bit arguments.
+ * memory without a call into JavaScript per allocation (which would take 2.6 times as long), collects keys for `pairs`,
+ * and narrows 64-bit arguments.
  */
 export function createBridge(lua: LuaExports, calls: BridgeCalls): Bridge {
   const { Module, Instance, Global } = webAssembly()

@@ -13,13 +13,13 @@ import type { CompiledModule } from '../../base/wasm-host.ts'
 import { webAssembly } from './webassembly.ts'
 
 export interface Lua54Options {
-  /** Absolute path of Lua's wasm file. Without it the one in the installed package `wasmoon` is used. */
+  /** Absolute path of Lua's wasm file. Default: the one in the installed package `wasmoon`. */
   readonly wasmFile?: string
 }
 
 /**
- * Loads the default engine: PUC Lua 5.4 as WebAssembly, its memory shared by all states of this engine.
- * @throws BatonError NOT_AVAILABLE where WebAssembly is missing, FILE_UNREADABLE when the wasm file is
+ * Loads the default engine: PUC Lua 5.4 as WebAssembly, with one memory for all states of this engine.
+ * @throws BatonError NOT_AVAILABLE if WebAssembly is missing, FILE_UNREADABLE if the wasm file cannot be read
  */
 export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> {
   setFlagsFromString(wasmFlags)
@@ -28,7 +28,7 @@ export async function loadLua54(options: Lua54Options = {}): Promise<LuaEngine> 
   return {
     name: 'lua54',
     createState(stateOptions) {
-      // After a fault the memory of the old instance cannot be trusted; states made from now on get a new one.
+      // After a fault the memory of the old instance cannot be trusted; states created from now on get a new one.
       if (runtime.health.isBroken) runtime = createWasmRuntime(module)
       return createState(runtime, stateOptions)
     },
@@ -58,7 +58,7 @@ async function installedFile(): Promise<string> {
   return createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
 }
 
-/** The memory limit while the engine itself works in a state: it must not fail half way. */
+/** The memory limit while the engine itself works in a state: its work must not fail halfway. */
 const unlimited = 0x7f_ff_ff_ff
 
 interface WasmBackend extends Backend {
@@ -89,7 +89,7 @@ function createBackend(wasm: LuaWasm): WasmBackend {
       lua.lua_close(main)
       lua.free(memory)
     },
-    /** An exception that comes out of Lua code is a fault in WebAssembly itself, as Lua errors are status codes. */
+    /** An exception out of Lua code is a fault in WebAssembly itself, because Lua errors are status codes. */
     enter(core, body) {
       const { memory, options } = core
       const outerLimit = read32(memory + accounting.limit)
@@ -101,7 +101,7 @@ function createBackend(wasm: LuaWasm): WasmBackend {
         throw error
       } finally {
         write32(memory + accounting.limit, outerLimit)
-        // a request that was refused and not repeated by now was final as well
+        // a request that was refused and has not been repeated by now was final as well
         const isUsedUp = read32(memory + accounting.exceeded) !== 0 || read32(memory + accounting.refused) !== 0
         if (isUsedUp) core.limit ??= 'memory'
       }

@@ -6,23 +6,23 @@ import { type Bridge, type BridgeCalls, createBridge } from './bridge.ts'
 import type { CompiledModule, WasmMemory } from '../../base/wasm-host.ts'
 import { type LuaExports, type Pointer, webAssembly } from './webassembly.ts'
 
-/** Thrown through WebAssembly frames in place of C's `longjmp`. Every catch must rethrow it. */
+/** Thrown through WebAssembly frames instead of C's `longjmp`. Every catch must rethrow it. */
 export const longJump: unique symbol = Symbol('longjmp')
 
 /** One instance of the Lua library: its memory holds any number of Lua states. */
 export interface LuaWasm {
   readonly lua: LuaExports
   readonly bridge: Bridge
-  /** C function pointers: places in the function table of the instance. */
+  /** C function pointers: indexes in the function table of the instance. */
   readonly pointers: ReturnType<typeof placeFunctions>
-  /** The memory as bytes; ask again after anything that may allocate. */
+  /** The memory as bytes; must be read again after anything that may allocate. */
   readonly bytes: () => Uint8Array<ArrayBuffer>
   /** A 32-bit cell of the memory. */
   readonly read32: (address: Pointer) => number
   readonly write32: (address: Pointer, value: number) => void
-  /** A C string that lives as long as the instance. */
+  /** A C string that exists as long as the instance. */
   readonly constant: (text: string) => Constant
-  /** A buffer for short strings on their way in, and a cell for results through pointers. */
+  /** A buffer for short strings passed to Lua, and a cell for results returned through pointers. */
   readonly scratch: { readonly address: Pointer; readonly size: number }
   readonly cell: Pointer
   /** Bytes of the function that `lua_dump` is writing; api.ts takes them out. */
@@ -51,8 +51,8 @@ const pageBytes = 65_536
 const scratchBytes = 16_384
 
 /**
- * Makes a Lua instance from the compiled wasm file of the package `wasmoon`. The library was built with emscripten; the few
- * functions it needs from outside are given here, so the package's own JavaScript is not used.
+ * Creates a Lua instance from the compiled wasm file of the package `wasmoon`. The library was built with emscripten;
+ * the few functions it needs from outside are provided here, so the package's own JavaScript is not used.
  */
 export function instantiate(module: CompiledModule, callbacks: LuaCallbacks): LuaWasm {
   const health = { isBroken: false, canBreak: true }
@@ -109,7 +109,7 @@ function instantiateLua(module: CompiledModule): LuaExports {
   const absent = new Instance(new Module(absentModule()), {}).exports as object
   const functions: ((first: number, second: number) => void)[] = []
   const provided = {
-    // C++ style call that may be left by longjmp. Lua uses it for every protected call.
+    // A C++-style call that longjmp may leave. Lua uses it for every protected call.
     invoke_vii: (pointer: Pointer, first: number, second: number): void => {
       const stack = lua.stackSave()
       try {
@@ -133,7 +133,7 @@ function instantiateLua(module: CompiledModule): LuaExports {
   return lua
 }
 
-/** Grows by a quarter at least, so that a growing script does not grow the memory page by page. */
+/** Grows by at least a quarter, so that a growing script does not grow the memory page by page. */
 function growMemory(memory: WasmMemory, wanted: number): number {
   const present = memory.buffer.byteLength
   for (const size of [Math.max(wanted, present * 1.25), wanted]) {
@@ -141,7 +141,7 @@ function growMemory(memory: WasmMemory, wanted: number): number {
       memory.grow(Math.ceil((size - present) / pageBytes))
       return 1
     } catch {
-      // The engine refused; a smaller step may do, otherwise malloc reports that there is no memory.
+      // The engine refused; a smaller step may work, otherwise malloc reports that there is no memory.
     }
   }
   return 0

@@ -5,7 +5,10 @@ import type { CommonApi, Thread } from '../lua/api.ts'
 /** An address in the memory of the WebAssembly instance. */
 export type Pointer = number
 
-/** Functions of Lua's C API (5.4) as the wasm exports them, besides those that both engines have: pointers are numbers. */
+/**
+ * Functions of Lua's C API (5.4) that only the wasm file has, in addition to those both engines share: pointers are
+ * numbers.
+ */
 export interface LuaExports extends CommonApi {
   readonly memory: WasmMemory
   readonly __indirect_function_table: WasmTable
@@ -49,11 +52,11 @@ export interface LuaExports extends CommonApi {
 interface WasmTable {
   get(index: number): (first: number, second: number) => void
   set(index: number, target: unknown): void
-  /** Returns the length before. */
+  /** Returns the previous length. */
   grow(slots: number): number
 }
 
-/** The WebAssembly of this process. Throws `NOT_AVAILABLE` where there is none (for example `node --jitless`). */
+/** The WebAssembly of this process. Throws `NOT_AVAILABLE` if there is none (for example `node --jitless`). */
 export function webAssembly(): WebAssemblyHost {
   const found = wasmHost()
   if (found !== undefined) return found

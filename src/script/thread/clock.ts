@@ -1,6 +1,6 @@
 /**
- * Memory shared with a worker: the number of answers so far, on which a waiting worker sleeps; whether it waits now; and how
- * long it has waited in total.
+ * Memory shared with a worker: the number of answers so far, on which a waiting worker sleeps; whether it is waiting;
+ * and how long it has waited in total.
  */
 export interface WorkerClock {
   readonly cells: Int32Array

@@ -5,30 +5,30 @@ import { clockCells, clockOf, createClockMemory } from './clock.ts'
 /** Who uses a thread. */
 interface ThreadUser<Received> {
   onMessage(message: Received): void
-  /** The thread is gone. */
+  /** The thread has ended. */
   onEnd(error: Error): void
 }
 
-/** One worker thread that can sleep until it is answered (ask.ts). */
+/** One worker thread that can sleep until it gets an answer (ask.ts). */
 export interface Thread<Sent, Received, Answer> {
   assign(user: ThreadUser<Received>): void
-  /** Makes the thread idle: the process can exit while it waits. `onEnd` is called when it is gone nevertheless. */
+  /** Makes the thread idle: it does not keep the process alive. `onEnd` is called if it ends anyway. */
   release(onEnd: () => void): void
   post(message: Sent): void
   /** Wakes the thread with the answer to its call. Throws when the answer cannot be copied. */
   answer(answer: Answer): void
-  /** Milliseconds the thread has worked. Includes the time of a wait for an answer until that is over. */
+  /** Milliseconds the thread has worked. While it waits for an answer, the current wait is included. */
   workedMs(): number
   isWaiting(): boolean
-  /** Stops it at once, whatever it does; settles when it is gone. */
+  /** Stops it immediately, whatever it is doing; settles when it has ended. */
   terminate(error: Error): Promise<void>
 }
 
 export interface ThreadOptions {
   readonly file: URL
-  /** What it does, for messages. */
+  /** Its purpose, for messages. */
   readonly name: string
-  /** What it is started with, besides the clock and the port of its answers. */
+  /** Its `workerData`, in addition to the clock and the port for answers. */
   readonly setup: object
   readonly limits: ResourceLimits
 }
@@ -53,7 +53,7 @@ export function startThread<Sent, Received, Answer>({
     workerData: { ...setup, ...given },
     transferList: [port2],
     resourceLimits: limits,
-    // scripts see nothing of the environment
+    // scripts must not see the environment
     env: {},
   })
   let user: ThreadUser<Received> | undefined
@@ -91,16 +91,16 @@ export function startThread<Sent, Received, Answer>({
 }
 
 interface Watchdog {
-  /** Work of the thread counts from now on. */
+  /** The thread's work counts from now on. */
   start(): void
   stop(): void
 }
 
-/** What runs in a thread checks its limit itself; this is for native calls, where it cannot. */
+/** Code in a thread checks its limit itself; this is for native calls, where it cannot. */
 const graceMs = 200
 const shortestMs = 20
 
-/** Calls `onLate` when a thread has worked for longer than its time limit, for example in an endless native call. */
+/** Calls `onLate` if a thread has worked for longer than its time limit, for example in an endless native call. */
 export function createWatchdog(
   thread: Pick<Thread<never, never, never>, 'workedMs' | 'isWaiting'>,
   timeMs: number,
@@ -112,7 +112,7 @@ export function createWatchdog(
   const check = (): void => {
     const left = timeMs + graceMs - (thread.workedMs() - workedBefore)
     if (left <= 0 && !thread.isWaiting()) return onLate()
-    // what it has worked is known only when it waits no more
+    // how much it has worked is known only when it no longer waits
     const shortest = thread.isWaiting() ? graceMs : shortestMs
     timer = setTimeout(check, Math.min(Math.max(left, shortest), longestTimer))
   }

@@ -51,7 +51,7 @@ describe('a leader', () => {
   })
 })
 
-/** A leader that makes these calls, one answer after the other; ids stand for the agents in the order of their spawns. */
+/** A leader that makes these calls, one per answer; the ids are those of the agents in the order of their spawns. */
 function leads(
   ...calls: readonly ((ids: readonly string[]) => readonly Call[])[]
 ): (asked: Asked) => Answer | undefined {
@@ -87,7 +87,7 @@ function heard({ request }: Asked): readonly string[] {
   return request.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 }
 
-/** The same answer as a turn that may wait for something. */
+/** The same answer as a turn that may be delayed. */
 function calling(calls: readonly Call[]): FakeTurn {
   return {
     text: [],

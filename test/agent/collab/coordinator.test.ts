@@ -196,7 +196,7 @@ describe('a team of agents', () => {
       ends[number]?.()
     }
     expect(await waiting).toMatchObject({ timed_out: false })
-    // the spawners take turns; the one that waited comes behind the one that was there before it
+    // the spawners take turns; the new agent of a spawner that waited comes after agents that were already queued
     expect(begun).toEqual([1, 2, 3, 11, 4, 12])
     for (const number of [12, 1]) ends[number]?.()
     expect(await wait([one])).toMatchObject({ status: { [one]: { completed: '1' } } })

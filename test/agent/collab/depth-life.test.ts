@@ -16,7 +16,7 @@ async function only(world: TaskWorld, records: JournalRecord[]): Promise<Life> {
   return life
 }
 
-/** A leader whose agent starts one itself, ends, and writes to that one when it is told to go on. */
+/** A leader whose agent starts an agent, ends, and writes to that agent when it gets a message to continue. */
 function leading(asked: Asked): Answer {
   const { who, turn } = asked
   const [own = ''] = agentsIn(asked)
@@ -41,7 +41,7 @@ function leading(asked: Asked): Answer {
   return turns[turn] ?? 'Done.'
 }
 
-/** Places of model calls with a good end. */
+/** Places of model calls that ended successfully. */
 function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
   return new Set(
     records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
@@ -85,7 +85,10 @@ it('the last pieces of agents that nobody closes are in a replay', async () => {
   expect(await world.replay(records)).toBeUndefined()
 })
 
-/** A leader whose agent starts one, and is interrupted or fails; when it is told to go on it works with the one that it has started. */
+/**
+ * A leader whose agent starts an agent and is interrupted or fails; when it gets a message to continue, it works with
+ * the agent that it started.
+ */
 function breaking(how: 'interrupted' | 'failed' | 'asking'): (asked: Asked) => Answer {
   const never = new Promise<void>(() => {})
   let reach = (): void => {}
@@ -95,7 +98,7 @@ function breaking(how: 'interrupted' | 'failed' | 'asking'): (asked: Asked) => A
     const [own = ''] = agentsIn(asked)
     const said = JSON.stringify(asked.request.messages)
     const goesOn = said.includes('go on')
-    // the call that a person was asked about is a turn of the conversation
+    // the call that needed approval is a turn of the conversation
     const turn = said.includes('"name":"todo"') ? asked.turn - 1 : asked.turn
     const turns: readonly Answer[] = [
       [spawn('kitten')],
@@ -169,10 +172,10 @@ it.each([
       const life = await only(world, records)
       expect(life.result.calls[3]?.output, where).toContain('kitten 1')
       expect(life.result.text, where).toBe('Done.')
-      // the request that has no good end is made once more where its piece had none
+      // the request that did not end successfully is made again if its piece had not ended successfully
       expect(world.asked.length - before - (answered(records).size - paid.size), where).toBeLessThanOrEqual(1)
       expect(await world.replay(records), where).toBeUndefined()
-      // of who was stopped nothing is asked any more
+      // nothing is asked anymore on behalf of a stopped agent
       const index = await indexRun(openMemoryRecords([...records], noMask), { keeps: 'unfinished' })
       expect(openApprovals(index), where).toEqual([])
     }

@@ -7,17 +7,17 @@ import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
 
 const never = new Promise<void>(() => {})
 
-/** All that a conversation was told by others, in order. */
+/** Everything that others told a conversation, in order. */
 function heard({ request }: Asked): readonly string[] {
   return request.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 }
 
-/** By turns one that has todos and one that waits until it is interrupted. */
+/** Alternately an agent that has todos and one that waits until it is interrupted. */
 function namesOf(agents: number): readonly string[] {
   return Array.from({ length: agents }, (_, index) => `${index % 2 === 0 ? 'cat' : 'dog'}${index}`)
 }
 
-/** Spawns agents, writes to all, interrupts every other one, waits, writes again, waits and closes all. */
+/** Spawns agents, writes to all, interrupts every second one, waits, writes again, waits and closes all. */
 function leading(agents: number): (asked: Asked) => Answer {
   const names = namesOf(agents)
   return (asked) => {
@@ -52,7 +52,7 @@ async function only(world: TaskWorld, records: JournalRecord[]): Promise<Life> {
   return life
 }
 
-/** Places of model calls with a good end. */
+/** Places of model calls that ended successfully. */
 function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
   return new Set(
     records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
@@ -74,7 +74,7 @@ function toldIn({ result }: Life): readonly string[] {
   return result.calls.map(({ output }) => named(output))
 }
 
-/** What the leader is told by its waits and closes. */
+/** What the leader learns from its waits and closes. */
 function toldWhole(agents: number): readonly unknown[] {
   const names = namesOf(agents).map((name, index) => ({ name, id: `agent-${index}`, isCat: name.startsWith('cat') }))
   const cats = names.filter(({ isCat }) => isCat)
@@ -91,7 +91,7 @@ function toldWhole(agents: number): readonly unknown[] {
 
 let points = 0
 
-// how many of the agents work at once: with fewer, others wait for their turn
+// how many agents work at the same time: if fewer, others wait for their turn
 const teams = [
   [2, 6],
   [2, 1],
@@ -119,7 +119,7 @@ it.each(teams.slice(0, core(2, teams.length)))(
     for (let lives = 0; lives < whole.length; lives += step) {
       const records: JournalRecord[] = []
       const where = `killed after ${lives} records`
-      // with how many records it ends depends on the pace of its agents
+      // the number of records at its end depends on the speed of its agents
       if ((await world.live(records, lives)) !== undefined) break
       points += 1
       const paid = answered(records)
@@ -127,7 +127,7 @@ it.each(teams.slice(0, core(2, teams.length)))(
       const life = await only(world, records)
       expect(toldIn(life), where).toEqual(told)
       expect(spawned(records), where).toBe(agents)
-      // a dog waits until it is interrupted: its first request has no end
+      // a dog waits until it is interrupted: its first request does not end
       const asked = world.asked.slice(before)
       const dogs = [...answered(records)].filter((place) => place.includes('worker') && !paid.has(place)).length
       const others = answered(records).size - paid.size - dogs

@@ -14,11 +14,11 @@ import { core } from '../../helpers/series.ts'
 import { agentId, mailOf, settled, testTeam } from '../../helpers/team.ts'
 
 const agents = 20
-/** Only a team in which nobody gets further lets so much time pass. */
+/** Only a team that is stuck lets this much time pass. */
 const forever = 1e9
 const never = new AbortController().signal
 
-/** What is known of an agent without asking the coordinator. */
+/** What is known about an agent without asking the coordinator. */
 interface Known {
   ends: readonly PieceEnd[]
   isClosed: boolean
@@ -30,7 +30,7 @@ interface ModelWait {
   readonly returnWhen: 'all' | 'any'
 }
 
-/** Whether a member comes to an end, by what everybody waits for: worked out over the whole team again and again. */
+/** Whether a member will end, given everything that members wait for: computed over the whole team each time. */
 function goesOn(
   waiter: string,
   waits: ReadonlyMap<string, readonly ModelWait[]>,
@@ -48,7 +48,7 @@ function goesOn(
   return able.has(waiter)
 }
 
-/** Lets 20 agents and their leader do what comes, and looks at what has to be so. */
+/** Lets 20 agents and their leader act at random, and checks what must always hold. */
 async function play(seed: number): Promise<void> {
   const random = createRandom(seed)
   const times = (most: number): number => Math.floor(random() * (most + 1))
@@ -79,7 +79,7 @@ async function play(seed: number): Promise<void> {
     }
   })
 
-  /** One whose model has no more to do waits for the agents that it has spawned. */
+  /** An agent whose model is done waits for the agents that it has spawned. */
   function allWaits(): ReadonlyMap<string, readonly ModelWait[]> {
     const all = new Map<string, readonly ModelWait[]>(openWaits)
     for (const id of listening) {
@@ -96,7 +96,7 @@ async function play(seed: number): Promise<void> {
     }
   }
 
-  /** Looks into the mailbox as a conversation does before each request. */
+  /** Checks the mailbox as a conversation does before each request. */
   function listen(who: string): void {
     const inbox = team.inboxOf(who)
     const ids = inbox.waiting().map(({ id }) => id)
@@ -216,7 +216,7 @@ async function play(seed: number): Promise<void> {
     // eslint-disable-next-line no-await-in-loop
     await act(leaderId, 0, never)
   }
-  // a leader that has no more to do listens until nobody works
+  // a leader that is done listens until nobody works
   const inbox = team.inboxOf(leaderId)
   for (let isOver = false; !isOver;) {
     listen(leaderId)
@@ -254,7 +254,7 @@ it(`loses no message, tells none twice and names each standstill, in ${count} sc
   }
 }, 1_800_000)
 
-/** One that hangs is a standstill as well. */
+/** A play that hangs also counts as a stall. */
 async function within(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

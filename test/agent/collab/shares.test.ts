@@ -22,7 +22,7 @@ it('agents that begin together get equal parts, and limits that are not set are 
     { tokens: 30, calls: 2, unpriced },
     { tokens: 30, calls: 3, unpriced },
   ])
-  // all is lent: a fourth waits for nothing and gets nothing
+  // everything is lent: a fourth agent does not wait and gets nothing
   expect(budget.lend('d', 3)).toEqual({ tokens: 0, calls: 0, unpriced })
 })
 

@@ -7,7 +7,7 @@ import { agentId, done, type Piece, settled, testTeam, type TestTeam, untilStopp
 const never = new AbortController().signal
 const [one, two, three] = [agentId(1), agentId(2), agentId(3)] as const
 
-/** Waits for another one, and says what came of it. */
+/** Waits for another agent, and returns the outcome. */
 function waiter(world: TestTeam, self: string, other: string, onWait: () => void = () => {}): Piece {
   return async (_, { stop }) => {
     onWait()

@@ -15,7 +15,7 @@ interface Given {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What a program was given. */
+/** What a program received. */
 async function given(
   prompt: string,
   line: Partial<CommandLine> = {},
@@ -33,7 +33,7 @@ async function failure(args: readonly string[], line: Partial<CommandLine> = {})
     .catch((error: unknown) => error)
 }
 
-/** Those of the processes in a file that run. One that was killed may be there until somebody takes note. */
+/** The running processes that a file lists. A killed one may exist until its parent reaps it. */
 function running(file: string): readonly number[] {
   const pids = JSON.parse(readFileSync(file, 'utf8')) as readonly number[]
   return pids.filter((pid) => ![undefined, 'Z'].includes(processStatus(pid)?.state))
@@ -111,7 +111,7 @@ describe('the environment of a program', () => {
   })
 })
 
-/** A program of these statements. */
+/** A program made of these statements. */
 function program(statements: string): string {
   const file = playing('/dev/null')
   writeFileSync(file, `#!${process.execPath}\n${statements}\n`)

@@ -135,7 +135,7 @@ describe('a stream that was recorded from', () => {
     const { ask } = commandWorld({ ownPrices: { [name]: { input: 10, output: 100, cached: 1 } } })
     const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex')) })
     const { spent } = await ask({ agent, model: 'lab-1' })
-    // 80 new tokens, 160 that the host still had, 48 of the answer
+    // 80 new tokens, 160 that the host had cached, 48 of the answer
     expect(spent.costUsd).toBeCloseTo((80 * 10 + 160 * 1 + 48 * 100) / 1e6, 10)
   })
 

@@ -32,7 +32,7 @@ describe('a command line as an agent', () => {
 
   it('runs them at the same time', async () => {
     const world = commandWorld()
-    // each of the two ends only when both have begun
+    // each of the two ends only when both have started
     const result = await run(commandAgent(['meet', world.folder]), ['left', 'right'], world)
     expect(result).toMatchObject({ outputs: ['left met right', 'right met left'] })
   })

@@ -19,7 +19,7 @@ function list(...subjects: readonly (string | { readonly subject: string; readon
   ).items
 }
 
-/** Applies one after the other, and gives what the last said. */
+/** Applies the calls one after the other, and returns the result of the last. */
 function after(items: WorkItems, ...steps: readonly ((items: WorkItems) => Done)[]): Done {
   let done: Done = { items, changed: [], text: '' }
   for (const step of steps) done = step(done.items)

@@ -93,7 +93,7 @@ describe('merging what a person has edited', () => {
           expect(conflicts.some((one) => one.id === old.id && one.field === field)).toBe(isConflict)
         }
       }
-      // what is merged is merged: the same texts say nothing new
+      // a merge is final: merging the same texts again changes nothing
       expect(mergeItems({ written: [items], theirs: items, ours: items, next: 6 })).toMatchObject({
         items,
         changed: [],

@@ -14,10 +14,10 @@ import { readPrompt } from '../../../src/agent/modes/stored-prompt.ts'
 interface World {
   readonly prompts: Prompts
   readonly sent: EventBody[]
-  /** What a mode is given; a loop says what comes of the prompt. */
+  /** What a mode receives; a loop decides the outcome of the prompt. */
   readonly services: (id?: string) => PromptServices
   readonly stop: AbortController
-  /** What was said about calls, by their ids. */
+  /** The decisions about calls, by their ids. */
   readonly decided: (readonly [call: string, decision: SpokenDecision])[]
 }
 

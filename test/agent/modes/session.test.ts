@@ -65,7 +65,7 @@ describe('messages of a session', () => {
     expect(asked[0]).toEqual(start)
     expect(asked[1]).toEqual([...start, 'assistant ', 'tool '])
     expect(asked[2]).toEqual([...start, 'assistant ', 'tool ', 'assistant Yes.', 'user Really?'])
-    // a later conversation goes on from its prompts (R22, R192)
+    // a later conversation continues from its prompts (R22, R192)
     expect(session.prompts().map(({ input, output }) => [input, output.map(({ type }) => type)])).toEqual([
       ['Count the files.', ['text']],
       ['Sure?', ['tool', 'file', 'text']],

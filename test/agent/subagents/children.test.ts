@@ -26,12 +26,12 @@ function twoInBackground({ who, turn, told }: Asked): Answer {
 const noticeOf = (what: string): RegExp =>
   new RegExp(`agent a[0-9a-f]{8} \\(find ${what}\\) is done: ${what} is at home`, 'g')
 
-/** What the model was told besides results of tools, in one text. */
+/** What the model was told except tool results, as one text. */
 function toldIn({ result }: Life): string {
   return result.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])).join('\n')
 }
 
-/** What tools gave, in order. */
+/** The tool results, in order. */
 function resultsIn({ result }: Life): readonly string[] {
   return result.calls.map(({ output }) => output)
 }
@@ -42,7 +42,7 @@ async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Li
   return life
 }
 
-/** Places of model calls with a good end. */
+/** Places of model calls that ended successfully. */
 function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
   return new Set(
     records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
@@ -72,7 +72,7 @@ describe('an agent that a model waits for', () => {
     const ended = sent.find((one) => one.type === 'agent.completed' && one.id !== undefined)
     expect(ended).toMatchObject({ stop_reason: 'done', output: 'Here.', usage: { calls: 1, input: 10, output: 5 } })
     expect(ended?.agent).toBe('task/0/ask/turn/0/tool/0:task/agent/finder')
-    // what the caller itself used is its own
+    // the caller's own usage does not include that of its agents
     expect(result.spent.usage.calls).toBe(2)
     expect(sent.findLast((one) => one.type === 'usage')).toMatchObject({ total: { calls: 3 } })
   })
@@ -159,7 +159,7 @@ describe('an agent that a model waits for', () => {
 })
 
 describe('an agent that has ended', () => {
-  /** Resumes the first agent by the id that is in its result. */
+  /** Resumes the first agent by the id in its result. */
   function resuming({ who, turn, told }: Asked): Answer {
     if (who === 'cat') return turn === 0 ? 'On the roof.' : `Still there, as I said after ${turn} answer.`
     if (turn === 0) return [find('cat')]
@@ -173,7 +173,7 @@ describe('an agent that has ended', () => {
     expect(life.result.text).toMatch(/^Now: Still there, as I said after 1 answer\./)
     const ids = life.sent.flatMap((one) => (one.type === 'agent.started' && one.id !== undefined ? [one.id] : []))
     expect(new Set(ids).size).toBe(2)
-    // the process dies before the second agent is asked
+    // the process dies before the request to the second agent
     const world = taskWorld({ script: resuming })
     const first = records.findIndex((one) => one.k === 'ended' && one.p.includes('+turn+1+'))
     const before = records.slice(0, first)
@@ -300,7 +300,7 @@ describe('a caller in code mode', () => {
     const life = await only(world, records)
     expect(life.result.text).toMatch(/^cat is at home\n\n\[agent a\w+; resume = "a\w+" asks it again\]\n\ntrue$/)
     expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
-    // a program that has ended makes its calls once more in a resumed run, and nobody is asked again
+    // a program that has ended makes its calls again in a resumed run, and no agent is called again
     const again = taskWorld({ mode: 'code', script })
     for (let lives = 1; lives < records.length; lives += core(15, 1)) {
       const own: JournalRecord[] = []
@@ -395,7 +395,7 @@ describe('a program that a model gives work to', () => {
     }
   })
 
-  /** Asks twice more, each time whoever answered last. */
+  /** Asks twice more, each time the agent that answered last. */
   function askingOn({ turn, told }: Asked): Answer {
     const id = /resume = "(\w+)"/.exec(told.join())?.[1]
     const prompts = ['cats', 'dogs', 'birds']
@@ -417,7 +417,7 @@ describe('a program that a model gives work to', () => {
     const life = await only(worldIn(folder), records)
     expect(resultsIn(life).map((text) => text.split('\n')[0])).toEqual(told.map((all) => `I heard ${all}.`))
     expect(readdirSync(folder)).toEqual(['s1', 's2', 's3'])
-    // the process dies when the second of them has ended, and when its caller has asked for the third
+    // the process dies when the second agent has ended, and when its caller has requested the third
     const ends = records.flatMap((one, index) => (one.k === 'done' && one.p.endsWith('/agent/finder') ? [index] : []))
     expect(ends).toHaveLength(3)
     for (const end of ends.slice(0, 2)) {

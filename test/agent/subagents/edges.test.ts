@@ -23,7 +23,7 @@ function resultsIn({ result }: Life): readonly string[] {
   return result.calls.map(({ output }) => output)
 }
 
-/** The id of an agent, in what its caller was told. */
+/** The id of an agent, as its caller received it. */
 function idIn(told: readonly string[]): string | undefined {
   return /agent (a[0-9a-f]{8})/.exec(told.join(' '))?.[1]
 }
@@ -71,7 +71,7 @@ it('an agent that waits for a person is stopped for good, and its replay stops w
   const again = taskWorld(options)
   const resumed = await only(again, [...records])
   expect([resumed.result.text, again.asked]).toEqual([life.result.text, []])
-  // what it was paid for is known in the resumed run as well
+  // what was paid for it is also known in the resumed run
   const end = resumed.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)
   expect(end).toMatchObject({ stop_reason: 'stopped', usage: { calls: 2 } })
   expect(await taskWorld(options).replay(records)).toBe(undefined)
@@ -81,7 +81,7 @@ it.each([
   ['a model', {}],
   ['a program', { agent: commandAgent(['said'], { mode: 'danger-full-access' }) }],
 ])('%s that is stopped before its request is recorded is replayed', async (_, offered) => {
-  // ids are made of places
+  // ids are derived from places
   const id = 'a61b0366a'
   const script = ({ who, turn, told }: Asked): Answer =>
     who === 'cat' ? 'Here.' : turn === 0 ? [find('cat', inBackground), ['task_stop', { id }]] : `So: ${told.join()}`

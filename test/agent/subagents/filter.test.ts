@@ -51,7 +51,7 @@ describe('the tools of a sub-agent', () => {
     ['Explore', explore, ['bash', 'read', 'glob', 'grep', 'webfetch', 'fs__read']],
     ['one that allows task', definition(['task', 'read']), ['read']],
     ['one that allows and denies edit', definition(['edit', 'read'], ['edit']), ['read']],
-    // TV28: in the order of the registry, and without what it does not name
+    // TV28: in the order of the registry, and without tools that it does not name
     ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
     ['one that says nothing', definition(undefined), [...everything, 'fs__read']],
     ['one with all tools of servers', definition(['read'], [], true), ['read', 'fs__read']],

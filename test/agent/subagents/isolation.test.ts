@@ -20,7 +20,7 @@ const reading: Call = ['read', { path: 'a.txt' }]
 
 const files = { 'a.txt': 'a\n', 'b.txt': 'b\n' }
 
-/** A caller whose agent writes in a work tree of its own. */
+/** A caller whose agent writes in its own work tree. */
 function isolatedWorld(script: TaskWorldOptions['script'], more: Partial<TaskWorldOptions> = {}): TaskWorld {
   return taskWorld({
     script,
@@ -42,7 +42,7 @@ function read({ folder }: TaskWorld, path: string): string {
   return readFileSync(join(folder, path), 'utf8')
 }
 
-/** Work trees that git knows of besides the workspace. */
+/** The work trees that git knows about, apart from the workspace. */
 function trees({ git }: TaskWorld): number {
   return git('worktree', 'list').trim().split('\n').length - 1
 }
@@ -51,7 +51,7 @@ function resultIn({ result }: Life): string {
   return result.calls.at(-1)?.output ?? ''
 }
 
-/** An agent that makes a file and replaces another one, and whose caller says what it was told. */
+/** An agent that creates a file and overwrites another, and whose caller repeats what it was told. */
 function making({ who, turn, told }: Asked): Answer {
   if (who === 'parent') return turn === 0 ? [find('cat')] : `Told: ${told.join()}`
   if (turn === 0) return [reading]
@@ -66,7 +66,7 @@ describe('an agent with isolation that a model gives work to', () => {
       return making(asked)
     })
     const life = await only(world)
-    // what it has written is nowhere else while it works
+    // its changes are visible nowhere else while it works
     expect(seen).toEqual([
       [false, 'a\n', 1],
       [false, 'a\n', 1],
@@ -214,7 +214,7 @@ it('an agent with isolation that is killed at any record has changed the workspa
     const life = await only(world, records)
     expect(life.result.text, where).toBe(expected)
     expect([read(world, 'a.txt'), read(world, 'new/c.txt')], where).toEqual(['other\n', 'c\n'])
-    // killed when the end was recorded and before it was removed: that is left to the end of the run
+    // killed after its end was recorded and before it was removed: the end of the run removes it
     if (!hasEnded) expect(trees(world), where).toBe(0)
   }
 })

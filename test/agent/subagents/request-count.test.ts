@@ -5,7 +5,7 @@ import { effectOf, placeAt } from '../../helpers/effects.ts'
 
 const request = (kind: 'model' | 'command') => effectOf({ kind, request: {}, repeat: 'safe' })
 
-/** Effects that do what they are asked, or nothing where they are stopped before. */
+/** Effects that do what they are asked, or nothing if they are stopped before. */
 function effects(isStopped = false): { readonly all: Effects; readonly asked: string[] } {
   const asked: string[] = []
   const perform = async (_: unknown, { kind }: { readonly kind: string }, act: () => unknown): Promise<unknown> => {

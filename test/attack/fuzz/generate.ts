@@ -1,14 +1,14 @@
 import { createRandom, oneOf, type Random } from '../../helpers/random.ts'
 
-/** What inputs of a parser are made of. */
+/** The material from which inputs of a parser are built. */
 export interface Material {
-  /** Whole inputs that are as they should be, or nearly. */
+  /** Whole inputs that are valid, or nearly so. */
   readonly seeds: readonly string[]
   /** Words of its language. */
   readonly tokens: readonly string[]
 }
 
-/** What any text may have, and few expect. */
+/** What may occur in any text but is rarely expected. */
 const odd = [
   '\u0000',
   '\u001b[2J',
@@ -38,7 +38,9 @@ const odd = [
   '`',
 ]
 
-/** The input of a number; the same for the same seed. One in 500 is long: a piece that is repeated, or nested. */
+/**
+ * The input with a number; always the same for the same seed. One in 500 is long: a piece that is repeated or nested.
+ */
 export function inputAt({ seeds, tokens }: Material, seed: number, number: number): string {
   const random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b))
   random()

@@ -33,10 +33,10 @@ import { chatEvents } from '../../helpers/model-server.ts'
 import { root } from '../../helpers/baton.ts'
 import type { Material } from './generate.ts'
 
-/** A parser under attack: it gives a value or throws a BatonError, for every text. */
+/** A parser under attack: for every text it returns a value or throws a BatonError. */
 export interface FuzzedParser extends Material {
   readonly name: string
-  /** What it reads an input into; settles within the limits of the run. */
+  /** Parses an input; settles within the limits of the run. */
   readonly read: (input: string) => Promise<void>
 }
 
@@ -98,7 +98,7 @@ const archives = [
 
 const hidden = createMask({}, { values: { KEY: 'a-secret-value' } })
 
-/** All parsers of what comes from outside. Text is given as UTF-16; archives are its low bytes. */
+/** All parsers of external input. Text is passed as UTF-16; archives are its low bytes. */
 export async function fuzzedParsers(): Promise<readonly FuzzedParser[]> {
   const templates = await loadTemplates()
   return [
@@ -276,7 +276,7 @@ export async function fuzzedParsers(): Promise<readonly FuzzedParser[]> {
   ]
 }
 
-/** An error of ours is an outcome like any other. */
+/** Our own errors are an outcome like any other. */
 async function expected(work: () => unknown): Promise<void> {
   try {
     await work()

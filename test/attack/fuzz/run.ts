@@ -11,7 +11,7 @@ interface Failure {
 export interface FuzzReport {
   readonly inputs: number
   readonly failures: readonly Failure[]
-  /** Of one input. */
+  /** Time of one input. */
   readonly slowestMs: number
   readonly slowest: number
 }
@@ -24,10 +24,10 @@ export interface FuzzOptions {
   readonly onInput?: (number: number) => void
 }
 
-/** More say nothing new. */
+/** More would add no information. */
 const mostFailures = 20
 
-/** Reads inputs `from` up to `from + count`, or until 20 have failed. */
+/** Parses the inputs from `from` to `from + count`, exclusive, or until 20 have failed. */
 export async function fuzz(parser: FuzzedParser, { seed, from, count, onInput }: FuzzOptions): Promise<FuzzReport> {
   const failures: Failure[] = []
   let slowestMs = 0
@@ -45,7 +45,7 @@ export async function fuzz(parser: FuzzedParser, { seed, from, count, onInput }:
   return { inputs: number - from, failures, slowestMs, slowest }
 }
 
-/** What is wrong with how a parser takes an input: any error but one of ours. */
+/** What is wrong with how a parser handles an input: any error other than ours. */
 export async function problemOf({ read }: FuzzedParser, input: string): Promise<string | undefined> {
   try {
     await read(input)

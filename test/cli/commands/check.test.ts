@@ -131,7 +131,7 @@ describe('a SARIF log', () => {
   })
 })
 
-/** An object of SARIF: its properties by name, of which the marked ones (`name!`) are required, and no others. */
+/** A SARIF object: its properties by name, of which the marked ones (`name!`) are required; no others are allowed. */
 function object(properties: { readonly [name: string]: JsonObject }): JsonObject {
   const names = Object.keys(properties)
   return {
@@ -153,7 +153,7 @@ const location = {
   }),
 }
 
-/** Sections 3.13 (sarifLog) to 3.49 of the standard, as far as the log uses them; what it does not use is refused. */
+/** Sections 3.13 (sarifLog) to 3.49 of the standard, as far as the log uses them; anything else is refused. */
 const sarifSubset = object({
   '$schema!': { const: 'https://json.schemastore.org/sarif-2.1.0.json' },
   'version!': { const: '2.1.0' },

@@ -26,7 +26,7 @@ while IFS= read -r COMP_LINE; do
   (IFS='|'; printf '%s\\n' "\${COMPREPLY[*]}")
 done`,
   })
-  // stands for the command: it only has to name agents and runs
+  // replaces the command: it only has to list agents and runs
   const names =
     'if [ "$1 $2 $3" = "list modes --names" ]; then printf "classic\\ntwice\\n"; elif [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
@@ -40,7 +40,7 @@ done`,
     ['baton check agents/', ['agents/lint.aip']],
     ['baton check ./a', ['./a b.md', './agents', './ask.md']],
     ['baton check .h', ['.hidden.md']],
-    // bash replaces what begins with the @
+    // bash replaces the word that starts with the @
     ['baton check demo@sh', ['@short', '@short/check']],
     ['baton check zz', ['zz$(>ran)', 'zz`>ran`']],
     ['baton run --mod', ['--mode', '--model']],

@@ -5,7 +5,7 @@ import { play, type Played } from '../../helpers/durable/play.ts'
 import { makeWorld } from '../../helpers/durable/scenario.ts'
 import { atOnce, type Fault, numbersTo, type Point, type SoakContext } from './fault.ts'
 
-/** Several processes resume one run at the same time: one goes on, the others are told so. */
+/** Several processes resume one run at the same time: one continues, the others report that it is taken. */
 export const contenders: Fault = {
   id: 'F11',
   name: 'two to six processes resume one run at once',
@@ -37,7 +37,7 @@ function refusalProblems({ code, stderr }: Played): readonly string[] {
   return code === 0 || (code === 2 && stderr.includes('hint:')) ? [] : [`I7: exit ${code}: ${stderr}`]
 }
 
-/** A run is resumed while it is still going: that is refused, and disturbs nothing. */
+/** A run is resumed while it is still running: that is refused and has no effect. */
 export const resumedAlive: Fault = {
   id: 'F11',
   name: 'a run is resumed again and again while it is going',

@@ -15,7 +15,7 @@ import { atOnce, type Fault, numbersTo, type Point, type SoakContext } from './f
 export interface Damage {
   readonly at: string
   readonly change: (bytes: Buffer) => Buffer
-  /** How many records may be lost at most; the others must be as they were. */
+  /** The most records that may be lost; the others must be unchanged. */
   readonly mayLose: number
 }
 
@@ -32,7 +32,7 @@ export const flip = (position: number): Damage => ({
     changed[position] = (changed[position] ?? 0) ^ (1 << (position % 8))
     return changed
   },
-  // a flipped line feed glues two lines
+  // a flipped line feed joins two lines
   mayLose: 2,
 })
 
@@ -47,7 +47,7 @@ export function range(kind: 'zeros' | 'noise', { random }: Pick<SoakContext, 'ra
   }
 }
 
-/** What both readers make of a damaged journal: records as they were, or none; never others. */
+/** What both readers return for a damaged journal: a record unchanged or not at all, never a different one. */
 export const damagedJournal: Fault = {
   id: 'F5',
   name: 'cut at every byte, a bit flipped in every byte, zeros and noise: read',
@@ -81,7 +81,7 @@ interface ReadRecords {
   readonly reported: number
 }
 
-/** The records as a stream, and as an index is made of them. */
+/** The records as read by the stream and by the index. */
 export async function bothReaders(bytes: Buffer): Promise<ReadRecords> {
   const files = oneFile(bytes)
   const stream: string[] = []
@@ -114,7 +114,7 @@ export function readingProblems(
   return isPrefix || found.reported > 0 ? problems : [...problems, `I1: ${at}: damage in the middle is not reported`]
 }
 
-/** A folder with one journal file that is only in memory. */
+/** A folder with one journal file that exists only in memory. */
 function oneFile(bytes: Buffer): FilePort {
   const read = (target: Uint8Array, position: number): number => bytes.copy(target, 0, position)
   return {
@@ -128,7 +128,10 @@ function oneFile(bytes: Buffer): FilePort {
   }
 }
 
-/** A run goes on with a damaged journal: a torn end costs what it held; damage elsewhere is refused until `--repair`. */
+/**
+ * A run resumes with a damaged journal: a torn end costs the records in it; damage elsewhere is refused without
+ * `--repair`.
+ */
 export const resumedDamage: Fault = {
   id: 'F5',
   name: 'cut, flipped, overwritten: resumed, with --repair where it is refused',
@@ -158,17 +161,17 @@ async function resumeDamaged({ at, change }: Damage, { server, reference }: Soak
   const journal = await readJournal(world)
   if (journal === undefined) return { at, problems: ['I1: the journal is gone'], isHit: true }
   const finished = finishedIn(world, played)
-  // file changes whose records are lost may be in the way: then the run fails and says so
+  // changes to files may conflict if their records are lost: then the run fails and reports it
   if (finished.code !== 0) return { at, problems: refusalProblems(finished), isHit: true }
   const seen = { ...finished, files: withoutRepeats(finished.files) }
   const evidence = { reference, stops: [], journal, finished: seen, calls: account.calls, concurrency: 4 }
-  // what was recorded and is lost is paid again, and cannot be told; after --repair nor can what was shown, and a part whose
-  // beginning is lost is done again with all that is below it
+  // lost results are paid for again, which cannot be reported; after --repair, neither can what was shown, and a part
+  // whose start is lost is run again with everything below it
   const lost = isRefused ? /^I5(?!: shown)/ : /^I[35]/
   return { at, problems: violations(evidence).filter((problem) => lost.test(problem)), isHit: true }
 }
 
-/** A line whose record is lost with the machine's power may be appended once more (docs/durability.md says so). */
+/** A line whose record is lost in a power failure may be appended again (docs/durability.md says so). */
 function withoutRepeats(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const once = (text: string): string => [...new Set(text.split('\n'))].join('\n')
   const kept = Object.entries(files).map(([path, text]) => [path, path === 'out/log.txt' ? once(text) : text])

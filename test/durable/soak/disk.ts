@@ -5,7 +5,7 @@ import { atOnce, type Fault, numbersTo, trials } from './fault.ts'
 
 const codes = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'EACCES']
 
-/** One operation on the journal fails, once or from then on, or a write is short. */
+/** One operation on the journal fails, once or permanently, or a write is short. */
 export const failingDisk: Fault = {
   id: 'F4',
   name: 'ENOSPC, EDQUOT, EIO, EROFS, EMFILE, EACCES, short write at every operation',
@@ -22,7 +22,7 @@ export const failingDisk: Fault = {
     ),
 }
 
-/** The journal lies on a file system that is really full, and has room again for the resume. */
+/** The journal is on a real file system that is full; it has space again for the resume. */
 export const fullDisk: Fault = {
   id: 'F4',
   name: 'a real file system of 20 to 180 kB that fills up',

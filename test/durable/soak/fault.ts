@@ -6,31 +6,31 @@ export interface Fault {
   /** `F1` … `F13`. */
   readonly id: string
   readonly name: string
-  /** Tries it at every point; gives what was wrong at each. */
+  /** Tries it at every point; returns what was wrong at each. */
   readonly points: (context: SoakContext) => Promise<readonly Point[]>
 }
 
-/** What came of a fault at one point. */
+/** The outcome of a fault at one point. */
 export interface Point {
   readonly at: string
   readonly problems: readonly string[]
-  /** False when the run came to its end all the same: the point lies behind it. */
+  /** False if the run completed anyway: the point is past its end. */
   readonly isHit: boolean
 }
 
 export interface SoakContext extends TrialContext {
-  /** How many operations on the journal a run takes that is left alone. */
+  /** How many operations on the journal an undisturbed run takes. */
   readonly operations: number
-  /** Gives numbers from 0 to below 1, the same ones for the same seed. */
+  /** Returns numbers from 0 to below 1, the same ones for the same seed. */
   readonly random: () => number
   readonly signal: AbortSignal
-  /** Only each so many-th point is tried; 1: all. */
+  /** Only every n-th point is tried; 1: all. */
   readonly every: number
-  /** Told of each point. */
+  /** Called for each point. */
   readonly onPoint: (point: Point) => void
 }
 
-/** Two at once: the machine has two cores, and they wait for the disk a lot. */
+/** Two at a time: the machine has two cores, and they often wait for the disk. */
 export function atOnce<T>(
   items: readonly T[],
   { signal, onPoint, every }: SoakContext,

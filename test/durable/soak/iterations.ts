@@ -4,7 +4,7 @@ import { atOnce, type Fault, numbersTo, type SoakContext } from './fault.ts'
 
 const modes = ['before', 'half', 'after'] as const
 
-/** Kills at each of so many operations; the three ways take turns. */
+/** Kills at each of this many operations; the three ways alternate. */
 function kills(operations: number, scope: NonNullable<Disturbance['scope']>): readonly IterateKill[] {
   return numbersTo(operations).map((at) => ({
     kind: 'operation',

@@ -14,7 +14,7 @@ export const everyPoint: Fault = {
   name: 'SIGKILL at every operation on the journal, three ways',
   points: (context) =>
     trials(
-      // the number of operations varies with how records gather for a sync
+      // the number of operations varies with how records are batched for a sync
       numbersTo(context.operations + 5).flatMap((at) => modes.map((when) => kill({ at, when }))),
       context,
     ),
@@ -31,7 +31,7 @@ export const everyFilePoint: Fault = {
     ),
 }
 
-/** A run is killed, and so is the resume; some of them three times. */
+/** A run is killed, and so is its resume; some of them three times. */
 export const pairs: Fault = {
   id: 'F2',
   name: 'SIGKILL again during the resume, two and three times in a row',

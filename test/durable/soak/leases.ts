@@ -8,15 +8,15 @@ import { makeWorld } from '../../helpers/durable/scenario.ts'
 import { isBegun, refusalProblems, startOver, type TrialContext } from '../../helpers/durable/trial.ts'
 import { atOnce, type Fault, type Point } from './fault.ts'
 
-/** What a process on another machine has got to when it is stopped: a part of its output. */
+/** How far a process on another machine has come when it is stopped: a part of its output. */
 const moments = ['"stage":"pre"', '"type":"item.started"', '"type":"file.changed"', 'task/9/ask', '"stage":"post"']
 
-/** Longer than a lease is, in seconds. */
+/** Longer than a lease, in seconds. */
 const pastLease = 31
 
 /**
- * A run of another machine is stopped for longer than its lease, taken over, and wakes up: it does nothing any more. The
- * time between is not waited for: the files get older.
+ * A run on another machine is stopped for longer than its lease, taken over, and wakes up: it does nothing more. The
+ * test does not wait that long: it makes the files older.
  */
 export const leases: Fault = {
   id: 'F11',
@@ -29,7 +29,7 @@ export const leases: Fault = {
     ),
 }
 
-/** `count`: the moment is when the output has the text so many times. */
+/** `count`: the moment is when the text has appeared in the output this many times. */
 export async function tryLease(
   { moment, count }: { readonly moment: string; readonly count: number },
   { server, reference, warm = [] }: TrialContext,
@@ -77,7 +77,7 @@ export async function tryLease(
     const begun = ({ records }: JournalState): number => records.filter(({ e, k }) => e === 1 && k === 'started').length
     if (begun(journal) !== begun(before)) problems.push('I5: an effect has begun after the take-over')
     const evidence = { reference, stops: [], journal, finished, calls: account.calls, concurrency: 4 }
-    // answers that were under way come in after all, and are recorded by the process that asked
+    // answers that were in flight still arrive and are recorded by the process that requested them
     const seen = violations(evidence).filter((problem) => !/^I[346]/.test(problem))
     const most = new Map<string, number>()
     for (const { key } of account.calls) most.set(key, (most.get(key) ?? 0) + 1)

@@ -6,7 +6,7 @@ import { tempTree } from '../../helpers/temp.ts'
 import type { Fault, Point, SoakContext } from './fault.ts'
 
 const count = 5_000
-/** Enough for the command itself, and not for what so many files hold. */
+/** Enough for the command itself, but not for the content of that many files. */
 const heap = ['env', 'NODE_OPTIONS=--max-old-space-size=64']
 
 const names = Array.from({ length: count }, (_, index) => `f/${index % 100}/${index}.txt`)
@@ -22,7 +22,7 @@ end
 const files = {
   'baton.toml': '',
   'many.lua': script,
-  // 20 kB each: all of them do not fit into the heap
+  // 20 kB each: together they do not fit into the heap
   ...Object.fromEntries(names.map((name) => [name, `${name}\n`.repeat(20_000 / (name.length + 1))])),
 }
 
@@ -58,14 +58,14 @@ async function tryMany(disturb: Disturbance | undefined, { server }: Pick<SoakCo
   return { at: disturb === undefined ? 'undone twice' : JSON.stringify(disturb), problems, isHit: kills > 0 }
 }
 
-/** Larger than what the other faults are tried with, so at few points. */
+/** Larger than the scenario of the other faults, so it is tried at only a few points. */
 export const manyUndone: Fault = {
   id: 'U2',
   name: 'a run that changes 5,000 files (100 MB) is undone and the undo undone, in a heap of 64 MB; SIGKILL at two places',
   async points(context) {
     const stops = [1_000, 6_000].map((at): Disturbance => ({ at, when: 'after', scope: 'workspace' }))
     const points: Point[] = []
-    // one after the other: each is a folder of its own of 100 MB
+    // one after the other: each has a separate folder of 100 MB
     for (const disturb of [undefined, ...stops]) {
       const point = await tryMany(disturb, context)
       context.onPoint(point)

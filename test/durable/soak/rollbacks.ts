@@ -5,11 +5,11 @@ import { type Reference, type Start, type Trial, tryWith, uninterrupted } from '
 import type { WarmCommand } from '../../helpers/warm-command.ts'
 import { atOnce, type Fault, numbersTo } from './fault.ts'
 
-/** Operations on files of the workspace until all answers are applied, and a few more. */
+/** Operations on files of the workspace until all answers are applied, plus a few more. */
 const operations = 56
 const codes = ['ENOSPC', 'EACCES', 'EDQUOT', 'EIO'] as const
 
-/** The scenario for file changes as it is when nobody disturbs it. */
+/** The scenario for file changes, undisturbed. */
 export function editsUninterrupted(server: CountingServer, warm: readonly WarmCommand[] = []): Promise<Reference> {
   return uninterrupted(server, { world: makeEditWorld(), calls: editCallCount, warm })
 }
@@ -21,18 +21,18 @@ export interface RollbackContext {
   readonly warm?: readonly WarmCommand[]
 }
 
-/** Runs the scenario for file changes with disturbed starts, and resumes it; no answer may be carried out in part. */
+/** Runs the scenario for file changes with disturbed starts, and resumes it; no answer may be applied in part. */
 export function tryRollback(starts: readonly Start[], context: RollbackContext): Promise<Trial> {
   return tryWith(starts, { ...context, inspect: halfMade }, makeEditWorld())
 }
 
-/** What could not be put back on a disk that stays full is named. */
+/** On a disk that stays full, the files that could not be restored must be named. */
 function halfMade({ files, last }: Finished): readonly string[] {
   const isNamed = /put back, but for:|but for: /.test(JSON.stringify(last ?? ''))
   return isNamed ? [] : halfMadeSets(files).map((set) => `I5: made in part: ${set}`)
 }
 
-/** A file change of an answer fails: the set is rolled back, and made again by the resume. */
+/** A file change of an answer fails: the set is rolled back, and the resume makes it again. */
 export const rolledBack: Fault = {
   id: 'R1',
   name: 'ENOSPC, EACCES, EDQUOT, EIO, a disk that stays full, at every operation of sets of changes; resumed',
@@ -49,7 +49,7 @@ export const rolledBack: Fault = {
   },
 }
 
-/** The process that rolls back is killed, and the one that resumes it may be too. */
+/** The process that rolls back is killed, and possibly also the one that resumes it. */
 export const killedRollback: Fault = {
   id: 'R1',
   name: 'SIGKILL while a set of changes is rolled back, and again during its resume',

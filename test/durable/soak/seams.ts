@@ -10,14 +10,14 @@ const formats: readonly WireFormatName[] = ['chat', 'responses', 'anthropic', 'g
 const turns = 20
 
 /**
- * A kill at each of so many operations, and at a few more: their number varies with how records gather for a sync. The
- * three ways take turns; F1 tries all of them at each operation.
+ * A kill at each of this many operations and a few more: their number varies with how records are batched for a sync.
+ * The three ways alternate; F1 tries all of them at each operation.
  */
 function kills(operations: number): readonly Disturbance[] {
   return numbersTo(operations + 3).map((at) => ({ at, when: modes[at % modes.length] ?? 'before' }))
 }
 
-/** A run is suspended, and killed at each operation on its journal before that, or after somebody has approved. */
+/** A run is suspended, and killed at each operation on its journal before that, or after it was approved. */
 export const suspendedRun: Fault = {
   id: 'S1',
   name: 'SIGKILL at every operation on the journal of a run that is suspended and goes on',

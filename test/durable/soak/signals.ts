@@ -1,7 +1,7 @@
 import { once } from '../../helpers/durable/play.ts'
 import { type Fault, numbersTo, trials } from './fault.ts'
 
-/** Kills that no operation of the process has to do with. */
+/** Kills that are unrelated to any operation of the process. */
 export const randomKills: Fault = {
   id: 'F3',
   name: 'SIGKILL from outside at a random time',
@@ -28,7 +28,7 @@ const moments: Readonly<Record<string, string>> = {
   'the last print': '"text":"finished"',
 }
 
-/** A person or the system stops a run at each stage. */
+/** The user or the system stops a run at each stage. */
 export const stopSignals: Fault = {
   id: 'F12',
   name: 'SIGINT once and twice, SIGTERM, SIGHUP, a closed pipe, at each stage',

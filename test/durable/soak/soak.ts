@@ -47,15 +47,15 @@ const faults: readonly Fault[] = [
 ]
 
 export interface SoakOptions {
-  /** Only faults whose id and name hold this text. */
+  /** Only faults whose id and name contain this text. */
   readonly only: string
   readonly seed: number
-  /** Only each so many-th point of a fault is tried. */
+  /** Only every n-th point of a fault is tried. */
   readonly every: number
   readonly write: (text: string) => void
 }
 
-/** Tries every fault at every point and writes a table; the number of promises that did not hold. */
+/** Tries every fault at every point and writes a table; returns the number of promises that did not hold. */
 export async function soak({ only, seed, every, write }: SoakOptions): Promise<number> {
   const server = await startCountingServer()
   const stop = new AbortController()

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { type Fault, numbersTo, trials } from './fault.ts'
 
-/** The same kills by the operating system: also between two operations of the process that no wrapper sees. */
+/** The same kills by the operating system: also between two operations of the process, where no wrapper can act. */
 export const systemCalls: Fault = {
   id: 'F1',
   name: 'SIGKILL at system calls, by strace',

@@ -26,5 +26,5 @@ function killedLoop({ id, name, rounds, mode }: Loop): Fault {
 /** A model reads, writes and edits files by calling tools, and its process is killed at each record. */
 export const toolLoop = killedLoop({ id: 'T1', name: 'tools', rounds: 100, mode: 'classic' })
 
-/** The same by programs: each is run again from its first line. */
+/** The same with programs: each is run again from its first line. */
 export const programLoop = killedLoop({ id: 'T2', name: 'programs', rounds: 40, mode: 'code' })

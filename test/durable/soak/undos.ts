@@ -17,7 +17,7 @@ interface Undone {
   readonly operations: number
 }
 
-/** How an undo is disturbed; `merge`: a person has changed files since the run, and they are merged. */
+/** How an undo is disturbed; `merge`: the user has changed files since the run, and the changes are merged. */
 export interface UndoTry {
   readonly starts: readonly Disturbance[]
   readonly merge: boolean
@@ -25,7 +25,7 @@ export interface UndoTry {
 
 type UndoContext = Pick<TrialContext, 'server' | 'warm'>
 
-/** Runs the scenario for file changes and undoes it, killed and repeated until it comes to its end. */
+/** Runs the scenario for file changes and undoes it, killing and repeating the undo until it completes. */
 export async function tryUndo({ starts, merge }: UndoTry, { server, warm = [] }: UndoContext): Promise<Undone> {
   const world = makeEditWorld()
   const options: PlayOptions = { world, url: server.account().url, warm }
@@ -58,7 +58,7 @@ function filesIn(world: World): Files {
   return finishedIn(world, { code: 0, stdout: '', stderr: '' }).files
 }
 
-/** One change that goes together with those of the run, one that does not. */
+/** One change that can be merged with those of the run, one that conflicts. */
 function changeSince({ workspace }: World): void {
   const change = (path: string, work: (text: string) => string): void => {
     const file = join(workspace, path)

@@ -52,7 +52,7 @@ const userFiles = {
   '.aipack-base/pack/installed/own/base/main.aip': aip({ Output: 'return "installed"' }),
 }
 
-/** P09 and P12: script agents, how they are named, and what they know of themselves. */
+/** P09 and P12: script agents, how they are named, and what they know about themselves. */
 export function agentScenarios(engine: WorldOptions['engine']): void {
   it.each([
     ['a name without ending', ['agents/hello', '-i', 'input-01'], "Hello 'input-01' from hello.aip with gpt-x-low\n"],

@@ -22,7 +22,7 @@ function readMap(world: World, name: string): FileMap {
   return JSON.parse(world.read(`${mapFolder}/${name}.json`)) as FileMap
 }
 
-/** Moves the time of a file by seconds, as an editor that saves the same text does. */
+/** Moves the time of a file by seconds, like an editor that saves the same text. */
 function touch(world: World, path: string, seconds: number): void {
   const time = new Date(Math.ceil(statSync(join(world.folder, path)).mtimeMs) + seconds * 1000)
   utimesSync(join(world.folder, path), time, time)

@@ -22,7 +22,7 @@ function createRepairWorld(engine: WorldOptions['engine'], autoFix: string): Wor
   return createWorld({ 'src/a.js': source, [promptFile]: promptText(meta, 'Return 2.') }, { engine })
 }
 
-/** P05 and P08: a hunk that does not fit is given to other models. */
+/** P05 and P08: a hunk that does not fit is passed to other models. */
 export function repairScenarios(engine: WorldOptions['engine']): void {
   it('mends a hunk that did not fit with another model', async () => {
     const world = createRepairWorld(engine, 'fix')

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { snapshot } from '../../helpers/baton.ts'
 import { createWorld, home, promptFile, promptText, workbench, type WorldOptions } from './world.ts'
 
-/** P02 and P10: the first run, and settings that cannot be used. Nothing is asked in any of them. */
+/** P02 and P10: the first run, and invalid settings. None of them calls a model. */
 export function startScenarios(engine: WorldOptions['engine']): void {
   it('creates what a person edits, asks nobody and says where to go on', async () => {
     const world = createWorld({}, { engine })

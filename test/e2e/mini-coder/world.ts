@@ -11,7 +11,7 @@ export const cache = `${workbench}/.cache`
 
 const pack = join(root, 'test/fixtures/packs/mini@coder')
 
-/** What each model answers; a model that is not named is unknown to the server. */
+/** The answers of each model; models that are not listed are unknown to the server. */
 interface Answers {
   readonly [model: string]: string | ((request: Asked) => string)
 }
@@ -43,7 +43,7 @@ export interface WorldOptions {
   readonly userFiles?: { readonly [path: string]: string }
 }
 
-/** A workspace that has the pack `mini@coder` and these files; commands run in it for real, models are scripted. */
+/** A workspace with the pack `mini@coder` and these files; commands really run in it, models are scripted. */
 export function createWorld(files: { readonly [path: string]: string | Uint8Array }, options: WorldOptions): World {
   const folder = tempTree({ '.aipack/config.toml': '[options]\nmodel = "mini-default"\n', ...files })
   const userHome = tempTree(options.userFiles)
@@ -86,7 +86,7 @@ function replyOf(asked: Asked, answers: Answers): ModelReply {
   return { text: typeof answer === 'string' ? answer : answer(asked) }
 }
 
-/** The text of a prompt file: settings, instruction, and what an earlier run left below. */
+/** The text of a prompt file: settings, instruction, and what an earlier run left below them. */
 export function promptText(meta: string, instruction: string, below = ''): string {
   return `${promptHead(meta, instruction)}\n====\n${below}`
 }

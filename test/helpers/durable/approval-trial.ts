@@ -12,11 +12,11 @@ export const approvalPhases = ['run', 'approve', 'reject', 'resume'] as const
 
 type Phase = (typeof approvalPhases)[number]
 
-/** How the processes are disturbed that run, answer and resume; each that is not is left alone. */
+/** How the processes that run, answer and resume are disturbed; a phase that is not listed is undisturbed. */
 export type ApprovalTry = { readonly [phase in Phase]?: Disturbance }
 
 export interface ApprovalTrial extends Trial {
-  /** Operations on the journal that each phase took when it was left alone. */
+  /** Operations on the journal in each phase when undisturbed. */
   readonly operations: { readonly [phase in Phase]: number }
 }
 
@@ -24,9 +24,9 @@ const prompt = '+++\nmodel = "m"\ntools = ["todo"]\ntemplate = true\n+++\n{{data
 const words = ['one', 'two'] as const
 
 /**
- * Two tasks wait for an approval each; a process approves one, another rejects the other, and a last one resumes the run.
- * What is killed on the way is started again. Checks that nothing is paid for twice without need, that what was decided
- * is neither asked nor decided again, and that the model is told the reason.
+ * Two tasks wait for one approval each; a process approves one, another rejects the other, and a last one resumes the
+ * run. Processes killed on the way are started again. Checks that nothing is paid for twice without need, that what was
+ * decided is neither asked nor decided again, and that the model gets the reason.
  */
 export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTrial> {
   const asked: string[] = []
@@ -47,7 +47,7 @@ export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTria
   mkdirSync(join(world.home, 'config'), { recursive: true })
   writeFileSync(join(world.home, 'config/config.toml'), '[permission]\ntodo = "ask"\n')
 
-  /** What a record says was paid for, as the server names it. */
+  /** The calls that are recorded as paid, under the server's names for them. */
   async function paid(): Promise<readonly string[]> {
     const records = (await readJournal(world))?.records ?? []
     return records.flatMap(({ k, p, kind, status }) => {
@@ -63,7 +63,7 @@ export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTria
     )
   }
 
-  /** The process of a phase, and once more when it was killed. */
+  /** The process of a phase, repeated if it was killed. */
   async function through(phase: Phase, isOver: (code: number | null, output: string) => boolean): Promise<void> {
     for (const disturb of [disturbed[phase], undefined]) {
       const [had, answers] = [new Set(await paid()), await decided()]
@@ -85,7 +85,7 @@ export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTria
     problems.push(`I5: ${phase} did not end`)
   }
 
-  /** The places of questions, in the order in which they were first put. */
+  /** The places of the approval requests, in the order in which they were first recorded. */
   async function places(): Promise<readonly string[]> {
     const records = (await readJournal(world))?.records ?? []
     const all = records.flatMap(({ k, p, kind }) => (k === 'started' && kind === 'approval' ? [p ?? ''] : []))
@@ -110,7 +110,7 @@ export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTria
   try {
     await through('run', (code) => code === 5)
     for (const phase of ['approve', 'reject'] as const) {
-      // a process that was killed may have recorded the answer
+      // a process that was killed may already have recorded the answer
       await through(phase, (code, output) => code === 0 || (code === 2 && output.includes('is decided already')))
     }
     await through('resume', (code) => code === 0)

@@ -5,29 +5,31 @@ import type { Finished } from './finished.ts'
 import type { JournalState, Noted, Used } from './journal-state.ts'
 import type { PaidCall } from './server.ts'
 
-/** How a process left the journal when it was stopped. */
+/** The state of the journal when a process was stopped. */
 export interface Stop {
   readonly journal: JournalState
-  /** Bytes it wrote to files of the journal, by inode; left out when it was killed from outside and could not tell. */
+  /**
+   * Bytes it wrote to files of the journal, by inode; omitted if it was killed from outside and could not report them.
+   */
   readonly written?: Readonly<Record<string, number>>
 }
 
-/** Everything that is known about one run that was stopped and went on. */
+/** Everything known about one run that was stopped and resumed. */
 export interface Evidence {
-  /** The same run without a stop. */
+  /** The same run without interruption. */
   readonly reference: Finished
   /** The journal after each stop, in order. */
   readonly stops: readonly Stop[]
   readonly finished: Finished
   /** The journal at the end. */
   readonly journal: JournalState
-  /** All calls that reached the model, from the first start on. */
+  /** All calls that reached the model since the first start. */
   readonly calls: readonly PaidCall[]
-  /** How many calls may be under way at once. */
+  /** The most calls that may be in flight at the same time. */
   readonly concurrency: number
 }
 
-/** What of I1 to I6 does not hold, in words; nothing when all is well. */
+/** Which of I1 to I6 are violated, in words; empty if none are. */
 export function violations(evidence: Evidence): readonly string[] {
   return [
     ...evidence.stops.flatMap((stop) => recordProblems(stop, evidence.journal)),
@@ -39,7 +41,9 @@ export function violations(evidence: Evidence): readonly string[] {
   ]
 }
 
-/** I1 every record that was written is there and readable; I2 there are no others; no writer touches another's file. */
+/**
+ * I1 every record that was written is present and readable; I2 there are no others; no writer touches another's file.
+ */
 function recordProblems({ journal, written = {} }: Stop, later: JournalState): readonly string[] {
   const problems: string[] = []
   const { files, records, damaged, reader } = journal
@@ -60,7 +64,7 @@ function epochOf(name: string): number {
   return Number(/\d+/.exec(name)?.[0])
 }
 
-/** I3 no call with a recorded result is sent again; I4 what is sent twice was under way at a stop. */
+/** I3 no call with a recorded result is sent again; I4 a call that is sent twice was in flight at a stop. */
 function callProblems({ journal, calls, concurrency }: Evidence): readonly string[] {
   const models = effectsOf(journal.records).filter(({ kind }) => kind === 'model')
   const begun = groupBy(models, ({ key }) => key)
@@ -90,7 +94,7 @@ function triesProblems(
   ]
 }
 
-/** I4 what was under way, or called off, and was done again by this resume is what its last event lists, no more and no less. */
+/** I4 what was in flight or called off and was done again by this resume is exactly what its last event lists. */
 function reportProblems({ journal, finished }: Evidence): readonly string[] {
   const epoch = journal.records.at(-1)?.e
   const tries = groupBy(effectsOf(journal.records), ({ kind, place }) => `${kind} ${place}`)
@@ -105,15 +109,15 @@ function reportProblems({ journal, finished }: Evidence): readonly string[] {
   return done === told ? [] : [`I4: done again: ${done}; listed: ${told}`]
 }
 
-/** One time that an effect was begun. */
+/** One attempt at an effect. */
 interface EffectTry {
   readonly key: string
   readonly epoch: number
   readonly place: string
   readonly kind: string
-  /** Undefined: it was under way when the process was stopped. */
+  /** Undefined: it was in flight when the process was stopped. */
   readonly status: string | undefined
-  /** What its tries did cost, where its end tells. */
+  /** The cost of its tries, if its end reports them. */
   readonly spent: readonly Used[]
 }
 
@@ -127,7 +131,7 @@ function effectsOf(records: readonly Noted[]): readonly EffectTry[] {
   })
 }
 
-/** The start that a record is the end of. What was suspended has not happened. */
+/** The start that a record ends. A suspended effect did not happen. */
 function endIn(record: Noted): readonly (readonly [string, Pick<Noted, 'status' | 'spent'>])[] {
   if (record.s === undefined) return []
   return [[`${record.e}.${record.s}`, record.k === 'suspended' ? { status: 'suspended' } : record]]
@@ -147,7 +151,7 @@ function groupBy<T, Key>(items: readonly T[], keyOfItem: (item: T) => Key): Read
   return groups
 }
 
-/** I5 answer and files equal the undisturbed run; the command ran once; what scripts printed is shown. */
+/** I5 answer and files equal those of the undisturbed run; the command ran once; what scripts printed is shown. */
 function resultProblems({ reference, finished }: Evidence): readonly string[] {
   const problems: string[] = []
   const { last } = finished
@@ -165,9 +169,9 @@ function resultProblems({ reference, finished }: Evidence): readonly string[] {
   return problems
 }
 
-/** I6 tokens and cost are those of the undisturbed run, and of what a stopped process has recorded as paid for nothing. */
+/** I6 tokens and cost are those of the undisturbed run plus what a stopped process has recorded as wasted. */
 function costProblems({ reference, finished, journal }: Evidence): readonly string[] {
-  // of a call that was tried again, all tries but the last were in vain
+  // all tries of a retried call but the last were wasted
   const wasted = effectsOf(journal.records).flatMap(({ status, spent }) =>
     status === 'ok' ? spent.slice(0, -1) : spent,
   )

@@ -4,7 +4,7 @@ import { jsonLines, snapshot } from '../baton.ts'
 import type { Played } from './play.ts'
 import type { World } from './scenario.ts'
 
-/** The last event of a run, as far as it is compared. */
+/** The compared fields of a run's last event. */
 interface LastEvent {
   readonly type: string
   readonly stop_reason: string
@@ -16,7 +16,7 @@ interface LastEvent {
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string }
 }
 
-/** What a run leaves behind that a person sees. */
+/** What a run leaves behind that a user can see. */
 export interface Finished {
   readonly code: number | null
   readonly stderr: string
@@ -24,14 +24,14 @@ export interface Finished {
   readonly last: LastEvent | undefined
   /** Texts of `answer` events, in order. */
   readonly answers: readonly string[]
-  /** What scripts printed and pinned, and the labels they set, sorted: tasks run at once. */
+  /** What scripts printed and pinned, and the labels they set, sorted because tasks run concurrently. */
   readonly shown: readonly string[]
   readonly files: Readonly<Record<string, string>>
   /** How often the command ran. */
   readonly commandRuns: number
 }
 
-/** What a played run has left in its world. */
+/** The result of a run in its world. */
 export function finishedIn(
   world: World,
   { code, stdout, stderr }: Pick<Played, 'code' | 'stdout' | 'stderr'>,
@@ -51,12 +51,12 @@ export function finishedIn(
   }
 }
 
-/** A killed process may have been in the middle of a line. */
+/** A process may have been killed while writing a line. */
 function wholeLines(stdout: string): string {
   return stdout.slice(0, stdout.lastIndexOf('\n') + 1)
 }
 
-/** The order in which tasks that run at once are logged is chance. */
+/** The log order of concurrent tasks is not deterministic. */
 function filesOf({ workspace }: World): Readonly<Record<string, string>> {
   const files = snapshot(workspace)
   const log = files['out/log.txt']

@@ -1,7 +1,7 @@
 import type { Disturbance } from './play.ts'
 import { scenarioOf } from './scenario.ts'
 
-/** A run whose journal is kept for all later versions, stopped when its last model call had been answered. */
+/** A run whose journal is kept for all later versions, stopped after the answer to its last model call. */
 export interface Shape {
   readonly files: Readonly<Record<string, string>>
   readonly args: readonly string[]
@@ -63,7 +63,7 @@ return #outputs
     args: ['run', 'each.aip', '-i', 'one', '-i', 'two', '-i', 'three'],
     stop: { match: '"op":"write"', at: 1, when: 'after' },
   },
-  /** A prompt file that runs another as an agent, and Lua that goes on after an error; stopped at its end. */
+  /** A prompt file that runs another as an agent, and Lua that continues after an error; stopped at its end. */
   nested: {
     files: {
       'baton.toml': '',

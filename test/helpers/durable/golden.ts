@@ -23,20 +23,20 @@ import { type Shape, shapes } from './golden-shapes.ts'
 import { makeWorldOf, type World } from './scenario.ts'
 import { type CountingServer, startCountingServer } from './server.ts'
 
-/** What a resumed golden run has to give. */
+/** The expected result of a resumed golden run. */
 type Expected = Pick<Finished, 'answers' | 'shown' | 'files'> & { readonly outputs: readonly unknown[] }
 
 const kept = join(root, 'test/fixtures/journals')
 
-/** The golden journals there are, by their folder: `v2-chain` … */
+/** The existing golden journals, by folder: `v2-chain` … */
 export function goldenNames(): readonly string[] {
   return readdirSync(kept)
 }
 
-/** Journals name absolute paths, also within hashes: a run is resumed where it was. */
+/** Journals contain absolute paths, also within hashes: a run is resumed where it was recorded. */
 const places = '/tmp/baton-golden-journals'
 
-/** Runs a shape to its end, for what is expected, and once more up to its stop, and keeps what that has left. */
+/** Runs a shape to its end to get the expected result, then again up to its stop, and keeps what that run left. */
 export async function writeGolden(shapeName: string): Promise<void> {
   const shape = shapes[shapeName]
   if (shape === undefined) throw new Error(`there is no shape ${shapeName}`)
@@ -57,7 +57,7 @@ export async function writeGolden(shapeName: string): Promise<void> {
   }
 }
 
-/** Resumes a copy of a golden journal: what it gave, what is expected, and how many model calls were made. */
+/** Resumes a copy of a golden journal: returns the result, the expected result, and the number of model calls. */
 export function resumeGolden(
   name: string,
   { server, change = (text) => text }: { readonly server: CountingServer; readonly change?: (text: string) => string },
@@ -75,9 +75,9 @@ export function resumeGolden(
     if (journal === undefined) throw new Error(`${folder} holds no run`)
     const file = join(journal.folder, 'j-000001.jsonl')
     writeFileSync(file, change(readFileSync(file, 'utf8')))
-    // versions of before did not sign
+    // earlier versions did not sign
     signRun(journal.folder, openSigningKey({ env: { BATON_HOME: world.home }, home: world.home }))
-    // its writer was on a machine that cannot be seen from here, long ago
+    // it was written long ago, on a machine that is not visible from here
     utimesSync(file, 0, 0)
     const account = server.account()
     const played = await play(['resume', journal.run, '--json'], { world, url: account.url })
@@ -103,7 +103,7 @@ function expectedOf({ answers, shown, files, last }: Finished): Expected {
   return { answers, shown, files, outputs: last?.outputs ?? [] }
 }
 
-/** Works in the one folder of a shape; another process that does so is waited for. */
+/** Works in the one folder of a shape; waits while another process does so. */
 async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Promise<T> {
   const place = join(places, name)
   await take(place)
@@ -115,7 +115,7 @@ async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Pr
   }
 }
 
-/** Nobody works this long in one; who was killed in it has left it. */
+/** Nobody works in one this long; it was left by a killed process. */
 const staleMs = 60_000
 
 async function take(place: string): Promise<void> {
@@ -124,7 +124,7 @@ async function take(place: string): Promise<void> {
       mkdirSync(dirname(place), { recursive: true })
       return mkdirSync(place)
     } catch (error) {
-      // the last one of others removes the folder above
+      // when another process has finished, the last one also removes the parent folder
       if (!hasSystemCode(error, 'EEXIST', 'ENOENT')) throw error
     }
     const began = statSync(place, { throwIfNoEntry: false })?.birthtimeMs ?? Date.now()

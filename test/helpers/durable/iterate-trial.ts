@@ -14,18 +14,18 @@ export type IterateKill =
   /** At an operation on its journal, or on files of the workspace. */
   | { readonly kind: 'operation'; readonly disturb: Disturbance }
   /**
-   * From within git, at the n-th hook that it runs, from 1. `on`: git goes on by itself; `late`: after the run was resumed;
-   * `gone`: it is killed as well.
+   * From within git, at the n-th hook that it runs, from 1. `on`: git continues on its own; `late`: it continues after
+   * the run was resumed; `gone`: it is killed as well.
    */
   | { readonly kind: 'hook'; readonly at: number; readonly git: 'on' | 'late' | 'gone' }
 
-/** What came of it. */
+/** The result of a trial. */
 export interface IterateTrial extends Trial {
-  /** Subject and tree of each commit in the end, oldest first: they do not depend on when it was made. */
+  /** Subject and tree of each commit at the end, oldest first: they do not depend on the time of the commit. */
   readonly commits: readonly string[]
-  /** Operations on the journal or the files that the last start made. */
+  /** Operations of the first start on the journal or the files. */
   readonly operations: number
-  /** Hooks that git ran: name and first argument. */
+  /** The hooks that git ran: name and first argument. */
   readonly hooks: readonly string[]
 }
 
@@ -90,7 +90,7 @@ function gitOf({ workspace, home }: World): (...args: readonly string[]) => stri
   return gitIn(workspace, home)
 }
 
-/** Hooks that count, and kill the command that runs git at the one that is asked for. */
+/** Hooks that count themselves and kill the command that runs git at the requested hook. */
 function writeHooks({ workspace, outside }: World, kill: IterateKill | undefined): void {
   const ends = { on: '', late: 'while ! test -e "$out/go"; do sleep 0.05; done; sleep 0.3', gone: 'kill -9 "$PPID"' }
   const then = kill?.kind === 'hook' ? ends[kill.git] : ''
@@ -115,8 +115,8 @@ function commitsOf(world: World): readonly string[] {
 }
 
 /**
- * Kills at each of these hooks. Git that is killed while it changes a branch leaves locks behind, which only a person may
- * remove.
+ * Kills at each of these hooks. If git is killed while it changes a branch, it leaves locks behind that only the user
+ * may remove.
  */
 export function iterateKills(hooks: readonly string[]): readonly Extract<IterateKill, { readonly kind: 'hook' }>[] {
   const ways = ['on', 'late', 'gone'] as const
@@ -127,7 +127,7 @@ export function iterateKills(hooks: readonly string[]): readonly Extract<Iterate
   )
 }
 
-/** Runs it, kills it, and resumes it until it ends; then looks at commits, records and what was paid. */
+/** Runs it, kills it, and resumes it until it ends; then checks commits, records and what was paid. */
 export async function tryIterate(kill: IterateKill | undefined, expected?: readonly string[]): Promise<IterateTrial> {
   const server = await startModelServer(({ body }) => ({ text: answerTo(iterationOf(body?.messages.at(-1)?.content)) }))
   try {
@@ -159,7 +159,7 @@ async function tryWith(
   const disturbances = [kill?.kind === 'operation' ? kill.disturb : undefined, undefined, undefined]
   for (const [index, disturb] of disturbances.entries()) {
     const before = asked()
-    // git that was left alone goes on while the run is resumed
+    // git that was not killed continues while the run is resumed
     if (index > 0) writeFileSync(join(world.outside, 'go'), '')
     const played = await startOver(world, { world, url: server.url, ...(disturb && { disturb }) })
     if (index === 0) operations = played.operations.length
@@ -203,7 +203,7 @@ async function tryWith(
   return { problems, stops, operations, hooks, commits }
 }
 
-/** The git that was left behind may still be at work. */
+/** The orphaned git may still be running. */
 async function settled({ outside }: World): Promise<void> {
   const file = join(outside, 'git')
   if (!existsSync(file)) return

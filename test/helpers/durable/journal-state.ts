@@ -6,13 +6,13 @@ import type { Message } from '../../../src/event/message.ts'
 import { readRun } from '../../../src/journal/source.ts'
 import type { World } from './scenario.ts'
 
-/** What the end of a model call says about the cost of one of its tries. */
+/** What the end of a model call reports about the cost of one of its tries. */
 export interface Used {
   readonly usage: { readonly calls: number; readonly input: number; readonly output: number }
   readonly costUsd: number | null
 }
 
-/** A record as it stands in the file: what the checker needs of it. */
+/** A record as written in the file: the fields that the checker needs. */
 export interface Noted {
   readonly e: number
   readonly n: number
@@ -33,25 +33,25 @@ interface JournalFile {
   readonly hash: string
 }
 
-/** The journal of a world's run as it is on the disk, read without the product's reader. */
+/** The journal of a world's run on disk, read without the product's reader. */
 export interface JournalState {
   readonly folder: string
   readonly run: string
   readonly files: readonly JournalFile[]
   readonly records: readonly Noted[]
-  /** Whole lines that are not as they were written; empty unless somebody damaged the disk. */
+  /** Whole lines that differ from what was written; empty unless the disk was damaged. */
   readonly damaged: readonly string[]
-  /** What the product's reader says: how many records it gives, and how many damaged parts. */
+  /** The result of the product's reader: the number of records and of damaged parts. */
   readonly reader: { readonly records: number; readonly corrupt: number }
 }
 
-/** Undefined when the run has left no folder. */
+/** Undefined if the run has left no folder. */
 export async function readJournal({ home }: World): Promise<JournalState | undefined> {
   const folder = runFolderOf(join(home, 'state/runs'))
   if (folder === undefined) return undefined
   const names = readdirSync(folder).filter((name) => /^j-\d+\.jsonl$/.test(name))
   const whole = names.toSorted().map((name) => readFile(folder, name))
-  // what is behind the last signature was torn off with its own: it was never acknowledged, and counts for nothing
+  // records after the last signature lost their own signature: they were never acknowledged and do not count
   const isSigned = existsSync(join(home, 'state/run-key'))
   const read = isSigned ? whole.map((one) => ({ ...one, records: signedRecords(one.records) })) : whole
   const torn = count(whole) - count(read)
@@ -65,7 +65,7 @@ export async function readJournal({ home }: World): Promise<JournalState | undef
   }
 }
 
-/** The newest run: one that was stopped before it recorded anything is started again. */
+/** The newest run: a run that was stopped before it recorded anything is started again. */
 function runFolderOf(runs: string): string | undefined {
   if (!existsSync(runs)) return undefined
   const age = (path: string): number => statSync(path).birthtimeMs
@@ -99,7 +99,7 @@ function readFile(folder: string, name: string): ReadFile {
   const bytes = readFileSync(path)
   const lines = bytes.toString('utf8').split('\n')
   const isWhole = (line: string): boolean => line.startsWith(`${crc32(line.slice(9)).toString(16).padStart(8, '0')} `)
-  // a write that was cut off right before its line feed has left a whole record
+  // a write that was cut off right before its line feed has left a complete record
   const last = lines.pop() ?? ''
   return {
     file: { name, inode: statSync(path).ino, bytes: bytes.length, hash: sha256(bytes) },

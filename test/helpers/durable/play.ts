@@ -10,48 +10,48 @@ import type { World } from './scenario.ts'
 export const command = join(root, 'dist/bin/baton.js')
 const preload = join(import.meta.dirname, 'kill-at.mjs')
 
-/** What goes wrong while the command runs; the meaning of each `when` stands in kill-at.mjs. */
+/** What goes wrong while the command runs; kill-at.mjs documents each `when`. */
 export interface Disturbance {
-  /** Only writes that hold this text count. */
+  /** Only writes that contain this text count. */
   readonly match?: string
-  /** The file operation, from 1. */
+  /** Number of the file operation, from 1. */
   readonly at?: number
   readonly when?: 'before' | 'half' | 'after' | 'fail' | 'failing' | 'full' | 'short'
   readonly code?: string
-  /** Killed so many operations after the one that failed. */
+  /** Killed this many operations after the one that failed. */
   readonly thenKill?: number
-  /** The boot id it finds: that of another machine. */
+  /** The boot id it sees: that of a different machine. */
   readonly machine?: string
   /** Milliseconds the wall clock jumps by at each file operation, used one after another. */
   readonly shifts?: readonly number[]
-  /** `journal`, the default: operations on the folder of runs. `workspace`: on the files of the person. */
+  /** `journal` (default): operations on the folder of runs. `workspace`: on the user's files. */
   readonly scope?: 'journal' | 'workspace'
 }
 
 export interface PlayOptions {
   readonly world: World
-  /** Address of the model. */
+  /** URL of the model. */
   readonly url: string
   readonly disturb?: Disturbance
-  /** Processes that run the command when it is not disturbed: starting one costs more than half of a run. */
+  /** Processes that run the command when it is undisturbed: starting one takes more than half of a run. */
   readonly warm?: readonly WarmCommand[]
-  /** A script of this folder that is run in place of the command. */
+  /** A script of this folder that is run instead of the command. */
   readonly script?: string
   /** A program that starts the command, with its arguments. */
   readonly through?: readonly string[]
   /** Called when the process has started: to send signals. */
   readonly onStart?: (child: RunningCommand) => void
-  /** Called with all that stdout got so far. */
+  /** Called with all stdout so far. */
   readonly onOutput?: (stdout: string, child: RunningCommand) => void
 }
 
 interface RunningCommand {
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Nobody reads stdout any more. */
+  /** Nobody reads stdout anymore. */
   readonly hangUp: () => void
 }
 
-/** For `onOutput`: does something once, when stdout holds a text for the first time. */
+/** For `onOutput`: does something once, when stdout first contains a text. */
 export function once(text: string, work: (child: RunningCommand) => void): NonNullable<PlayOptions['onOutput']> {
   let isDone = false
   return (stdout, child) => {
@@ -66,16 +66,16 @@ export interface Played {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-  /** Name and path, below the folder that is looked at, of each file operation. */
+  /** Name and path, below the observed folder, of each file operation. */
   readonly operations: readonly (readonly [string, string])[]
   /** Bytes written to files of that folder, by inode. */
   readonly sizes: Readonly<Record<string, number>>
 }
 
-/** These processes are short: compiling well and collecting garbage in parallel does not pay. */
+/** These processes are short: optimizing compilation and parallel garbage collection do not pay off. */
 const lean = ['--no-warnings', '--liftoff-only', '--no-opt', '--single-threaded-gc']
 
-/** Runs the built command in a world, disturbed if that is asked for. */
+/** Runs the built command in a world, disturbed if requested. */
 export async function play(args: readonly string[], options: PlayOptions): Promise<Played> {
   const { world, url, disturb, through, script, onStart, onOutput, warm = [] } = options
   const cwd = world.workspace
@@ -111,7 +111,7 @@ function playAlone(
     cwd: world.workspace,
     env: {
       ...env,
-      // strace counts the calls of each thread by itself
+      // strace counts the calls of each thread separately
       ...(through.length > 0 && { UV_THREADPOOL_SIZE: '1' }),
       DISTURB: JSON.stringify({ ...disturbance, scope, report }),
     },
@@ -135,7 +135,7 @@ function playAlone(
   })
 }
 
-/** A process that is killed from outside leaves none. */
+/** A process that is killed from outside writes no report. */
 function readReport(file: string): Pick<Played, 'operations' | 'sizes'> {
   if (!existsSync(file)) return { operations: [], sizes: {} }
   return JSON.parse(readFileSync(file, 'utf8')) as Pick<Played, 'operations' | 'sizes'>

@@ -5,13 +5,13 @@ import { tempTree } from '../temp.ts'
 /** Set by `npm run soak`, which tries all points of a large run; `npm test` tries some points of a small one. */
 const isWhole = process.env['BATON_DURABLE'] === 'whole'
 
-/** How many tasks the scenario has, four at once; each changes one file by one model call. */
+/** How many tasks the scenario has, four at a time; each changes one file with one model call. */
 export const taskCount = isWhole ? 20 : 8
 
 /** Model calls of an uninterrupted run: one before the tasks, one for each task, one after them. */
 export const callCount = taskCount + 2
 
-/** Where one run of the scenario happens. `outside` is not compared: the command leaves its traces there. */
+/** Where one run of the scenario takes place. `outside` is not compared: the command leaves its traces there. */
 export interface World {
   readonly workspace: string
   readonly home: string
@@ -22,9 +22,9 @@ const numbersTo = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index).padStart(2, '0'))
 
 /**
- * Four stages and some tasks, four at once. `take` loads and deletes a file before it pays for
- * a call; `finish` appends, runs a command and pays for a call in one section; the main agent changes a file in each
- * task, and `log` appends a line for it.
+ * Four stages and some tasks, four at a time. `take` loads and deletes a file before it pays for a call; `finish`
+ * appends, runs a command and pays for a call in one section; the main agent changes a file in each task, and `log`
+ * appends a line for it.
  */
 export const scenarioOf = (tasks: number): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(numbersTo(tasks).map((number) => [`src/f${number}.txt`, `name: f${number}\nstate: raw\n`])),
@@ -105,8 +105,8 @@ const editCount = 4
 const editNumbers = numbersTo(editCount)
 
 /**
- * A scenario for what changes files: each answer is a set of four changes, and a script makes five more kinds. Four model
- * calls, two at once.
+ * A scenario for changing files: each answer is a set of four changes, and a script makes five more kinds. Four model
+ * calls, two at a time.
  */
 const editFiles: Readonly<Record<string, string>> = {
   'baton.toml': '',
@@ -133,7 +133,7 @@ sub_agents = [
 +++
 Edit the files.
 `,
-  // each task is shown its own files alone: what it asks does not depend on how far the others are
+  // each task sees only its own files: its request does not depend on the progress of the others
   'agents/each.lua': `
 local name = input.task.label:match("e%d%d")
 return {
@@ -150,7 +150,7 @@ print("tidied")
 `,
 }
 
-/** How many model calls it takes. */
+/** The number of its model calls. */
 export const editCallCount = editCount
 
 /** A fresh copy of the scenario for file changes. */
@@ -158,7 +158,7 @@ export function makeEditWorld(): World {
   return makeWorldOf(editFiles, tempTree())
 }
 
-/** The answers whose changes are neither all made nor all not: as path lists. */
+/** The answers whose changes are applied only in part, as path lists. */
 export function halfMadeSets(files: Readonly<Record<string, string>>): readonly string[] {
   return editNumbers.flatMap((number) => {
     const made = [
@@ -190,7 +190,7 @@ new
 </FILE_CHANGES>`
 }
 
-/** What the model says to a prompt: it depends on nothing but the prompt. */
+/** The model's answer to a prompt; depends only on the prompt. */
 export function answerTo(prompt: string): string {
   const edited = /Edit set \S*?(e\d\d)\S*\./.exec(prompt)?.[1]
   if (edited !== undefined) return editAnswer(edited)

@@ -6,25 +6,25 @@ import { answerTo } from './scenario.ts'
 /** What every call costs; a power of two, so that sums are exact. */
 export const callUsd = 1 / 1024
 
-/** One request to the model, in the order they came. */
+/** One request to the model, in order of arrival. */
 export interface PaidCall {
-  /** SHA-256 of what was asked: calls with the same key are the same call. */
+  /** SHA-256 of the request: calls with the same key are the same call. */
   readonly key: string
-  /** What was asked, in a few words. */
+  /** The request in a few words. */
   readonly name: string
   readonly tokens: number
-  /** The whole answer was handed to a connection that was still open. */
+  /** Whether the whole answer was handed to a connection that was still open. */
   readonly answered: boolean
 }
 
 interface Account {
-  /** What runs of this account are to use as the address of the model. */
+  /** The model URL that runs of this account use. */
   readonly url: string
   readonly calls: readonly PaidCall[]
 }
 
 export interface CountingServer {
-  /** Calls of one account are counted apart from those of all others. */
+  /** Calls of one account are counted separately from all others. */
   account(): Account
   close(): Promise<void>
 }
@@ -32,8 +32,8 @@ export interface CountingServer {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * An OpenAI-compatible model for the scenario on 127.0.0.1. What it answers depends on nothing but the prompt, and comes
- * `delayMs` later, so that calls overlap.
+ * An OpenAI-compatible model for the scenario on 127.0.0.1. Its answer depends only on the prompt and arrives `delayMs`
+ * later, so that calls overlap.
  */
 export async function startCountingServer({ delayMs = 3 } = {}): Promise<CountingServer> {
   const accounts: Mutable<PaidCall>[][] = []
@@ -80,7 +80,7 @@ function eventsOf(text: string, usage: object): string {
   return `${chunk({ content: text })}${chunk({}, { finish_reason: 'stop' })}data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`
 }
 
-/** The messages as one text; undefined for something else than a chat request. */
+/** The messages as one text; undefined for anything other than a chat request. */
 function promptOf(body: string): string | undefined {
   try {
     const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] }

@@ -7,7 +7,7 @@ import type { Disturbance } from './play.ts'
 import { makeWorld, type World } from './scenario.ts'
 import { isBegun, refusalProblems, startOver, type Trial, type TrialContext } from './trial.ts'
 
-/** A run that is suspended, and how its starts are disturbed before somebody approves what it waits for, and after. */
+/** A run that is suspended, and how its starts are disturbed before and after the pending calls are approved. */
 export interface SuspendedTry {
   readonly at: string
   readonly before: readonly Disturbance[]
@@ -15,15 +15,16 @@ export interface SuspendedTry {
 }
 
 export interface SuspendedTrial extends Trial {
-  /** Operations on the journal of the last start of each phase. */
+  /** Operations on the journal during the last start of each phase. */
   readonly operations: { readonly before: number; readonly after: number }
 }
 
 const script = 'suspending.mjs'
 
 /**
- * Starts the scenario with most of its model calls suspended, kills it and goes on until it is suspended; then approves
- * them, and goes on until it has ended. Checks every promise: what was suspended was neither paid nor in flight.
+ * Starts the scenario with most of its model calls suspended, kills it and resumes it until it is suspended; then
+ * approves the calls and resumes it until it ends. Checks every promise: a suspended call was neither paid nor in
+ * flight.
  */
 export async function trySuspended(
   { before, after }: SuspendedTry,

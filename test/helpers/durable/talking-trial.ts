@@ -17,7 +17,7 @@ export interface TalkingTry {
 }
 
 export interface TalkingTrial extends Trial {
-  /** Operations on the journal of the last start. */
+  /** Operations on the journal during the last start. */
   readonly operations: number
 }
 
@@ -27,7 +27,10 @@ interface End {
   readonly repeated: readonly string[]
 }
 
-/** Has the conversation in processes of which all but the last are killed, and says what was paid for twice without need. */
+/**
+ * Runs the conversation in processes that are all killed except the last, and reports what was paid for twice without
+ * need.
+ */
 export async function tryTalking({ format, turns, disturb }: TalkingTry): Promise<TalkingTrial> {
   const host = await startConversationHost(format, { turns })
   try {

@@ -16,25 +16,25 @@ export interface Try {
 }
 
 export interface Trial {
-  /** What was wrong; nothing when every promise held. */
+  /** What was wrong; empty if every promise held. */
   readonly problems: readonly string[]
-  /** How many starts did not finish the run. */
+  /** The number of starts that did not finish the run. */
   readonly stops: number
 }
 
 export interface Reference extends Finished {
-  /** How many operations on the journal it took. */
+  /** The number of its operations on the journal. */
   readonly operations: number
 }
 
 interface Uninterrupted {
   readonly world?: World
   readonly calls?: number
-  /** Given where the number of operations does not matter: these processes do not count them. */
+  /** Given if the number of operations does not matter: these processes do not count them. */
   readonly warm?: readonly WarmCommand[]
 }
 
-/** A run that is left alone: what all others are compared with. `calls`: how many it makes. */
+/** An undisturbed run, to which all others are compared. `calls`: how many it makes. */
 export async function uninterrupted(
   server: CountingServer,
   { world = makeWorld(), calls = callCount, warm = [] }: Uninterrupted = {},
@@ -54,15 +54,15 @@ export async function uninterrupted(
 export interface TrialContext {
   readonly server: CountingServer
   readonly reference: Finished
-  /** Processes for starts that are left alone. */
+  /** Processes for undisturbed starts. */
   readonly warm?: readonly WarmCommand[]
-  /** What is wrong with the files that a start has left that ended by itself. */
+  /** What is wrong with the files left by a start that ended on its own. */
   readonly inspect?: (finished: Finished) => readonly string[]
 }
 
 /**
- * Runs the scenario and resumes it until it ends, each start disturbed as `starts` say, the one after them left alone;
- * then checks every promise.
+ * Runs the scenario and resumes it until it ends; each start is disturbed as in `starts`, the later ones are not. Then
+ * checks every promise.
  */
 export async function tryWith(
   starts: readonly Start[],
@@ -85,7 +85,7 @@ export async function tryWith(
     count += 1
     if (start === undefined) problems.push(`I5: ends with exit ${played.code}: ${played.stderr}`)
     else problems.push(...refusalProblems(finished))
-    // what was stopped before it recorded anything is started again, as another run
+    // a run that was stopped before it recorded anything is started again, as a new run
     if (isBegun(journal)) stops.push({ journal, written: played.sizes })
     else if (account.calls.length > 0) problems.push('I1: calls were made by a run that cannot be resumed')
   }
@@ -97,13 +97,13 @@ export interface StartOverOptions extends PlayOptions {
   readonly more?: readonly string[]
 }
 
-/** The first start, or a resume; one that asks about the command gets its choice by what the command has left. */
+/** The first start, or a resume; if it asks about the command, the answer follows from what the command has left. */
 export async function startOver(world: World, { more = [], ...options }: StartOverOptions): Promise<Played> {
   const before = await readJournal(world)
   if (!isBegun(before)) return play(['run', 'ask.md', '--json'], options)
   const resume = ['resume', before.run, '--json', ...more]
   const played = await play(resume, options)
-  // of files the disk tells what has happened: nobody is to be asked
+  // for files, the disk shows what has happened: nothing needs to be asked
   const id = played.code === 5 ? /(\d+\.\d+) +command\(/.exec(played.stderr)?.[1] : undefined
   if (id === undefined) return played
   const { commandRuns } = finishedIn(world, played)
@@ -115,12 +115,12 @@ export function isBegun(journal: JournalState | undefined): journal is JournalSt
   return journal?.records.some(({ k }) => k === 'run.start') === true
 }
 
-/** I7 what ends without being killed says why and what to do. */
+/** I7 a run that ends without being killed reports why and what to do. */
 export function refusalProblems({ code, last, stderr }: Finished): readonly string[] {
-  // nobody may be there any more to read what it says
+  // there may be nobody left to read its output
   if (code === null || code === 0 || code >= 128) return []
   const { message, hint } = last?.error ?? {}
-  // what is refused before it begins has no events
+  // a run that is refused before it starts has no events
   const isSaid = last === undefined ? /^error: .+\nhint: ./m.test(stderr) : message !== undefined && hint !== undefined
   return isSaid ? [] : [`I7: exit ${code} without a reason or a hint: ${stderr}`]
 }

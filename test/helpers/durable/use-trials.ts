@@ -6,13 +6,13 @@ import { type CountingServer, startCountingServer } from './server.ts'
 import { type Reference, type Trial, type Try, tryWith, uninterrupted } from './trial.ts'
 
 export interface Trials {
-  /** Of a run that is left alone: how many operations on the journal it takes. */
+  /** The number of operations on the journal of an undisturbed run. */
   readonly operations: () => number
-  /** What came of a try. */
+  /** The result of a try. */
   readonly of: (at: string) => Promise<Trial>
 }
 
-/** Tries in the background, two at once, what the tests of a file then look at one by one. */
+/** Runs tries in the background, two at a time; the tests of a file then check them one by one. */
 export function useTrials(tries: readonly Try[]): Trials {
   const stop = new AbortController()
   const warm = [createWarmCommand(command), createWarmCommand(command)]
@@ -28,7 +28,7 @@ export function useTrials(tries: readonly Try[]): Trials {
     void mapLimit(tries, { limit: 2, signal: stop.signal }, async ({ at, starts }) => {
       const trial = tryWith(starts, { server, reference, warm })
       settle.get(at)?.(trial)
-      // the test that looks at it tells
+      // a failure is reported by the test that checks it
       await trial.catch(() => undefined)
     })
   })

@@ -236,7 +236,7 @@ describe('tool calls in a chat completion stream', () => {
       read(toolDelta({ index: 0, function: { name: 'read', arguments: '{}' } }), delta({}, 'stop')).events,
     ).toEqual([{ type: 'tool_call', block: 0, id: 'call_0', name: 'read', input: '{}' }])
     const named = { id: 'c1', choices: [{ delta: { tool_calls: [{ function: { name: 'read', arguments: '{}' } }] } }] }
-    // other formats refuse a conversation in which two calls have one id
+    // other formats refuse a conversation in which two calls have the same id
     expect(read(named, '[DONE]').events.at(-1)).toMatchObject({ id: 'call_c1_0' })
   })
 })

@@ -24,7 +24,7 @@ interface Call {
   readonly onEvent?: (event: ModelEvent) => void
 }
 
-/** Asks a server with this answer in this format; gives the events and what was thrown. */
+/** Calls a server that gives this answer in this format; returns the events and what was thrown. */
 async function ask(
   { format, root }: Format,
   reply: NativeReply,

@@ -22,7 +22,7 @@ function streamOf(name: string): string {
   return readFileSync(join(import.meta.dirname, '../fixtures', `${name}.sse`), 'utf8')
 }
 
-/** What the recorded stream says, put together. */
+/** The content of the recorded stream, assembled. */
 function answerOf(format: WireFormat, name: string): ModelAnswer {
   const { events, sealed = [], fault } = readWire(format, streamOf(name))
   expect(fault).toBeUndefined()
@@ -31,7 +31,7 @@ function answerOf(format: WireFormat, name: string): ModelAnswer {
   return answer.answer()
 }
 
-/** The conversation after the recorded answer, each of its calls answered with a text. */
+/** The conversation after the recorded answer, with each of its calls answered by a text. */
 function conversation({ parts }: ModelAnswer): readonly Message[] {
   const results = toolCallsOf({ parts }).map(({ id, name }) => resultOf(id, `${name} gave`))
   return [asked, { role: 'assistant', parts }, ...results]
@@ -58,7 +58,7 @@ function eventsOf(name: string): readonly JsonObject[] {
   return data.map((text) => JSON.parse(text) as JsonObject)
 }
 
-/** Texts and not only values: what is signed is compared byte for byte. */
+/** Compares texts, not only values: signed content must match byte for byte. */
 function sameText(found: unknown, expected: Json): void {
   expect(JSON.stringify(found, null, 1)).toBe(JSON.stringify(expected, null, 1))
 }

@@ -118,7 +118,7 @@ describe('members in work trees of their own', () => {
   })
 
   it('work that does not fit what was changed meanwhile is refused whole: the file is named, the other is as it was', async () => {
-    // it makes a change of its own to the workspace, as somebody else may, once it has its work tree
+    // once it has its work tree, it changes the workspace directly, as someone else might
     const somebody = 'echo mine > "$(git worktree list --porcelain | sed -n \'1s/worktree //p\')/notes.txt"'
     const { thrown, made, read, left, sent } = await run(
       '[ensemble]\nisolation = "worktree"\naggregate = "first"\ncheck = "true"',

@@ -21,7 +21,7 @@ function ensembleWorld(keys: string) {
       ? { text: [], failure: new BatonError('MODEL_FAILED', 'no such luck') }
       : { text: [model === 'main' ? '"all"' : '"one"'] },
   )
-  /** One process: undefined when it died. */
+  /** One process: undefined if it died. */
   const live = async (records: JournalRecord[], lives = Infinity) => {
     const target = await loadTarget({
       file: 'three.md',
@@ -41,7 +41,7 @@ function ensembleWorld(keys: string) {
       return { content: task?.status === 'done' ? task.content : task?.status, repeated: repeated.length }
     })
   }
-  // a call that failed was not paid
+  // a call that failed was not paid for
   return { live, paid: () => provider.requests.filter(({ model }) => model !== 'c').length }
 }
 
@@ -64,7 +64,7 @@ it.each([
     const before = paid()
     const resumed = await live(records)
     expect(resumed?.content, `killed after ${lives} records`).toBe(content)
-    // only what was in flight is asked again
+    // only what was in flight is requested again
     expect(paid() - calm.paid(), `killed after ${lives} records`).toBeLessThanOrEqual(resumed?.repeated ?? 0)
     again += paid() - before
     const settled = paid()

@@ -26,10 +26,10 @@ const says: Answer = (model) => ({ text: [`${model} says so`] })
 const never = (): FakeTurn => ({ text: [], gate: new Promise<void>(() => {}) })
 const failing = (message: string): FakeTurn => ({ text: [], failure: new BatonError('MODEL_FAILED', message) })
 
-/** The user lets programs do what the user may. */
+/** The user gives programs the user's own rights. */
 const open = { '.state/config/config.toml': '[sandbox]\nmode = "danger-full-access"\n' }
 
-/** Runs a file with this front matter; models answer by their names. */
+/** Runs a file with this front matter; the answers of models depend on their names. */
 async function run(frontMatter: string, { files = {}, answer = says, prompt = 'What is it?' }: Given = {}) {
   const provider = createFakeProvider((request) => answer(request.model, lastOf(request), request))
   const text = `+++\nmodel = "main"\n${frontMatter}\n+++\n${prompt}\n`
@@ -70,7 +70,7 @@ const models = (...names: readonly string[]): string =>
   names.map((name) => `[[ensemble.agents]]\nname = "${name}"\nmodel = "${name}"\n`).join('')
 
 const seen = '[[sub_agents]]\nname = "seen.lua"\nstage = "post_task"\n'
-/** Writes down what a `post_task` agent sees. */
+/** Records what a `post_task` agent sees. */
 const seenFile = { 'seen.lua': 'aip.file.save("seen.json", aip.json.stringify(input.ai_response))\nreturn nil\n' }
 
 function seenIn(folder: string): JsonObject {
@@ -353,7 +353,7 @@ describe('members that are programs (TV40)', () => {
   })
 })
 
-/** The processes of a group that run, also those whose leader has ended. One that was killed may wait for its parent. */
+/** The running processes of a group, including those whose leader has ended. A killed one may wait for its parent. */
 function membersOfGroup(group: number): readonly string[] {
   const all = execFileSync('ps', ['-A', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' }).split('\n')
   return all.filter((line) => {

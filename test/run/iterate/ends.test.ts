@@ -8,7 +8,7 @@ import { iterateSettings, madeRecord } from '../../helpers/iteration.ts'
 const count = (given: number) => ({ condition: { kind: 'count', count: given } }) as const
 const seconds = (given: number) => ({ condition: { kind: 'duration', seconds: given } }) as const
 
-/** Why it ended and after how many iterations, when these records come about one after the other. */
+/** Why it ended and after how many iterations, if these records are added one after the other. */
 function endWith(settings: Partial<IterateSettings>, records: readonly Partial<IterationRecord>[]): string {
   const rules = endRules(iterateSettings(settings))
   const done: IterationRecord[] = []
@@ -73,7 +73,7 @@ describe('iterating ends', () => {
     expect(endWith(seconds(1000), [changed('a'), changed('b'), changed('a'), changed('c')])).toBe('oscillating after 3')
     expect(endWith(seconds(1000), [changed('a'), unchanged('a'), changed('b')])).toBe('goes on after 3')
     expect(endWith({ ...seconds(1000), stall: 0 }, [changed('a'), changed('start')])).toBe('goes on after 2')
-    // a commit that was refused leaves no state
+    // a refused commit leaves no state
     expect(endWith(seconds(1000), [{ changed_files: ['a'] }, { changed_files: ['a'] }])).toBe('goes on after 2')
   })
 

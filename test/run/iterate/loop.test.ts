@@ -10,14 +10,14 @@ import { iterateSettings } from '../../helpers/iteration.ts'
 
 interface Given {
   readonly settings?: Partial<IterateSettings>
-  /** What iterations do, one after the other; the last one again and again. */
+  /** What iterations do, one after the other; the last entry is repeated. */
   readonly works?: readonly Partial<IterationWork<string> & { readonly seconds: number }>[]
   readonly onEvent?: (type: string, commits: readonly string[]) => void
   readonly dry?: 'req'
   readonly isOver?: (outcome: string) => boolean
 }
 
-/** Iterates with a clock that only work moves, and a keeper that commits whatever has changed. */
+/** Iterates with a clock that only work advances, and a keeper that commits every change. */
 async function iterated({ settings = {}, works = [{}], onEvent, dry, isOver = () => false }: Given) {
   let now = 0
   const commits: string[] = []

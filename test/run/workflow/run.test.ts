@@ -14,7 +14,7 @@ import type { ModelRequest } from '../../../src/model/provider.ts'
 interface Ran {
   readonly task: TaskOutcome | undefined
   readonly error: unknown
-  /** The messages of each request but the system message, joined by ` | `. */
+  /** The messages of each request except the system message, joined by ` | `. */
   readonly asked: readonly string[]
   readonly sent: readonly RunEvent[]
 }
@@ -32,7 +32,10 @@ function shownRequest({ messages }: ModelRequest): string {
     .join(' | ')
 }
 
-/** Runs a file whose front matter is `[workflow]` with these steps; a model answers `<what it was asked>`. */
+/**
+ * Runs a file whose front matter is `[workflow]` with these steps; a model answers each request with it in angle
+ * brackets.
+ */
 async function run(workflow: string, { files = {}, answer, inputs = [] }: Given = {}): Promise<Ran> {
   const provider = createFakeProvider((request, index) => {
     const text = shownRequest(request)
@@ -66,7 +69,7 @@ function taskOf(outcome: PromptOutcome | { readonly status: 'thrown' }): TaskOut
   return 'outcomes' in outcome ? outcome.outcomes[0] : undefined
 }
 
-/** The status of each step, as events say. */
+/** The status of each step according to the events. */
 function statuses(sent: readonly RunEvent[]): Readonly<Record<string, string>> {
   const ends = sent.flatMap((event): readonly (readonly [string, string])[] => {
     switch (event.type) {
@@ -213,7 +216,7 @@ describe('which steps run', () => {
     const { task, sent } = await run(file(workflow.join('\n')), { files: fails })
     const { a: _, ...others } = statuses(sent)
     expect(others).toEqual(expected)
-    // the branch for the failure has made it good
+    // the branch for the failure has handled it
     expect(task).toMatchObject({ status: 'done' })
   })
 

@@ -6,7 +6,7 @@ import { type Graph, graphOf } from '../../../src/run/workflow/graph.ts'
 import { runInOrder } from '../../../src/run/workflow/schedule.ts'
 import { createRandom, type Random } from '../../helpers/random.ts'
 
-/** Up to 30 steps that need some of those before them, written in any order. */
+/** Up to 30 steps that need some of the earlier ones, written in any order. */
 function anyGraph(random: Random): Graph {
   const count = 1 + Math.floor(random() * 30)
   const steps = Array.from({ length: count }, (_, index) => ({

@@ -84,7 +84,7 @@ async function recorded(script: Script): Promise<{ readonly folder: string; read
   return { folder, value }
 }
 
-/** What the script gives when it is answered from the record of the folder, and the files it would have changed. */
+/** What the script returns when it is answered from the record of the folder, and the files it would have changed. */
 async function replayed(folder: string, run: (effects: Effects) => Promise<unknown>) {
   const index = await indexRun(openFileRecords(folder, { mask: noMask }), { keeps: 'everything' })
   const changed: string[] = []

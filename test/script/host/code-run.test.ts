@@ -15,7 +15,7 @@ import { runLua } from './lua-host.ts'
 
 const workspace = tempTree({ 'a.txt': 'one\ntwo\n', 'b.txt': 'three\n' })
 
-/** Calls under the rules that hold when nobody says otherwise, in a process that may have a record. */
+/** Calls under the default rules, in a process that may have a record. */
 function ruled({ write = true, process }: { readonly write?: boolean; readonly process?: TestContext } = {}) {
   const { section, records } = hostSection(process?.scope.folders.workspace ?? workspace)
   const { scope, services } = process ?? section.context

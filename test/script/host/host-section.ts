@@ -15,9 +15,9 @@ export interface HostSection {
   readonly section: Section
   readonly events: EventBody[]
   readonly records: readonly JournalRecord[]
-  /** Calls a function of a module as Lua would, and gives its values. */
+  /** Calls a function of a module as Lua would, and returns its values. */
   readonly call: (module: HostModule, name: string, ...args: readonly LuaValue[]) => readonly LuaValue[]
-  /** The same for functions that wait; gives the first value. */
+  /** The same for functions that wait; returns the first value. */
   readonly wait: (module: HostModule, name: string, ...args: readonly LuaValue[]) => Promise<LuaValue>
 }
 
@@ -68,7 +68,7 @@ export function hostSection(workspace: string, options: HostSectionOptions = {})
   return { section, events, records, call, wait }
 }
 
-/** Calls a function of a module as Lua would, at a place of the caller's choosing. */
+/** Calls a function of a module as Lua would, at a place that the caller chooses. */
 export function callFunction(
   { module, name }: { readonly module: HostModule; readonly name: string },
   args: readonly LuaValue[],

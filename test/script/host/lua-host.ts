@@ -6,7 +6,7 @@ import type { LuaValue } from '../../../src/script/engine.ts'
 import { runSection } from '../../../src/script/section.ts'
 import type { HostSection } from './host-section.ts'
 
-/** Runs Lua code as a section, with all host modules on the real engine, and gives its first value. */
+/** Runs Lua code as a section, with all host modules on the real engine, and returns its first value. */
 export async function runLua(
   { section }: HostSection,
   code: string,

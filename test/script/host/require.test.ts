@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { agentWorld, aip } from '../../helpers/agents.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
-/** Runs `agents/a.lua` with these modules beside it. */
+/** Runs `agents/a.lua` with these modules next to it. */
 async function run(code: string, modules: { readonly [path: string]: string } = {}): Promise<unknown> {
   const files = Object.fromEntries(Object.entries(modules).map(([path, text]) => [`agents/lua/${path}`, text]))
   const { outputs } = await agentWorld({ 'agents/a.lua': code, ...files }).run('agents/a')

@@ -8,11 +8,11 @@ import { hostSection, type HostSection } from './host-section.ts'
 export interface ZipHost extends HostSection {
   readonly root: string
   readonly zip: (name: string, ...args: readonly LuaValue[]) => Promise<LuaValue>
-  /** All that is in the workspace and beside it. */
+  /** All names in the workspace and next to it. */
   readonly names: () => readonly string[]
 }
 
-/** A folder in which the workspace is one of two. */
+/** A folder that contains the workspace and one other folder. */
 export function zipHost(files: { readonly [path: string]: string | Uint8Array } = {}): ZipHost {
   const parent = tempTree({ 'outside/secret.txt': 'secret' })
   const root = join(parent, 'work')

@@ -115,8 +115,8 @@ describe('an error of a program', () => {
     ['throw { a: 1 }', '{"a":1}', undefined, undefined],
     ['Promise.reject(new Error("late"))', 'late', 1, 19],
     ['queueMicrotask(() => { throw new Error("job") })', 'job', 1, 33],
-    ['await new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
-    ['new Promise(() => {})', 'the program waits for a promise that nothing settles', undefined, undefined],
+    ['await new Promise(() => {})', 'the program waits for a promise that never settles', undefined, undefined],
+    ['new Promise(() => {})', 'the program waits for a promise that never settles', undefined, undefined],
     ['\nbad()', 'no such file', 2, 1],
   ])('of %j is %j (TV32)', async (code, message, line, column) => {
     const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) }
@@ -233,12 +233,12 @@ describe('a call', () => {
     const host = { functions: [{ name: 'ask', waits: true }], call }
     const { signal } = new AbortController()
     const limits = { ...usualLimits, timeMs: 40 }
-    // nothing but the end of its thread interrupts it
+    // only ending its thread interrupts it
     const code = 'try { ask() } catch { new Array(2 ** 31).join("x") }'
     const trial = async (): Promise<unknown> =>
       box.run({ code }, host, { limits, seed: 1, now: 0, signal }).catch((error: unknown) => error)
     let end = await trial()
-    // on a busy machine it may not come to its call
+    // on a busy machine it may not reach its call
     while (!isAsked) end = await trial()
     expect(end).toBe(stop)
   })

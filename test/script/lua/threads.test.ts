@@ -81,7 +81,7 @@ describe('compiled host modules', () => {
     const runtime = freshRuntime()
     const codes: unknown[] = []
     for (let state = 0; state < 3; state++) {
-      // copies, as a worker gets them
+      // copies, as a worker receives them
       const modules = [{ name: 'mod', text: 'function value() return 7 end' }]
       expect(await runLua(engineOf(runtime), 'return value()', { modules })).toEqual([7])
       codes.push(...[...runtime.modules.values()].map(({ code }) => code))

@@ -7,7 +7,7 @@ import { startRun } from '../../../src/runner.ts'
 import { follow, type HttpServed, rowsOf, serveTree, type ServedOptions } from '../../helpers/http-served.ts'
 import { callsTools, startToolModel } from '../../helpers/tool-model.ts'
 
-// What can be done with runs by HTTP.
+// Actions on runs over HTTP.
 
 const steps = { todos: [{ content: 'Look', status: 'pending' }] }
 const tree = {
@@ -16,7 +16,7 @@ const tree = {
   'slow.md': '+++\nmodel = "m"\n+++\nHi\n',
   'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n',
 }
-/** A model that does not answer what it is asked first, until it is let, and then at once. */
+/** A model that holds back its first answer until `open` is called, and then answers immediately. */
 async function slowModel() {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
@@ -232,7 +232,7 @@ describe('a question', () => {
     expect(await again.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
     await ended(again, id)
     expect(await detailOf(again, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'Done.' }] })
-    // nothing was paid twice
+    // nothing was paid for twice
     expect(model.requests).toHaveLength(2)
   })
 

@@ -6,12 +6,12 @@ import { beginRun } from '../../../src/library/runs.ts'
 import { type HttpServed, secret, serveTree } from '../../helpers/http-served.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
-// Requests that nobody should send, and clients that do not get on.
+// Malicious requests, and clients that stall.
 
 const tree = { 'say.md': '+++\nagent = "say.lua"\n+++\nHi\n', 'say.lua': 'return "said"' }
 const bearer = `Authorization: Bearer ${secret}`
 
-/** The head of the answer to a request that is written by hand; what comes behind it is not waited for. */
+/** The head of the answer to a manually written request, without waiting for the rest. */
 function raw({ serving }: HttpServed, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(serving.port, '127.0.0.1', () => socket.write(text))
@@ -56,7 +56,7 @@ describe('who comes without the secret', () => {
       `/?secret=${right}x`,
     ])
       expect([path, await status(served, [host], path)]).toEqual([path, '401'])
-    // only the address that a person opens takes it from there
+    // only the address that the user opens accepts it there
     expect(await status(served, [host], `/api/runs?secret=${right}`)).toBe('401')
   })
 
@@ -200,7 +200,7 @@ describe('a path', () => {
     const { runId } = await beginRun('say.md', {}, served.around).result
     for (const cursor of ['x', '1', '-1.0', '1.1e9', '1.99999999999999', '1.1.1'])
       expect([cursor, (await served.get(`/api/runs/${runId}/rows?after=${cursor}`)).status]).toEqual([cursor, 400])
-    // of records that were lost: all of it is sent again
+    // a position in lost records: everything is sent again
     const { rows } = (await served.get(`/api/runs/${runId}/rows?after=7.1`)).body
     expect(rows).toEqual((await served.get(`/api/runs/${runId}/rows`)).body['rows'])
     expect((await served.get(`/api/runs?q=${'x'.repeat(1000)}`)).status).toBe(400)

@@ -4,7 +4,7 @@ import * as schemas from '../../../src/serve/http/schemas.ts'
 import { follow, type HttpServed, serveTree } from '../../helpers/http-served.ts'
 import { callsTools, startToolModel, type ToolModel } from '../../helpers/tool-model.ts'
 
-// Conversations by HTTP: each prompt is a run.
+// Conversations over HTTP: each prompt is a run.
 
 interface World extends HttpServed {
   readonly model: ToolModel

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, eventText, type EventStreams } from '../../../src/serve/http/event-stream.ts'
 
-/** A source whose events are pushed by hand; what waits is one text, as the newest state of a row is. */
+/**
+ * A source whose events are pushed by the test; pending events are merged into one text, as rows keep only their newest
+ * state.
+ */
 function pushed(streams: EventStreams) {
   let waiting = ''
   let isOver = false
@@ -70,7 +73,7 @@ describe('an event stream', () => {
       source.push('x')
       await Promise.resolve()
     }
-    // one piece is ready, all others have come together
+    // one piece is ready, all others have been merged
     expect(source.taken()).toBeLessThan(3)
     expect(`${await textOf(reader)}${await textOf(reader)}`).toBe('x'.repeat(1000))
   })

@@ -7,7 +7,7 @@ import * as schemas from '../../../src/serve/http/schemas.ts'
 import { follow, type HttpServed, lastId, rowsOf, serveTree } from '../../helpers/http-served.ts'
 import { startToolModel } from '../../helpers/tool-model.ts'
 
-// What a server tells of runs, whichever process works on them.
+// What a server reports about runs, whichever process works on them.
 
 const asking = '+++\nmodel = "m"\ninput_concurrency = 1\n+++\nHi\n'
 const writing = {
@@ -84,7 +84,7 @@ describe('a run that has ended', () => {
 })
 
 describe('a run that goes on', () => {
-  /** A run of three tasks in this process, beside the server; the second waits. */
+  /** A run with three tasks in this process, separate from the server; the second waits. */
   async function going() {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
@@ -157,7 +157,7 @@ describe('a run that goes on', () => {
     await expect.poll(() => last()?.data['status'], { timeout: 20_000 }).toBe('done')
     expect(last()?.data['id']).toBe(runId)
     expect(stream.events[0]?.event).toBe('hello')
-    // the one that was there before is no news
+    // the earlier run is not sent
     expect(new Set(stream.events.slice(1).map(({ data }) => data['id']))).toEqual(new Set([runId]))
   })
 })
@@ -168,7 +168,7 @@ describe('a run that was killed', () => {
     const { runId, folder = '' } = await recorded(served, 'write.md')
     const file = join(folder, 'j-000001.jsonl')
     const [first = '', ...lines] = readFileSync(file, 'utf8').split('\n')
-    // of a process that is gone, without the end of the file change and all behind it
+    // of a process that has ended, without the end of the file change and everything after it
     const head = { ...decodeLine(Buffer.from(first)), start: 'ticks:1' }
     const cut = lines.findIndex((line) => line.includes('"k":"ended"'))
     writeFileSync(file, `${encodeLine(JSON.stringify(head))}${lines.slice(0, cut).join('\n')}\n`)

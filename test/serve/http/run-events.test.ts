@@ -4,7 +4,7 @@ import { type Position, positionText } from '../../../src/journal/follow.ts'
 import { type Delta, rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
 import type { RunFeed } from '../../../src/serve/http/run-feed.ts'
 
-// What one client is sent of a run, whose rows are made by hand.
+// The events that one client gets for a run whose rows are given by the test.
 
 const rowOf = (n: number, state: Row['state'] = 'done'): Row => ({
   n,
@@ -15,7 +15,7 @@ const rowOf = (n: number, state: Row['state'] = 'done'): Row => ({
   start: 0,
 })
 
-/** A run with these rows; `n` rows that one record has changed stand at one position. */
+/** A run with these rows; the rows changed by one record are at the same position. */
 function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunFeed {
   const latest = (): Position => placed.at(-1)?.changed ?? 0
   return {
@@ -35,7 +35,7 @@ function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunF
 
 const nobody = () => () => undefined
 
-/** The events that a client takes one after the other. */
+/** The events that a client takes, one after the other. */
 function* taken(feed: RunFeed, after: Position = 0) {
   const source = runEvents(feed, after, nobody)(() => undefined)
   for (let text = source.take(); text !== undefined; text = source.take()) yield text
@@ -56,7 +56,7 @@ describe('the events of a run', () => {
     expect(texts.map((text) => numbersIn(text).length)).toEqual([500, 500, 200])
     expect(texts.map(idIn)).toEqual(['0.500', '0.1000', '0.1200'])
     expect(texts.flatMap(numbersIn)).toEqual(many.map(({ row }) => row.n))
-    // from any of these ids on, what is missing comes
+    // from each of these ids on, the missing events are sent
     expect([...taken(feedOf(many), 1000)].flatMap(numbersIn)).toEqual(many.slice(1000).map(({ row }) => row.n))
   })
 

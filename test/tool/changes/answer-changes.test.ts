@@ -11,7 +11,7 @@ describe('changesInstruction', () => {
   ] as const)('shows an example that is read without a fault: %s', (mode, kinds) => {
     const instruction = changesInstruction(mode)
     const example = instruction.slice(instruction.indexOf('Example:\n')).split('\n### ')[0] ?? ''
-    // the example itself is a quotation
+    // the example itself is quoted text
     expect(readFileChanges(example).directives.map(({ kind }) => kind)).toEqual(['Fail'])
     const { directives, text } = readFileChanges(example.replaceAll('src/', 'lib/'))
     expect(directives.map(({ kind }) => kind)).toEqual(kinds)

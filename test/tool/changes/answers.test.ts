@@ -25,7 +25,7 @@ function spaceOf(before: Readonly<Record<string, string>>): ChangeSpace {
   }
 }
 
-/** The files an answer leaves when all of it can be done, else as they were; and what is wrong with it. */
+/** The files after an answer if all of it can be applied, otherwise unchanged; and what is wrong with it. */
 async function outcomeOf({ before, answer, after }: AnswerCase): Promise<{
   readonly files: object
   readonly faults: readonly string[]

@@ -1,27 +1,27 @@
 import type { TransactionResult } from '../../../src/tool/changes/transaction.ts'
 import type { Tree } from './tree.ts'
 
-/** An answer of a model, the files it meets, and what they must be afterwards. */
+/** An answer of a model, the files it is applied to, and their expected state afterward. */
 export interface ChangeSet {
   readonly name: string
   readonly before: Tree
   readonly modes?: { readonly [path: string]: number }
   readonly answer: string
   readonly partial?: boolean
-  /** What the model saw; left out: the files as they are. */
+  /** What the model saw; default: the files in their current state. */
   readonly shown?: Tree
   /** The base folder, relative to the workspace. */
   readonly base?: string
   readonly after: Tree | 'as before'
-  /** Left out: all is applied. */
+  /** Default: everything is applied. */
   readonly kind?: TransactionResult['kind']
-  /** The messages of all changes that were not done. */
+  /** The messages of all changes that were not made. */
   readonly errors?: readonly string[]
-  /** Replaced files that changed since they were shown, those that never were, and those that are deleted since. */
+  /** Overwritten files that changed since they were shown, those that were never shown, and those deleted since. */
   readonly stale?: readonly string[]
   readonly unseen?: readonly string[]
   readonly gone?: readonly string[]
-  /** What is left of the answer. */
+  /** The rest of the answer. */
   readonly text?: string
 }
 

@@ -4,7 +4,7 @@ import type { Directive } from '../../../src/tool/changes/directive.ts'
 import { parseChanges } from '../../../src/tool/changes/parse.ts'
 import { hostileShapes } from './hostile-shapes.ts'
 
-/** Reading that is not linear takes minutes for so much. */
+/** For this many characters, nonlinear parsing takes minutes. */
 const large = 155_000
 const small = 2_000
 

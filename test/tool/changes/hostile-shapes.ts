@@ -1,4 +1,4 @@
-/** Makes a text of about so many characters. */
+/** Creates a text of approximately this many characters. */
 type Shape = (characters: number) => string
 
 const repeated =
@@ -26,7 +26,7 @@ const inContainer =
 const letters = (index: number): string => String(index).replaceAll(/\d/g, (digit) => 'ABCDEFGHIJ'[Number(digit)] ?? '')
 const create = (index: number): string => `<FILE_NEW file_path="f${index}">`
 
-/** Texts that make a careless reader look through all of the answer for each of their lines or characters. */
+/** Texts that make a naive reader scan the whole answer for each of their lines or characters. */
 export const hostileShapes: Readonly<Record<string, Shape>> = {
   'changes that are never closed': numbered((index) => `${create(index)}\nx\n`),
   'changes that are never closed, ever further to the right': inContainer(

@@ -19,7 +19,7 @@ const directives: readonly Directive[] = [
 ]
 const done = { 'a.txt': 'two\n', log: '1\n2\n', 'made/b.txt': 'b\n' }
 
-/** A folder where a file is to be written: the last of the changes fails. */
+/** A folder at the path of a file to be written: the last of the changes fails. */
 const block = (root: string): string => join(root, 'made/b.txt')
 
 async function apply(root: string, records: JournalRecord[], lives = Infinity): Promise<TransactionResult | 'killed'> {
@@ -37,7 +37,7 @@ async function apply(root: string, records: JournalRecord[], lives = Infinity): 
   }
 }
 
-/** The last change fails in this process: a folder takes the place of its file once the changes are planned. */
+/** The last change fails in this process: once the changes are planned, its file is replaced by a folder. */
 async function applyBlocked(
   root: string,
   records: JournalRecord[],
@@ -52,7 +52,7 @@ async function applyBlocked(
       ...effects,
       changeFile(...[at, asked, plan, permit]: Parameters<typeof effects.changeFile>) {
         const blocked: typeof plan = (allow) => {
-          // only where it is really made: what a record answers is not planned
+          // only when it is really made: a recorded change is not planned
           if (asked.op === 'write' && asked.path === 'made/b.txt') mkdirSync(block(root), { recursive: true })
           return plan(allow)
         }
@@ -77,7 +77,7 @@ function unblock(root: string): void {
     rmdirSync(block(root))
     rmdirSync(join(root, 'made'))
   } catch {
-    // it was not made, or is put back already
+    // it was not created, or is already restored
   }
 }
 
@@ -90,7 +90,7 @@ it('changes that were rolled back are made again by a resume, all of them', asyn
 
   expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
   expect(readTree(root)).toEqual(done)
-  // a third process takes all of it from the record
+  // a third process takes everything from the record
   expect(await apply(root, records)).toMatchObject({ kind: 'applied' })
   expect(readTree(root)).toEqual(done)
 })
@@ -120,7 +120,7 @@ it('wherever the process is killed that rolls back, and the one after it', async
   expect(kills).toBeGreaterThan(core(15, 40))
 })
 
-/** Kills a process that fails after some records, and the next one; then a last one comes to the end. */
+/** Kills a process that fails, after some records, and the next one; then a last one completes. */
 async function tryKilled(first: number, second: number): Promise<'killed' | 'not killed'> {
   const root = makeTree(tree)
   const records: JournalRecord[] = []
@@ -134,7 +134,7 @@ async function tryKilled(first: number, second: number): Promise<'killed' | 'not
 }
 
 describe('a file that somebody changes between the kill and the resume', () => {
-  /** Kills a process that rolls back after each number of records, and lets a person change a file before the next one. */
+  /** Kills a process that rolls back after a number of records, and lets the user change a file before the next one. */
   async function tryChanged(lives: number, path: string, text: string) {
     const root = makeTree(tree)
     const records: JournalRecord[] = []
@@ -167,7 +167,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
       if (!tried.isRollingBack || tried.isAsked) continue
       found += 1
       expect([lives, tried.after?.['a.txt']]).toEqual([lives, 'by a person\n'])
-      // a patch that does not fit any more, or a set that was not made again: never a success without its edits
+      // a patch that no longer fits, or a set that was not made again: never a success without its edits
       expect([lives, tried.result?.kind]).toEqual([lives, expect.stringMatching(/^(?:refused|rolled_back)$/)])
     }
     expect(found).toBeGreaterThan(5)
@@ -209,7 +209,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
 it('what could not be put back is put back by the resume, before the changes are made again', async () => {
   const root = makeTree(tree)
   const records: JournalRecord[] = []
-  // while the disk is full nothing can be written any more, not even what was there before
+  // while the disk is full nothing can be written anymore, not even the previous content
   const full = (): void => {
     if (records.some(({ k }) => k === 'undo')) throw new BatonError('FILE_FAILED', 'ENOSPC: no space left')
   }

@@ -14,7 +14,7 @@ import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
 import type { Effects } from '../../../src/event/effects.ts'
 
-/** Happens before a file effect at a path; what it throws is how that effect ends. */
+/** Called before a file effect at a path; if it throws, the effect ends with that. */
 type Meddling = (path: string) => void
 
 function meddled(context: RunContext, meddle: Meddling): RunContext {
@@ -41,7 +41,7 @@ function failsAt(failing: string): Meddling {
   }
 }
 
-/** Fails at the first effect at a path, after some of it has been done. */
+/** Fails at the first effect at a path, after part of it has been done. */
 function failsHalfWay(failing: string, half: () => void): Meddling {
   let isOver = false
   return (path) => {

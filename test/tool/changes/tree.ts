@@ -29,7 +29,7 @@ export function makeTree(tree: Tree, modes: { readonly [path: string]: number } 
   return root
 }
 
-/** What `makeTree` was given, read back from a folder: text where it is UTF-8, else bytes. */
+/** The argument of `makeTree`, read back from a folder: text if it is UTF-8, otherwise bytes. */
 export function readTree(root: string, folder = ''): Tree {
   const tree: { [path: string]: Tree[string] } = {}
   for (const name of readdirSync(join(root, folder)).toSorted()) {

@@ -11,7 +11,7 @@ import { holdPlaces } from '../../../src/tool/sandbox/hold-places.ts'
 import { root, snapshot } from '../../helpers/baton.ts'
 import { boxWorld, hasBox, inBox, runInBox } from '../../helpers/box.ts'
 
-/** What the system says of a process; empty where it is gone. */
+/** The process status according to the system; empty if the process is gone. */
 function statusOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -131,7 +131,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
   it('is held until the last process of a box has ended, however long that takes', async () => {
     const world = boxWorld()
     const name = `left${process.pid}`
-    // it holds no output open, so that nobody waits for it, and much memory, which takes the kernel a while
+    // it holds no output open, so that nobody waits for it, and a lot of memory, which takes the kernel a while to free
     const large = `{ (head -c 300000000 /dev/zero; sleep 60) | ./${name}; } >&- 2>&- &`
     const running = runInBox(`cp "$(command -v tail)" ${name}; ${large} sleep 1`, world)
     await expect.poll(() => existsSync(join(world.work, '.baton'))).toBe(true)

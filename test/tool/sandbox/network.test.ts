@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => void server.close())
 
 const boxes = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('baton-box-'))
-/** Asks through the proxy, which programs know from the environment. */
+/** Sends a request through the proxy, which programs know from the environment. */
 const get = (url: string): string => `curl -sS --noproxy '' -m 10 -w ' %{http_code}\\n' ${url}`
 const tunnel = (url: string): string => `curl -sS --noproxy '' -p -m 10 ${url} 2>&1`
 

@@ -6,8 +6,8 @@ import { findBoxer, sandboxProblem } from '../../../src/tool/sandbox/probe.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
 /**
- * Another process writes it: a file that this one has just written is busy (ETXTBSY) while a process that another thread of the tests
- * has forked meanwhile holds it open.
+ * A separate process writes it: a file just written by this one is busy (ETXTBSY) while a process that another test
+ * thread forked in between holds it open.
  */
 function fakeBwrap(script: string): string {
   const folder = tempTree({ written: `#!/bin/sh\n${script}\n` })

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** A server of raw connections, and a proxy that reaches it and nothing else. */
+/** A server for raw connections, and a proxy that can reach only this server. */
 async function world(serve: (socket: Socket) => void) {
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => serve(socket.on('error', () => {})))
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -30,7 +30,7 @@ async function all(socket: Socket): Promise<string> {
   return text
 }
 
-/** Through a tunnel, once that is there. */
+/** Sends through a tunnel once that is established. */
 async function tunnelled({ host, ask }: Awaited<ReturnType<typeof world>>): Promise<Socket> {
   const socket = ask()
   socket.write(`CONNECT ${host} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)

@@ -5,7 +5,7 @@ import { openTaskGroup } from '../../../src/tool/sandbox/task-group.ts'
 it('holds all that is started in it to its number of tasks, and is gone when it is closed', async () => {
   const group = openTaskGroup(20)
   if (group === undefined) {
-    // an ordinary user, whose processes have a limit of their own, or a container
+    // an ordinary user, whose processes have their own limit, or a container
     expect(openTaskGroup(1_000)).toBe(undefined)
     return
   }

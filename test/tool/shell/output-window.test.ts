@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createOutputWindow } from '../../../src/tool/shell/output-window.ts'
 import { printedText } from '../../../src/tool/shell/plain-text.ts'
 
-/** What is kept of an output that comes in these pieces, with four bytes at each end. */
+/** What is kept of an output that arrives in these pieces, with four bytes at each end. */
 function kept(...pieces: readonly string[]) {
   const window = createOutputWindow(4)
   for (const piece of pieces) window.add(Buffer.from(piece))

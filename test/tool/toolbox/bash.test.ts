@@ -19,7 +19,7 @@ interface HostOptions {
 const hosts: ReturnType<typeof toolHost>[] = []
 afterAll(() => Promise.all(hosts.map(async ({ box, context }) => bashTool.close?.(box, context))))
 
-/** The tools of one conversation whose lines run as they are, all of them allowed. */
+/** The tools of one conversation; its command lines run without a sandbox, and all are allowed. */
 function shellHost({ files = {}, env = {}, more = {} }: HostOptions = {}) {
   const folder = tempTree({ 'sub/a.txt': 'one\n', ...files })
   const host = toolHost(folder, {

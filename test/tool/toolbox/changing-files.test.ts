@@ -73,7 +73,7 @@ describe('write', () => {
     expect(await call('write', { path: 'a.txt', content: 'same\n' })).toEqual(same)
     expect(box.work.changes()).toEqual([])
     expect(context.sent).toEqual([])
-    // and the model knows it now
+    // and now the model knows it
     expect((await call('write', { path: 'a.txt', content: 'new\n' })).text).toContain('Replaced')
   })
 
@@ -98,7 +98,7 @@ describe('edit', () => {
     expect(context.sent.find(({ type }) => type === 'changes.applied')).toMatchObject({
       items: [{ file_path: 'a.txt', kind: 'Patch', success: true }],
     })
-    // what it knew whole it knows whole
+    // it still knows the whole file after its own change
     expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('Replaced')
   })
 
@@ -155,7 +155,7 @@ describe('edit', () => {
     expect(read(folder, 'a.txt')).toBe(`by a person\n${lines.replace('line 7', 'seven')}`)
     const gone = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })
     expect(gone.text).toContain('is not in a.txt, which has changed since you saw it. The nearest place')
-    // it has seen a part of what is there now
+    // it has seen part of the current content
     expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('has changed since you saw it')
   })
 
@@ -261,7 +261,7 @@ describe('a dry run', () => {
     expect((await call('write', { path: 'new/b.txt', content: 'three\n' })).text).toContain('Replaced new/b.txt')
     expect(read(folder, 'a.txt')).toBe(lines)
     expect(existsSync(join(folder, 'new'))).toBe(false)
-    // one diff of each file, of all its changes
+    // one diff for each file, with all its changes
     expect(box.work.diff().match(/^[-+].*/gm)).toEqual([
       '--- a/a.txt',
       '+++ b/a.txt',

@@ -48,7 +48,7 @@ describe('plan mode', () => {
     expect(await refused('.git/plan.md')).toContain('.git')
     expect(await refused('.github/workflows/plan.md')).toContain('protected')
     expect(await refused('run.md')).toContain('protected')
-    // it would be lost
+    // its content would be lost
     expect(await refused('notes.md')).toContain('you have not seen it')
     expect((await call('enter_plan', { path: 'docs/plan.md' })).isError).toBeUndefined()
   })
@@ -61,7 +61,7 @@ describe('plan mode', () => {
     const { call, box } = toolHost(link, { ...dry, rules: approving })
     await call('enter_plan', {})
     await call('write', { path: 'plan.md', content: '# Plan\n' })
-    // as a host may have noted it
+    // as a host may have recorded it
     box.plan.set(join(link, 'plan.md'))
     expect((await call('exit_plan', {})).text).toContain('The plan in plan.md is approved')
     expect(readTree(folder)).toEqual(tree)
@@ -72,7 +72,7 @@ describe('plan mode', () => {
     const { call, context } = toolHost(folder)
     await call('enter_plan', {})
     await call('write', { path: 'plan.md', content: '# Plan\n\n- first\n' })
-    // nobody is there
+    // nobody can be asked
     expect(await call('exit_plan', {})).toMatchObject({ isError: true, isDenied: true })
     expect((await call('edit', edit)).isError).toBe(true)
     const { effects } = context.services
@@ -108,7 +108,7 @@ describe('plan mode', () => {
   it('holds for calls behind the one that begins it, and not for those before it', async () => {
     const folder = tempTree(tree)
     const { call } = toolHost(folder, { rules: approving })
-    // calls that fail load the tools: those of a conversation are loaded before its first turn
+    // failing calls load the tools: those of a conversation are loaded before its first turn
     for (const name of ['edit', 'enter_plan', 'exit_plan', 'write'] as const) await call(name, '{')
     const results = await Promise.all([
       call('edit', edit),

@@ -22,7 +22,7 @@ const done = { 'a.txt': 'one\none\ntwo two\ntwo two\n', 'b.txt': 'b\n', 'made/ne
 interface Process {
   readonly results: readonly ToolResult[]
   readonly isKilled: boolean
-  /** What the model knows whole, at the end. */
+  /** Files whose whole content the model knows at the end. */
   readonly known: readonly string[]
   readonly changed: number
 }
@@ -68,7 +68,7 @@ it('what a person has written while nothing ran is not lost', async () => {
     const records: JournalRecord[] = []
     const { isKilled } = await run(root, records, { lives, diesBefore: 'the change' })
     if (!isKilled) break
-    // of a change that was begun nobody could say whether it was done
+    // for a change that was started, it would be unknown whether it was made
     if (records.some(({ k, ...record }) => k === 'started' && JSON.stringify(record).includes('"a.txt"'))) continue
     writeFileSync(join(root, 'a.txt'), `by a person\n${tree['a.txt']}`)
     const resumed = await run(root, records)

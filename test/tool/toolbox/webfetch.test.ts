@@ -16,7 +16,7 @@ const kilobyte = 'x'.repeat(1023) + '\n'
 const page = '<!doctype html><title>Home</title><script>let a</script><h1>News</h1><p>Read <a href="/more">more</a>.'
 const html = { 'content-type': 'text/html; charset=utf-8' }
 
-/** What paths answer. */
+/** The answers for paths. */
 const paths: Readonly<Record<string, (response: ServerResponse, url: URL) => void>> = {
   '/': (response) => void response.writeHead(200, html).end(page),
   '/to': (response, url) => void response.writeHead(302, { location: url.searchParams.get('url') ?? '/to' }).end(),
@@ -96,7 +96,7 @@ async function get(url: string, { format, rules = { webfetch: named }, limits }:
   return tool.run(JSON.stringify(format === undefined ? { url } : { url, format }), context)
 }
 
-/** The error that a call gives. */
+/** The error of a call. */
 async function failure(url: string, fetching?: Fetching): Promise<string> {
   const { text, isError } = await get(url, fetching)
   expect(isError, text).toBe(true)

@@ -14,7 +14,7 @@ import { saveFile } from '../../../src/tool/workspace-files.ts'
 import { readChanges } from '../../../src/undo/changes.ts'
 import { shellIn, writeIn, worktreeWorld } from '../../helpers/worktree-world.ts'
 
-/** Writes as the answer of a model does. */
+/** Writes like the answer of a model. */
 function answer(context: RunContext, path: string): void {
   const paths = context.services.sources.executed()
   const held = narrow(context, { protect: { paths, kind: 'answer', allow: [], whom: 'a model' } })

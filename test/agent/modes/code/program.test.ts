@@ -29,7 +29,7 @@ interface Ended {
   readonly records: readonly JournalRecord[]
 }
 
-/** Runs a program in a process that may have the record of one before. */
+/** Runs a program in a process that may have the record of an earlier one. */
 async function start(
   code: string,
   { tools: given = {}, added = [], before, signal, in: inner = box }: Running,
@@ -72,7 +72,7 @@ const giving =
     return { text: name, files: [{ type: 'file', name, mediaType: 'image/png', data: 'AA==' }] }
   }
 
-/** What is recorded of the program itself. */
+/** What is recorded about the program itself. */
 function recordOf(records: readonly JournalRecord[]): Json {
   const [record] = records.filter((one) => one.k === 'call' && one.name === 'code.execute')
   return record?.k === 'call' && record.status === 'ok' ? ((record.value ?? null) as Json) : null
@@ -90,7 +90,7 @@ describe('a program of a model', () => {
       before: first.records,
     })
     expect((await again.ran).files).toEqual(files)
-    // one that was killed before it had ended
+    // a program that was killed before it ended
     const unfinished = first.records.filter((one) => one.k !== 'call' || one.name !== 'code.execute')
     const killed = await start(code, {
       tools: { slow: giving('other', 0), quick: giving('other', 0) },

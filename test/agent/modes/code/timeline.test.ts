@@ -52,7 +52,7 @@ async function ask({ session }: Pick<Opened, 'session'>, text = 'Go.'): Promise<
 const says = (...programs: readonly string[]): FakeScript => programs.map((text) => ({ text: [text] }))
 const fenced = (code: string): string => `\`\`\`js\n${code}\n\`\`\``
 
-/** Events of a prompt in short. */
+/** The events of a prompt in short form. */
 function shown(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => {
     switch (event.type) {
@@ -138,7 +138,7 @@ describe('programs of a prompt', () => {
       expect.stringMatching(/^user: Logs:\nundefined 1 null\n\nExecution error: boom \(line 1/),
       expect.stringMatching(/^user: Execution error: 'foo' is not defined \(line 1/),
     ])
-    // programs are said by the model, and what came of them by the user
+    // programs are messages of the model, their results are messages of the user
     expect(opened.asked()[2]?.map((line) => line.split(':')[0])).toEqual([
       'system',
       'user',

@@ -1,15 +1,15 @@
-/** An answer, the files it meets, and what it must leave. */
+/** An answer, the files it is applied to, and the expected result. */
 export interface AnswerCase {
   readonly title: string
   readonly before: Readonly<Record<string, string>>
   readonly answer: string
-  /** Files that are made, changed or (undefined) gone. */
+  /** Files that are created, changed or (undefined) deleted. */
   readonly after: Readonly<Record<string, string | undefined>>
   /** Why nothing may be done: the fault of a directive, or `refused` for one that does not fit. */
   readonly fault?: string
 }
 
-/** Reads the cases of a text file, whose head says how they are written. */
+/** Reads the cases of a text file; the head of the file explains their format. */
 export function readCases(text: string): readonly AnswerCase[] {
   return text
     .split(/^%% case /m)
@@ -38,7 +38,7 @@ interface Form {
   readonly name: string
   /** Changes `src/a.ts` (`one`, `two`, `three`, each on a line) to hold `TWO` in the middle. */
   readonly text: string
-  /** The form has a fence of its own, or is told by the path above it, and cannot be put into another fence. */
+  /** The form has its own fence, or is recognized by the path above it, and cannot be put into another fence. */
   readonly isFenced?: true
 }
 
@@ -86,7 +86,7 @@ interface Dressing {
   readonly name: string
   readonly dress: (text: string) => string
   readonly outcome: Outcome
-  /** Only for forms without a fence of their own. */
+  /** Only for forms without their own fence. */
   readonly isFence?: true
   readonly before?: string
   readonly after?: string
@@ -174,7 +174,7 @@ const dressings: readonly Dressing[] = [
   { name: 'only in a comment', dress: (text) => `<!--\n${text}-->\nNothing to do.\n`, outcome: 'nothing' },
 ]
 
-/** Each form in each dressing that models give it. */
+/** Each form in each wrapping that models give it. */
 export const builtCases: readonly AnswerCase[] = dressings.flatMap(({ name, dress, outcome, isFence, before, after }) =>
   forms
     .filter((form) => isFence !== true || form.isFenced !== true)
