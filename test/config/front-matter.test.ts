@@ -38,7 +38,7 @@ describe('types', () => {
   })
 
   it.each([
-    ['model = ""', '"model" must be text that is not empty, not empty text'],
+    ['model = ""', '"model" must be non-empty text, not empty text'],
     ['model = 3', '"model" must be text, not the number 3'],
     ['top_p = 1.5', '"top_p" must be a number from 0 to 1, not the number 1.5'],
     ['max_tokens = 0.5', '"max_tokens" must be a whole number of at least 1, not the number 0.5'],

@@ -59,7 +59,7 @@ t = { type = "table", default = { a = 1 } }`
   it('belongs into prompt files only', async () => {
     const { checkSettings } = await import('../../src/config/check-settings.ts')
     expect(checkSettings({ input: {} }, { scope: 'flag', userFile: 'u' })).toMatchObject([
-      { message: '"input" can be set in a prompt file only' },
+      { message: '"input" can only be set in a prompt file' },
     ])
   })
 })

@@ -124,7 +124,7 @@ enabled = false
       '4:9 (hidden) the server "a" has bearer_token_env, which is the header Authorization',
     ],
     ['[mcp_servers.a]\ncommand = "x"\nenv = { KEY = 4711 }', '3:15 (hidden) "mcp_servers.a.env.KEY" must be text'],
-    ['[mcp_servers.a]\ncommand = "x"\nargs = "-k 4711"', '3:8 (hidden) "mcp_servers.a.args" must be a list of texts'],
+    ['[mcp_servers.a]\ncommand = "x"\nargs = "-k 4711"', '3:8 (hidden) "mcp_servers.a.args" must be a list of strings'],
     [
       '[mcp_servers.a]\ncommand = "x"\ntool_timeout_sec = 0',
       '3:20 (shown) "mcp_servers.a.tool_timeout_sec" must be a number from 0.1 to 1000000, not the number 0',
