@@ -459,7 +459,7 @@ attack('the home folder is no workspace to write to', { core: homes, every: 2 },
   const HOME = { plain: world.work, link: join(world.folder, 'link-to-work') }[home]
   const before = readdirSync(world.work)
   const end = await world.run(args, { env: { HOME } })
-  expect(end.stderr).toMatch(/home folder.*no workspace to write to/)
+  expect(end.stderr).toMatch(/home folder.*cannot be a writable workspace/)
   expect(end.stderr).toMatch(/-C FOLDER/)
   expect(end.code).toBe(code)
   expect(readdirSync(world.work)).toEqual(before)
@@ -472,7 +472,7 @@ it('nothing is written to the root folder; a folder in the home folder is one to
   const world = createWorld({ work: { 'project/w.aip': write, 'w.aip': write } })
   const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../'.repeat(9) })
   expect(root.code).not.toBe(0)
-  expect(root.stderr).toContain('which is no workspace to write to')
+  expect(root.stderr).toContain('which cannot be a writable workspace')
   expect(existsSync('/made.txt')).toBe(false)
   const inner = await world.run(['w.aip'], { env: { HOME: world.work }, cwd: 'project' })
   expect(inner.code).toBe(0)
@@ -487,7 +487,7 @@ it('an answer changes no file of the home folder, and is still shown', async () 
   try {
     const end = await world.run(['ask.md', '-m', 'any'], { env: { HOME: world.work, BATON_GATEWAY_URL: server.url } })
     expect(end.code).toBe(1)
-    expect(end.stderr).toContain('no workspace to write to')
+    expect(end.stderr).toContain('cannot be a writable workspace')
     expect(existsSync(join(world.work, 'made.txt'))).toBe(false)
     const plain = await world.run(['ask.md', '-m', 'any', '-c', 'write_mode=false'], {
       env: { HOME: world.work, BATON_GATEWAY_URL: server.url },

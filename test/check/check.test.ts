@@ -236,7 +236,7 @@ describe('checking a prompt file', () => {
 
   it('warns of a file that was hardly meant', async () => {
     expect(await check({ 'a.ts': 'export const a = 1\n' }, { file: 'a.ts' })).toEqual([
-      'warning a.ts:1 a.ts does not look like a prompt file: its name ends in .ts, and it has no front matter',
+      'warning a.ts:1 a.ts does not look like a prompt file: it ends in .ts and has no front matter',
     ])
     expect(await check({ 'a.ts': prompt('temperature = 0') }, { file: 'a.ts' })).toEqual([])
     expect(await check({ 'notes.txt': 'Do it.\n' }, { file: 'notes.txt' })).toEqual([])

@@ -168,7 +168,7 @@ describe('what does not fit together', () => {
     ],
     [
       'agent = "x.aip"\n[collab]',
-      '3:2 "agent" and [collab] do not go together: the model of the file starts agents, and it is not asked | Move [collab] into the file of the agent.',
+      '3:2 "agent" and [collab] cannot be combined: the model of the file starts agents, but it is not called | Move [collab] into the file of the agent.',
     ],
   ])('or is of no use: %j', async (toml, said) => {
     expect(await wrong(toml)).toEqual([expect.stringContaining(said)])

@@ -44,10 +44,10 @@ describe('[delegate]', () => {
       checkStrategies(data).map(({ message }) => message)
     expect(said({ delegate: {}, ensemble: {} })).toHaveLength(1)
     expect(said({ delegate: {}, agent: 'x' })).toEqual([
-      '"agent" and [delegate] do not go together: the workers name their agents',
+      '"agent" and [delegate] cannot be combined: the workers name their agents',
     ])
     expect(said({ delegate: {}, collab: {} })).toEqual([
-      '[delegate] and [collab] do not go together: the leader of a team starts its workers',
+      '[delegate] and [collab] cannot be combined: the leader of a team starts its workers',
     ])
   })
 })
