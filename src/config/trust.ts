@@ -83,7 +83,7 @@ function ownText({ own, origin, path, why }: Loosened): string {
   const [key, name = ''] = path.map(String)
   if (why === 'hides') {
     const isBuiltIn = origin === undefined || origin.kind === 'default'
-    return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
+    return `it shadows ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
   }
   if (own === undefined) return 'only you may set it'
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))

@@ -90,7 +90,7 @@ describe('a new project', () => {
     ])
     for (const { code, stdout, stderr } of again) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-      expect(stderr).toMatch(/^error: \S+ exists already\nhint: /)
+      expect(stderr).toMatch(/^error: \S+ already exists\nhint: /)
     }
     expect(snapshot(cwd)).toEqual(before)
   })
