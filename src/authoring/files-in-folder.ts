@@ -9,7 +9,7 @@ import { isSourceFile, isSourceFolder } from '../base/reads.ts'
 import { isReserved } from '../config/keys.ts'
 import type { Surroundings } from '../config/locate.ts'
 
-/** Files a command was given, as they are named: a folder stands for the prompt files and agents in it. */
+/** Files passed to a command, as named: a folder stands for the prompt files and agents in it. */
 export interface NamedFiles {
   readonly name: string
   readonly files: readonly string[]
@@ -17,9 +17,9 @@ export interface NamedFiles {
 }
 
 /**
- * The files that words of a command line mean. In a folder and those below it, these count: `.aip` files, `.lua` files
- * that are not in a folder named `lua` (modules), and `.md` files with front matter that is about a prompt. Skipped is
- * what globs skip, and what git ignores.
+ * The files that arguments of a command line refer to. In a folder and its subfolders these are: `.aip` files, `.lua`
+ * files that are not in a folder named `lua` (modules), and `.md` files with front matter for a prompt. Files that
+ * globs skip or git ignores are skipped.
  * @throws BatonError USAGE for a folder without such a file
  */
 export async function filesNamed(
@@ -34,8 +34,8 @@ export async function filesNamed(
       if (!isSourceFolder(folder, undefined) || isAgent()) return { name, files: [name], isFolder: false }
       const found = await filesInFolder(folder, around, signal)
       if (found.length > 0) return { name, isFolder: true, files: found.map((file) => join(name, file)) }
-      throw new BatonError('USAGE', `there is no prompt file and no agent in ${name}`, {
-        hint: 'In folders .aip and .lua files count, and .md files with front matter. Name other files themselves.',
+      throw new BatonError('USAGE', `${name} contains no prompt files and no agents`, {
+        hint: 'In folders, .aip and .lua files count, and .md files with front matter. Name other files explicitly.',
       })
     }),
   )
@@ -59,7 +59,7 @@ export async function filesInFolder(
   )
 }
 
-/** What git ignores in a folder, relative to it, folders with a slash behind; nothing where git knows nothing. */
+/** What git ignores in a folder, relative to it, folders with a trailing slash; empty outside of a repository. */
 async function ignoredIn(folder: string, env: Surroundings['env'], signal: AbortSignal): Promise<readonly string[]> {
   const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
   const limits = { timeLimitMs: 10_000, maxOutputBytes: 10_000_000 }
@@ -67,7 +67,7 @@ async function ignoredIn(folder: string, env: Surroundings['env'], signal: Abort
   return end.kind === 'exited' && end.code === 0 ? stdout.text.split('\0').filter((path) => path !== '') : []
 }
 
-/** Other Markdown has front matter too: in YAML at least one key must be one that prompt files have. */
+/** Other Markdown has front matter too: YAML counts only if at least one key is a key of prompt files. */
 function isPrompt(file: string): boolean {
   const [first = '', ...lines] = readRegularFile(file)
     .toString('utf8')

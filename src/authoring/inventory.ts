@@ -11,15 +11,15 @@ import { isSectionHeading } from '../prompt/aip.ts'
 import { parseAgentFile } from '../config/foreign-agent.ts'
 import { pipelineNames } from './starters.ts'
 
-/** Something `baton list` names. */
+/** An item of `baton list`. */
 export interface Item {
-  /** As it is written on the command line, in `sub_agents`, or after `--from`. */
+  /** As written on the command line, in `sub_agents`, or after `--from`. */
   readonly name: string
   /** Absolute. */
   readonly file: string
-  /** One sentence; empty when the file has no description. */
+  /** One sentence; empty if the file has no description. */
   readonly description: string
-  /** What has its name instead: absolute. */
+  /** The absolute path of the file that shadows it. */
   readonly shadowedBy?: string
 }
 
@@ -29,7 +29,7 @@ export interface Group {
   readonly folder: string
   /** `namespace@name` of a pack. */
   readonly pack?: string
-  /** Of a pack: its version, and where it was installed from. */
+  /** For a pack: its version, and where it was installed from. */
   readonly status?: PackStatus
   readonly items: readonly Item[]
 }
@@ -39,7 +39,7 @@ export interface InventoryPlaces {
   readonly packRoots: readonly string[]
   readonly builtInDir: string
   readonly pipelinesDir: string
-  /** Only the names are wanted: no file is read as a whole, however many there are. */
+  /** Only names are needed: no file is read as a whole, however many there are. */
   readonly isBare?: boolean
 }
 
@@ -51,11 +51,11 @@ export async function takeInventory(places: InventoryPlaces): Promise<readonly G
     ...(await Promise.all(packsOf(places).map((pack) => packAgents(pack, places)))),
     await pipelines(places),
   ]
-  // an installed pack may contain prompt files alone
+  // an installed pack may contain nothing but prompt files
   return groups.filter(({ items, status }) => items.length > 0 || status?.source !== undefined)
 }
 
-/** `agents/` of the workspace: the place for agents of a project by convention. */
+/** `agents/` of the workspace: the conventional place for agents of a project. */
 async function workspaceAgents({ workspace, builtInDir, isBare }: InventoryPlaces): Promise<Group> {
   const folder = join(workspace, 'agents')
   const isOwn = realPath(folder) === realPath(builtInDir)
@@ -89,7 +89,7 @@ interface PlacedPack extends Pack {
   readonly shadowedBy?: string
 }
 
-/** Every pack folder, also those that an earlier root shadows. */
+/** Every pack folder, including those shadowed by an earlier root. */
 function packsOf({ packRoots, builtInDir }: InventoryPlaces): readonly PlacedPack[] {
   const first = new Map<string, string>()
   return packRoots.flatMap((root) => [
@@ -128,7 +128,7 @@ async function pipelines({ pipelinesDir: folder, isBare }: InventoryPlaces): Pro
   return { kind: 'pipeline', folder, items: await describeAll(files, (file) => basename(file, '.md'), isBare) }
 }
 
-/** Agent files at most so many folders deep, without the modules in `lua/`. Links to folders are not followed. */
+/** Agent files up to this many folders deep, without the modules in `lua/`. Links to folders are not followed. */
 function agentFiles(folder: string, depth: number): readonly string[] {
   if (depth === 0) return []
   return entriesIn(folder).flatMap((entry) => {
@@ -140,7 +140,7 @@ function agentFiles(folder: string, depth: number): readonly string[] {
   })
 }
 
-/** Prompt files of a pack, in it and in its folders: Markdown that begins with front matter. */
+/** Prompt files of a pack and its folders: Markdown that starts with front matter. */
 function promptFiles(folder: string, depth = 2): readonly string[] {
   if (depth === 0) return []
   return entriesIn(folder).flatMap((entry) => {
@@ -222,7 +222,7 @@ async function textOfPrompt(file: string, text: string): Promise<readonly string
   return comment.length > 0 ? comment : firstParagraph(instruction.split('\n'))
 }
 
-/** The first paragraph of the comment that the lines begin with, without marks and directives such as `#:schema`. */
+/** The first paragraph of the comment at the start of the lines, without marks and directives such as `#:schema`. */
 function firstComment(lines: readonly string[], mark: string): readonly string[] {
   const end = lines.findIndex((line) => line.trim() !== '' && !line.trim().startsWith(mark))
   const comments = lines.slice(0, end === -1 ? undefined : end).filter((line) => !/^\s*#[:!]/.test(line))
@@ -237,7 +237,7 @@ function firstParagraph(lines: readonly string[]): readonly string[] {
 }
 
 function firstSentence(lines: readonly string[]): string {
-  // a terminal obeys control characters
+  // a terminal interprets control characters
   const text = lines
     .map((line) => line.trim())
     .join(' ')

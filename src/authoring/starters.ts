@@ -7,7 +7,7 @@ import { refuseLeavingLink } from '../base/leaving.ts'
 import { nearest } from '../base/suggest.ts'
 import { type PackName, type PackRef, parsePackRef, refuseReserved } from '../pack/pack-ref.ts'
 
-/** What `baton new` creates, and what a person does next. */
+/** What `baton new` creates, and the next steps for the user. */
 export interface Starter {
   readonly files: readonly NewFile[]
   readonly next: readonly NextStep[]
@@ -21,23 +21,23 @@ export type NextStep =
 interface StarterPlaces {
   readonly cwd: string
   readonly workspace: string
-  /** `starters/` of the package: the files that are copied, with `{{name}}` where a value belongs. */
+  /** `starters/` of the package: the files that are copied, with `{{name}}` as placeholders. */
   readonly starters: string
 }
 
 /**
- * The text of a new `baton.toml`. A line that is commented out as `# key = value` or `# [table]` is a valid setting
- * without the mark: the value is the default, or an example where there is none.
+ * The text of a new `baton.toml`. A line commented out as `# key = value` or `# [table]` is a valid setting without the
+ * mark: the value is the default, or an example if there is none.
  */
 export function configText({ starters }: Pick<StarterPlaces, 'starters'>): string {
   return fill(join(starters, 'baton.toml'), {})
 }
 
 /**
- * A prompt file at `name`, relative to `cwd`, with the ending `.md`. Its comments explain the keys, and it runs as it
- * is.
- * @param copied the text of a ready prompt file, to be used instead
- * @throws BatonError USAGE for a name that no file can have
+ * A prompt file at `name`, relative to `cwd`, with the extension `.md`. Its comments explain the keys, and it runs
+ * unchanged.
+ * @param copied the text of a ready-made prompt file, to be used instead
+ * @throws BatonError USAGE for an invalid file name
  */
 export function promptStarter(name: string, copied: string | undefined, places: StarterPlaces): Starter {
   checkFileName(name, 'prompt')
@@ -46,7 +46,7 @@ export function promptStarter(name: string, copied: string | undefined, places: 
   const file = shellWord(displayPath(cwd, path))
   const own = JSON.stringify(displayPath(workspace, path)).slice(1, -1)
   const text = copied ?? fill(join(starters, 'prompt.md'), { file: own })
-  // ready prompt files may need a model; those that do not mention this command
+  // ready-made prompt files may need a model; those that do not mention offline::extractive
   const isOffline = copied === undefined || copied.includes('offline::extractive')
   return {
     files: [{ path, text }],
@@ -60,8 +60,8 @@ export function promptStarter(name: string, copied: string | undefined, places: 
 
 /**
  * An agent at the path `name`, relative to `cwd`; a name without a folder goes into `agents/` of the workspace. It is
- * an .aip file, or Lua alone when the name ends with .lua, and runs without a model.
- * @throws BatonError USAGE for a name that no file can have
+ * an .aip file, or plain Lua if the name ends in .lua, and runs without a model.
+ * @throws BatonError USAGE for an invalid file name
  */
 export function agentStarter(name: string, { cwd, workspace, starters }: StarterPlaces): Starter {
   checkFileName(name, 'agent')
@@ -88,8 +88,8 @@ interface PackStarter extends Starter {
 
 /**
  * The pack `namespace@name` in `.baton/packs` of the workspace: two agents that share a Lua module, and a prompt file
- * that shows what they do. It runs without a model.
- * @throws BatonError USAGE for a name that no pack can have
+ * that demonstrates them. It runs without a model.
+ * @throws BatonError USAGE for an invalid pack name
  */
 export function packStarter(text: string, { cwd, workspace, starters }: StarterPlaces): PackStarter {
   const { namespace, name } = readPackName(text)
@@ -102,7 +102,7 @@ export function packStarter(text: string, { cwd, workspace, starters }: StarterP
     files: packFiles.map((path) => ({ path: join(folder, path), text: fill(join(starters, 'pack', path), values) })),
     next: [
       command(`baton check ${identity} ${identity}/check ${example}`),
-      command(`baton ${identity} -i "some text"`, 'its main.aip by itself'),
+      command(`baton ${identity} -i "some text"`, 'its main.aip alone'),
       command(`baton ${example} -m offline::extractive`, 'both agents, without a key'),
     ],
   }
@@ -128,7 +128,7 @@ function checkFileName(name: string, kind: 'prompt' | 'agent'): void {
 }
 
 /**
- * Reads `namespace@name`.
+ * Parses `namespace@name`.
  * @throws BatonError USAGE
  */
 export function readPackName(text: string): PackName {
@@ -151,7 +151,7 @@ export function readPackName(text: string): PackName {
   return pack
 }
 
-/** Names of the ready prompt files that come with Baton, in order; `folder` is `pipelines/` of the package. */
+/** Names of the ready-made prompt files that ship with Baton, in order; `folder` is `pipelines/` of the package. */
 export function pipelineNames(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.md'))
@@ -160,8 +160,8 @@ export function pipelineNames(folder: string): readonly string[] {
 }
 
 /**
- * The text of one of them, without its tests: their cassettes are not copied, and fit no other prompt.
- * @throws BatonError USAGE, with all names, when there is no such pipeline
+ * The text of one of them, without its tests: their cassettes are not copied, and match no other prompt.
+ * @throws BatonError USAGE, with all names, if there is no such pipeline
  */
 export function readPipeline(name: string, folder: string): string {
   const names = pipelineNames(folder)
@@ -176,15 +176,15 @@ export function readPipeline(name: string, folder: string): string {
   })
 }
 
-/** A file that is to be created. `path` is absolute. */
+/** A file to be created. `path` is absolute. */
 interface NewFile {
   readonly path: string
   readonly text: string
 }
 
 /**
- * Writes new files, and the folders they need; no link leads out of the folder `within`. None is written when one of them exists; when a write fails, those
- * already written are removed.
+ * Writes new files, and the folders they need; no link may lead out of the folder `within`. If one of the files exists,
+ * none is written; if a write fails, those already written are removed.
  * @throws BatonError USAGE naming the file that exists, FILE_FAILED for a file that cannot be written
  */
 export function createFiles(files: readonly NewFile[], { within }: { readonly within: string }): void {
@@ -216,14 +216,14 @@ function exists(path: string): boolean {
 function failure(path: string, error: unknown): BatonError {
   if (hasSystemCode(error, 'EEXIST') && exists(path)) return alreadyThere(path)
   return new BatonError('FILE_FAILED', `${path} cannot be written: ${messageOf(error)}`, {
-    hint: 'Check the folder, and that you may write there.',
+    hint: 'Check that the folder exists and that you may write to it.',
     cause: error,
   })
 }
 
-/** The error for something that `baton new` and `baton init` would have to replace. */
+/** The error for a file that `baton new` or `baton init` would have to overwrite. */
 export function alreadyThere(path: string): BatonError {
-  return new BatonError('USAGE', `${path} exists already`, {
+  return new BatonError('USAGE', `${path} already exists`, {
     hint: 'Nothing is ever overwritten: choose another name, or remove it first.',
   })
 }

@@ -18,8 +18,8 @@ export interface CheckedFile {
 }
 
 /**
- * Everything that is wrong with a file and with what it names, found without running anything or asking anybody. Errors
- * are what a run would end with; warnings are what it may stumble over.
+ * All problems of a file and of what it names, found without running anything or calling a model. Errors would end a
+ * run; warnings might affect one.
  */
 export async function checkFile(options: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
   const { cwd, file, env } = options
@@ -36,7 +36,7 @@ export async function checkFile(options: TargetOptions, parts: CheckParts): Prom
       ? await checkAgentTarget(options, shared)
       : await checkPromptFile({ ...options, file: resolve(cwd, file) }, shared)
   const shown = problems.map((problem) => relativeTo(cwd, problem))
-  // a file that cannot be read has none
+  // a file that cannot be read has no settings
   const secrets = found.settings === undefined ? {} : await secretsOf(found.settings, env)
   return { problems: sortProblems(shown, displayPath(cwd, resolve(cwd, file))), secrets }
 }
@@ -45,7 +45,7 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
   const { file } = options
   try {
     const target = await loadTarget(options)
-    // packs may hold prompt files, too
+    // packs may contain prompt files, too
     if (target.kind === 'prompt') {
       const { source, document } = target.spec
       const isMade = source === 'text' && target.answerAgent?.kind === 'command'
@@ -69,7 +69,7 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
   }
 }
 
-/** Files below the current folder are named from there. */
+/** Files below the current folder are named relative to it. */
 function relativeTo(cwd: string, problem: Problem): Problem {
   const named = (place: SourcePlace): SourcePlace => ({ ...place, file: displayPath(cwd, resolve(cwd, place.file)) })
   return { ...problem, place: named(problem.place), trail: problem.trail.map(named) }

@@ -18,18 +18,18 @@ import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemsOfError } from './problem.ts'
 import { type CheckedScript, checkScript } from './script.ts'
 
-/** What all files of one check share, so that nothing is loaded or looked at twice. */
+/** What all files of one check share, so that nothing is loaded or checked twice. */
 export interface CheckParts {
   readonly countFiles: GlobCounter
   readonly modelTable: () => Promise<ModelTable>
   readonly compiler: (lua: Settings['lua']) => Promise<LuaCompiler>
-  /** Agents that were looked for, by workspace, folder and name. */
+  /** Agents that were looked up, by workspace, folder and name. */
   readonly agents: Map<string, Promise<FoundAgent>>
-  /** Scripts that were checked, by file and pack; their trails begin at the script. */
+  /** Checked scripts, by file and pack; their trails start at the script. */
   readonly scripts: Map<string, Promise<CheckedScript>>
 }
 
-/** Makes the shared parts. Whoever does closes them. */
+/** Creates the shared parts. The caller closes them. */
 export function createCheckParts({
   builtInDir,
 }: {
@@ -59,12 +59,12 @@ export function createCheckParts({
 /** What a file and the prompt files below it share. */
 export interface SharedParts {
   readonly parts: CheckParts
-  /** Agents and prompt files that were looked at for this file; absolute. */
+  /** Agents and prompt files that were checked for this file; absolute. */
   readonly seen: Set<string>
   readonly onSettings: (settings: Settings) => void
 }
 
-/** What a file and everything below it is checked with. */
+/** The context in which a file and everything below it is checked. */
 export interface FileSurroundings extends SharedParts {
   readonly options: TargetOptions
   readonly workspace: string
@@ -89,9 +89,9 @@ interface NamedAgent {
   readonly trail: readonly SourcePlace[]
 }
 
-/** An agent, and all those that its code runs by name. */
+/** Checks an agent, and all agents that its code runs by name. */
 export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurroundings): Promise<readonly Problem[]> {
-  // what starts a program is looked at by its owner
+  // a program is not checked here, but where it is defined
   if (agent.kind === 'command') return []
   const key = `${agent.file}\n${definedAs(agent) ?? agent.pack?.identity ?? ''}`
   if (around.seen.has(key)) return []
@@ -110,7 +110,7 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
   return problems
 }
 
-/** The table that defines an agent, beside its name: a role may have the name of an agent. */
+/** The table that defines an agent, in addition to its name: a role may have the name of an agent. */
 function definedAs(agent: AgentFile): string | undefined {
   if (agent.kind !== 'prompt' || agent.defined === undefined) return undefined
   return `#${agent.name} ${agent.defined.sources[0]?.at.join('.') ?? ''}`
@@ -141,7 +141,7 @@ function further(problem: Problem, trail: readonly SourcePlace[]): Problem {
   return trail.length === 0 ? problem : { ...problem, trail: [...problem.trail, ...trail] }
 }
 
-/** A name may be meant for a case that never comes, so one that leads nowhere is a warning. */
+/** The call may be for a case that never occurs, so an unknown name is only a warning. */
 async function checkCalled(
   caller: AgentFile,
   { name, trail }: { readonly name: string; readonly trail: readonly SourcePlace[] },
@@ -163,7 +163,7 @@ async function checkCalled(
   }
 }
 
-/** Whether somebody takes the name of a model, and whether its key is set. */
+/** Whether a model name resolves, and whether its key is set. */
 export async function checkNamedModel(
   model: NamedModel,
   { parts, options, settings }: FileSurroundings,

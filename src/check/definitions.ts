@@ -7,8 +7,9 @@ import { checkAgent, type FileSurroundings } from './checker.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
 /**
- * The agents with names that the model of a prompt file may start, each as it would be run, and why others cannot be used. Where the
- * model starts none, a broken one is an error where it is named. Agents of the file itself are used.
+ * Problems of the named agents that the model of a prompt file may start, each as it would be run, and of definitions
+ * that cannot be used. If the model starts none, a broken definition is an error where it is named. Agents of the file
+ * itself should be used.
  */
 export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
   const { byName, broken } = await around.definitions()
@@ -43,7 +44,7 @@ async function checkDefinition(
   return [problemOf({ ...finding, place }, { severity: 'warning', file: displayPath(workspace, spec.file), trail: [] })]
 }
 
-/** Whether the file writes the name somewhere else, or runs scripts, which may name it. */
+/** Whether the file contains the name elsewhere, or runs scripts, which may name it. */
 function isNamed(name: string, { frontMatter, agents, settings }: RunSpec): boolean {
   const { agents: _, ...others } = frontMatter
   const scripts = [settings.agent, ...agents.map((each) => each.name)].filter((each) => each !== undefined)

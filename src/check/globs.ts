@@ -6,7 +6,7 @@ import type { Json } from '../base/json.ts'
 import type { Finding } from '../config/issue.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 
-/** Says how many files globs match; remembers what it has looked up. */
+/** Counts the files that globs match; caches what it has looked up. */
 export type GlobCounter = (
   globs: readonly string[],
   where: { readonly baseDir: string; readonly root: string },
@@ -27,7 +27,7 @@ export interface GlobFinding extends Finding {
   readonly glob: string
 }
 
-/** Globs that match no file, and those that lead outside the workspace through a link. Nothing is read. */
+/** Globs that match no file, and globs that lead outside the workspace through a link. No file is read. */
 export function checkGlobs(spec: RunSpec, count: GlobCounter): readonly GlobFinding[] {
   const { workspace, settings, origins } = spec
   const baseDir = settings.base_dir
@@ -52,8 +52,8 @@ function globLists(value: Json, path: DataPath): readonly (readonly WrittenGlob[
 }
 
 /**
- * Names without a folder (`README*`, `pyproject.toml`) are often a choice of what a project may have, so they are warned of
- * only when nothing of their list is there.
+ * Names without a folder (`README*`, `pyproject.toml`) are often alternatives, of which a project has some, so they are
+ * reported only if nothing in their list matches.
  */
 function checkList(
   list: readonly WrittenGlob[],
@@ -71,7 +71,7 @@ function checkGlob({ glob, path }: WrittenGlob, count: () => number): readonly G
   try {
     if (count() > 0) return []
     const message = `the glob "${glob}" matches no file`
-    const hint = 'Globs are relative to base_dir, which is the workspace when it is not set.'
+    const hint = 'Globs are relative to base_dir, which defaults to the workspace.'
     return [{ severity: 'warning', code: 'CONFIG_INVALID', message, hint, path, part: 'value', glob }]
   } catch (error) {
     if (!isBatonError(error)) throw error

@@ -11,7 +11,7 @@ import { moduleFiles } from '../script/module-reader.ts'
 import { syntaxHint } from '../script/section-error.ts'
 import { type Problem, problemsOfError } from './problem.ts'
 
-/** Lua code of a file: of a section, padded so that its lines are those of the file, or all of it. */
+/** Lua code of a file: of a section, padded so that its lines are those of the file, or the whole file. */
 interface LuaSource {
   readonly file: string
   readonly text: string
@@ -23,7 +23,7 @@ interface LuaSource {
 export interface LuaSurroundings {
   readonly compiler: LuaCompiler
   readonly workspace: string
-  /** Whose code it is: where its modules are looked for. */
+  /** The owner of the code: determines where its modules are looked up. */
   readonly agent: ScriptFile
   readonly seen: Set<string>
 }
@@ -33,7 +33,7 @@ interface CheckedLua {
   readonly agents: readonly { readonly name: string; readonly trail: readonly SourcePlace[] }[]
 }
 
-/** Compiles code and the modules it names, and theirs. Nothing is run. */
+/** Compiles code and, recursively, the modules it names. Nothing is run. */
 export async function checkLua(source: LuaSource, around: LuaSurroundings): Promise<CheckedLua> {
   const { compiler, workspace } = around
   const name = displayPath(workspace, source.file)
@@ -62,7 +62,7 @@ function compileProblem({ message, line }: LuaError, { file, text, trail }: LuaS
 const nothing: CheckedLua = { problems: [], agents: [] }
 const standard: ReadonlySet<string> = new Set(['_G', 'coroutine', 'debug', 'math', 'os', 'string', 'table', 'utf8'])
 
-/** As `require` looks; a module that is checked by itself belongs to the agents beside its `lua` folder. */
+/** Resolves like `require`; a module that is checked by itself belongs to the agents next to its `lua` folder. */
 function moduleFolders({ file, pack }: ScriptFile): readonly string[] {
   const above = /^(.*)\/lua\/.*$/.exec(file)?.[1]
   const folders = [dirname(file), ...(above === undefined ? [] : [above]), ...(pack === undefined ? [] : [pack.dir])]
@@ -77,7 +77,7 @@ async function checkModule(call: NamedCall, from: LuaSource, around: LuaSurround
   const file = files.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   if (file === undefined) {
     const shown = files.map((path) => displayPath(workspace, path)).join(', ')
-    const message = `there is no module "${call.name}"`
+    const message = `the module "${call.name}" does not exist`
     const [place = { file: from.file }, ...trail] = from.trail
     return {
       ...nothing,
@@ -96,7 +96,7 @@ async function checkModule(call: NamedCall, from: LuaSource, around: LuaSurround
   }
 }
 
-/** A name that Lua code hands to `require` or `aip.agent.run` as it stands. Lines and columns count from 1. */
+/** A literal name that Lua code passes to `require` or `aip.agent.run`. Lines and columns count from 1. */
 interface NamedCall {
   readonly kind: 'module' | 'agent'
   readonly name: string
@@ -111,10 +111,7 @@ const quoted = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'`
 const module = String.raw`(?<![\w.:])require\s*\(?\s*(?<module>${quoted})(?!\s*\.\.)`
 const agent = String.raw`(?<![\w.:])aip\.agent\.run\s*\(\s*(?<agent>${quoted})\s*[,)]`
 
-/**
- * Names of modules and agents in Lua code, in their order. Names that are put together, and what stands in comments and
- * texts, are passed over.
- */
+/** Literal names of modules and agents in Lua code, in order. Computed names, comments and strings are ignored. */
 export function namedCalls(code: string): readonly NamedCall[] {
   const calls = code.matchAll(new RegExp([comment, longText, module, agent, quoted].join('|'), 'g'))
   return [...calls].flatMap(({ 0: whole, index, groups = {} }): readonly NamedCall[] => {

@@ -6,13 +6,13 @@ import { selectModel } from '../model/select.ts'
 import type { ModelTable } from '../model/table.ts'
 import type { Problem } from './problem.ts'
 
-/** A model name and where it is written, which is looked for only when there is something to say. */
+/** A model name and its place, which is only looked up for a problem. */
 export interface NamedModel {
   readonly name: string
   readonly placeOf: () => Promise<SourcePlace>
-  /** Aliases that hold besides those of the settings. */
+  /** Aliases in addition to those of the settings. */
   readonly aliases?: Readonly<Record<string, string>>
-  /** It is given tools, and has to call them. */
+  /** It gets tools, and must be able to call them. */
   readonly usesTools?: boolean
 }
 
@@ -22,7 +22,7 @@ export interface ModelSurroundings {
   readonly table: ModelTable
 }
 
-/** Whether somebody takes the name, and whether the key for it is set. Nobody is asked. */
+/** Whether the name resolves, and whether its key is set. No model is called. */
 export async function checkModel(model: NamedModel, around: ModelSurroundings): Promise<readonly Problem[]> {
   const finding = findingOf(model, around)
   return finding === undefined ? [] : [{ ...finding, place: await model.placeOf(), trail: [] }]
@@ -42,7 +42,7 @@ function findingOf(
     const { provider, label } = selection.choice
     const { apiKeyEnv, keyRequired } = provider
     if (!keyRequired || apiKeyEnv === undefined || readVariable(env, apiKeyEnv) !== undefined) return undefined
-    const message = `${label} needs a key, and ${apiKeyEnv} is not set`
+    const message = `${label} needs a key, but ${apiKeyEnv} is not set`
     return { severity: 'warning', code: 'KEY_MISSING', message, hint: `Set ${apiKeyEnv} before you run it.` }
   } catch (error) {
     if (!isBatonError(error)) throw error

@@ -2,13 +2,13 @@ import { BatonError, type SourcePlace } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { type Issue, issuesOf } from '../config/issue.ts'
 
-/** One line of what `baton check` says. */
+/** One line of the output of `baton check`. */
 export interface Problem {
   readonly severity: 'error' | 'warning'
-  /** An error code, or for what only a check finds a name of its own kind. */
+  /** An error code, or a separate kind for what only a check finds. */
   readonly code: string
   readonly message: string
-  /** Empty: nothing more can be said. */
+  /** May be empty. */
   readonly hint: string
   readonly place: SourcePlace
   /** The lines that led there, innermost first. */
@@ -17,7 +17,7 @@ export interface Problem {
 
 export interface ProblemOptions {
   readonly severity: Problem['severity']
-  /** Named where an issue knows no place. */
+  /** The file to name if an issue has no place. */
   readonly file: string
   readonly trail: readonly SourcePlace[]
 }
@@ -28,8 +28,8 @@ export function problemOf({ code, message, hint, place }: Issue, { severity, fil
 }
 
 /**
- * All that an error carries as problems.
- * @throws what is no BatonError
+ * All issues of an error, as problems.
+ * @throws anything that is not a BatonError
  */
 export function problemsOfError(error: unknown, { file, trail }: Omit<ProblemOptions, 'severity'>): readonly Problem[] {
   if (!(error instanceof BatonError)) throw error
@@ -37,12 +37,15 @@ export function problemsOfError(error: unknown, { file, trail }: Omit<ProblemOpt
   return issuesOf(error).map((issue) => problemOf(issue, options))
 }
 
-/** What makes two problems one: what is said, and where, whether it is an error or a warning there. */
+/** The identity of a problem: message and place, regardless of severity. */
 export function problemKey({ code, message, place: { file, line = 0, column = 0 } }: Problem): string {
   return JSON.stringify([code, message, file, line, column])
 }
 
-/** Each problem once, as an error where it is one somewhere; those of `first` before those of other files, and within a file in the order of the lines. */
+/**
+ * Deduplicates problems, as an error if it is one anywhere; those of `first` before those of other files, and within a
+ * file in line order.
+ */
 export function sortProblems(problems: readonly Problem[], first: string): readonly Problem[] {
   const known = new Map<string, Problem>()
   for (const problem of problems) {

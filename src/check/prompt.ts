@@ -28,8 +28,8 @@ import { sandboxProblems } from './sandbox.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
 /**
- * A prompt file and everything it names. It goes through the same steps as loading it for a run, but none of them ends
- * it: what is wrong is left out, and the rest is looked at.
+ * Checks a prompt file and everything it names. It follows the same steps as loading it for a run, but none of them
+ * stops the check: invalid parts are skipped, and the rest is checked.
  */
 export async function checkPromptFile(
   options: TargetOptions,
@@ -61,7 +61,7 @@ export async function checkPromptFile(
   }
 }
 
-/** What the names in a prompt file are checked with. */
+/** The context in which the names in a prompt file are checked. */
 interface PromptSurroundings extends FileSurroundings {
   readonly lookup: AgentLookup
 }
@@ -98,7 +98,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
   ]
 }
 
-/** What loads patterns is loaded only where there are rules. */
+/** The pattern parsers are only loaded if there are rules. */
 async function rulesProblems({ settings: { permission = [] }, workspace }: RunSpec): Promise<readonly Problem[]> {
   if (permission.length === 0) return []
   const { ruleProblems } = await import('../run/rule-problems.ts')
@@ -129,7 +129,7 @@ async function checkAnswerAgent(spec: RunSpec, around: PromptSurroundings): Prom
   return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['agent'] }, spec, around)
 }
 
-/** The agent that sums up iterations. */
+/** The agent that summarizes iterations. */
 async function checkSummarizer(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { agent: _, ...settings } = spec.settings
   const name = summarizerName(settings)
@@ -154,7 +154,7 @@ async function checkSteps(spec: RunSpec, around: PromptSurroundings): Promise<re
 }
 
 interface NamedInPrompt {
-  /** The prompt file as if it named this agent only. */
+  /** The prompt file as if it named only this agent. */
   readonly alone: RunSpec
   readonly name: string
   readonly path: readonly (string | number)[]
@@ -223,14 +223,14 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   const givesTools =
     spec.settings.collab !== undefined || mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {
-    // the tools of an agent of the chain are known where its own options are
+    // the tools of a chain agent are only known together with its own options
     const usesTools = givesTools && path[0] !== 'sub_agents'
     return { name, usesTools, placeOf: () => placeOfModel(path, spec) }
   })
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }
 
-/** The models of members without an agent of their own, and that of the synthesis. */
+/** The models of members without their own agent, and that of the synthesis. */
 function ensembleModels({ ensemble }: RunSpec['settings']) {
   const members = (ensemble?.members ?? []).flatMap(({ index, model, agent, line }) =>
     model === undefined || agent !== undefined || line !== undefined
@@ -240,7 +240,7 @@ function ensembleModels({ ensemble }: RunSpec['settings']) {
   return ensemble?.model === undefined ? members : [...members, { name: ensemble.model, path: ['ensemble', 'model'] }]
 }
 
-/** In the file that names it; one from the environment or a flag is the file's, whose run it would be. */
+/** The place in the file that names the model; one from the environment or a flag is attributed to the file. */
 async function placeOfModel(path: readonly (string | number)[], spec: RunSpec): Promise<SourcePlace> {
   const finding: Finding = { code: 'CONFIG_INVALID', message: '', hint: '', path, part: 'value' }
   const { file, text, meta } = spec.document

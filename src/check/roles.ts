@@ -5,7 +5,7 @@ import { findRole, keptTools, type RolePlaces } from '../run/roles.ts'
 import { checkAgent, type FileSurroundings } from './checker.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 
-/** What is wrong with the roles of `[collab]`: each is looked at as the agent that it would be. */
+/** Problems of the roles of `[collab]`: each is checked as the agent that it would be. */
 export async function roleProblems(
   spec: RunSpec,
   places: RolePlaces,
@@ -27,14 +27,14 @@ export async function roleProblems(
   return problems
 }
 
-/** An agent has no tool that the model which starts it has not. */
+/** An agent has no tool that the model which starts it does not have. */
 async function toolsNotGiven(name: string, role: AgentDefinition, spec: RunSpec): Promise<readonly Problem[]> {
   const kept = keptTools(role, spec.settings)
   const isHere = isJsonObject(spec.frontMatter['collab'] ?? null)
   if (kept.length === 0 || !isHere || spec.settings.collab?.roles[name]?.['tools'] === undefined) return []
-  const message = `the role "${name}" is not given ${kept.join(', ')}: agents have the tools of the file at most`
+  const message = `the role "${name}" does not get ${kept.join(', ')}: agents have at most the tools of the file`
   const it = kept.length === 1 ? 'it' : 'them'
-  const hint = `Add ${it} to tools of the file, or take ${it} out of the role.`
+  const hint = `Add ${it} to tools of the file, or remove ${it} from the role.`
   const place = await placeInPrompt(spec, ['collab', 'roles', name, 'tools'], 'value')
   const finding = { code: 'CONFIG_INVALID', message, hint, place } as const
   return [problemOf(finding, { severity: 'warning', file: spec.document.file, trail: [] })]

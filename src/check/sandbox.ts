@@ -9,8 +9,8 @@ import type { MissingBox } from '../tool/sandbox/needs-box.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 /**
- * Where the settings need a sandbox and this machine cannot make one, in the words of a run. A warning, even where a run would end:
- * the file is right, and may be meant for another machine.
+ * Reports that the settings need a sandbox and this machine cannot provide one, in the words of a run. Only a warning,
+ * even if a run would end: the file is valid, and may be meant for another machine.
  */
 export async function sandboxProblems(
   spec: RunSpec,

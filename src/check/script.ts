@@ -21,13 +21,16 @@ export interface CheckedScript {
 
 interface ScriptSurroundings extends Omit<LuaSurroundings, 'agent'> {
   readonly plugins: () => Promise<Plugins>
-  /** The MCP servers that it has. */
+  /** The MCP servers available to it. */
   readonly servers: ServersOfPack
   /** The lines that led to the agent, innermost first. */
   readonly trail: readonly SourcePlace[]
 }
 
-/** Everything of a script agent that can be looked at without running it: options, templates, code, and its modules. */
+/**
+ * Checks everything of a script agent that can be checked without running it: options, templates, code, and its
+ * modules.
+ */
 export async function checkScript(agent: ScriptFile, around: ScriptSurroundings): Promise<CheckedScript> {
   if (agent.kind === 'lua') return { ...(await checkCode(agent, [agent.text], around)), models: [] }
   const document = parseAip(agent.file, agent.text)
@@ -84,7 +87,7 @@ async function checkOptions(
   }
 }
 
-/** What loads patterns is loaded only for agents with rules. */
+/** The pattern parsers are only loaded for agents with rules. */
 async function ruleWarnings({ rules }: OwnOptions, workspace: string): Promise<readonly Issue[]> {
   if (rules.length === 0) return []
   return (await import('../run/rule-problems.ts')).agentRuleProblems(rules, workspace)
@@ -105,7 +108,7 @@ async function checkTemplates(
       ...templates.problems(content, { file, text, line: line + 1 }),
     ]
     problems.push(...wrong.flatMap((error) => problemsOfError(error, { file, trail })))
-    // one with expressions is known only when it is rendered
+    // an option string with expressions is known only when it is rendered
     if (optionText === undefined || optionText.includes('{{')) continue
     problems.push(...(await inlineProblems(optionText, { place, trail })))
   }
@@ -126,24 +129,24 @@ async function inlineProblems(
 
 const sections = ['Options', 'Before All', 'Data', 'System', 'User', 'Instruction', 'Assistant', 'Output', 'After All']
 
-/** Headings of an agent that were surely meant to begin a section, and an agent that has no section at all. */
+/** Headings of an agent that are probably misspelled sections, and an agent without any section. */
 function headingIssues({ file, text }: AgentFile, document: AipDocument): readonly Issue[] {
   const misspelt = headings(text).flatMap(({ heading, line }): readonly Issue[] => {
     const meant = sections.find((name) => editDistance(heading.toLowerCase(), name.toLowerCase(), 1) === 1)
     if (meant === undefined) return []
     const place = { file, text, line, column: 1, endLine: line, endColumn: heading.length + 3 }
-    const message = `the heading "# ${heading}" begins no section`
+    const message = `the heading "# ${heading}" does not start a section`
     return [{ code: 'CONFIG_INVALID', message, hint: `Did you mean "# ${meant}"?`, place }]
   })
   const { beforeAll, data, output, afterAll, parts } = document
   if (misspelt.length > 0 || parts.length > 0 || (beforeAll ?? data ?? output ?? afterAll) !== undefined)
     return misspelt
-  const hint = 'Begin a section with a heading such as # Output and a ```lua block, or # User and text.'
+  const hint = 'Start a section with a heading such as # Output and a ```lua block, or # User and text.'
   const message = 'the agent has no section that does anything'
   return [{ code: 'CONFIG_INVALID', message, hint, place: { file, text, line: 1 } }]
 }
 
-/** Level-1 headings outside of fences that begin no section. */
+/** Level-1 headings outside of fences that do not start a section. */
 function headings(text: string): readonly { readonly heading: string; readonly line: number }[] {
   const found: { heading: string; line: number }[] = []
   let isOpen = false

@@ -7,16 +7,16 @@ export const merges = ['replace', 'shallow', 'deep'] as const
 export const textUses = ['append', 'replace', 'result', 'params'] as const
 
 export type Stage = (typeof stages)[number]
-/** How the params that an agent returns join those that are there. */
+/** How the params that an agent returns are merged into the present ones. */
 export type Merge = (typeof merges)[number]
-/** What the text of an agent becomes: a segment of the instruction, all of it, `agent_result`, or params. */
+/** Where the text of an agent goes: a segment of the instruction, the whole instruction, `agent_result`, or params. */
 export type TextUse = (typeof textUses)[number]
 
 /** The normalized entry of a sub-agent in a chain. */
 export interface AgentConfig {
   readonly name: string
   readonly enabled: boolean
-  /** Without repetitions, in the order they are written. */
+  /** Without duplicates, in the order written. */
   readonly stages: readonly Stage[]
   /** Undefined: the default of the kind of agent. */
   readonly merge?: Merge
@@ -25,7 +25,7 @@ export interface AgentConfig {
   readonly options: JsonObject
   /** The entry as written, a string as `{name}`: what the agent sees as `agent_config` (R237, TV29). */
   readonly entry: JsonObject
-  /** From 0. The place of the entry is that of the path `['sub_agents', index]`. */
+  /** From 0. The entry is located at the path `['sub_agents', index]`. */
   readonly index: number
 }
 
@@ -86,7 +86,7 @@ const keys: Rules = {
   options: { expected: 'a table such as { model = "fast" }', fits: isJsonObject },
 }
 
-/** Keys that other programs have in place of `stage`. */
+/** Keys that other programs use instead of `stage`. */
 export const unsupported = ['on', 'stage_pre', 'stage_post', 'agent_on'] as const
 
 function configOf(entry: JsonObject, index: number): AgentConfig {

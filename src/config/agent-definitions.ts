@@ -9,27 +9,27 @@ import { tableLine } from './table-line.ts'
 export type DefinitionSource = {
   /** Absolute. */
   readonly file: string
-  /** As errors name it. */
+  /** The name of the file in errors. */
   readonly shown: string
-  /** All of the file. */
+  /** The whole file. */
   readonly text: string
   /** `config`: a TOML file. `prompt`: a prompt file. */
   readonly form: 'config' | 'prompt'
-  /** The table that holds it; empty: the whole file is the definition. */
+  /** The table that holds the definition; empty: the whole file is the definition. */
   readonly at: DataPath
 }
 
-/** How an agent is defined whose text is not that of its file. Plain JSON. */
+/** The definition of an agent whose text is not simply that of its file. Plain JSON. */
 export type DefinedText = {
-  /** The strongest first; none for what comes with Baton. */
+  /** Strongest first; empty for the definitions that ship with Baton. */
   readonly sources: readonly DefinitionSource[]
-  /** All of it is the user's, or was trusted. */
+  /** Every source belongs to the user or was trusted. */
   readonly isTrusted: boolean
 }
 
 type DefinitionOrigin = 'built-in' | 'user' | 'pack' | 'workspace' | 'prompt' | 'flag'
 
-/** An agent as it is run by the name of its definition. */
+/** An agent as it is run under the name of its definition. */
 export type DefinedAgent =
   | {
       readonly kind: 'prompt'
@@ -38,7 +38,7 @@ export type DefinedAgent =
       readonly file: string
       /** A prompt file. */
       readonly text: string
-      /** Left out: the text is that of the file. */
+      /** Default: the text of the file. */
       readonly defined?: DefinedText
     }
   | {
@@ -51,7 +51,7 @@ export type DefinedAgent =
       readonly defined?: DefinedText
     }
 
-/** What is started. */
+/** The program that is started. */
 export type DefinedCommandLine = {
   readonly preset?: 'claude' | 'codex' | 'gemini' | 'opencode'
   readonly command: string
@@ -63,44 +63,44 @@ export type DefinedCommandLine = {
   readonly mode?: 'read-only' | 'workspace-write' | 'danger-full-access'
 }
 
-/** An agent that has a name, with what whoever starts it should know of it (R40). */
+/** A named agent, with what its starter needs to know about it (R40). */
 export interface AgentDefinition {
   readonly name: string
-  /** What it is for. Without one no model is offered it. */
+  /** What it is for. An agent without a description is not offered to models. */
   readonly description: string | undefined
-  /** `built-in`, `agents/x.md`, `baton.toml:3`; several where they are joined, the strongest first. */
+  /** `built-in`, `agents/x.md`, `baton.toml:3`; several if sources are merged, strongest first. */
   readonly origin: string
-  /** The strongest of those that define it. */
+  /** The strongest source of the definition. */
   readonly from: DefinitionOrigin
   readonly agent: DefinedAgent
-  /** Settings of its run as they are written: `model`, `tools`, `permission`, `max_turns`, `budget` and the like. */
+  /** Settings of its run as written: `model`, `tools`, `permission`, `max_turns`, `budget` and the like. */
   readonly settings: JsonObject
-  /** What a model is told as its system message; empty: nothing. */
+  /** The system message of its model; may be empty. */
   readonly instructions: string
-  /** It begins with the messages of its caller. */
+  /** It starts with the messages of its caller. */
   readonly forkContext: boolean
-  /** Said again behind the prompt of its caller. */
+  /** Repeated after the prompt of its caller. */
   readonly reminder: string | undefined
   readonly isolation: 'none' | 'worktree'
-  /** Its lists of tools do not hold back tools of MCP servers. */
+  /** Its tool lists do not restrict the tools of MCP servers. */
   readonly allMcp: boolean
   /** Undefined: all. */
   readonly tools: readonly string[] | undefined
   readonly disallowedTools: readonly string[]
   readonly maxTurns: number | undefined
-  /** The key by which it starts agents or programs that nobody has agreed to: no model may start it. */
+  /** The key with which it would start agents or programs that the user has not approved: no model may start it. */
   readonly heldBack?: string
 }
 
-/** One of the places that define a name, before they are joined. */
+/** One of the sources that define a name, before they are merged. */
 export interface DefinitionPart {
   readonly from: DefinitionOrigin
-  /** Left out for what comes with Baton. */
+  /** Absent for definitions that ship with Baton. */
   readonly source?: DefinitionSource
   readonly isTrusted: boolean
-  /** With `instructions`. */
+  /** Includes `instructions`. */
   readonly values: JsonObject
-  /** `values` are not what the file says word by word, so its text cannot stand for them. */
+  /** `values` differ from the text of the file, so that text cannot replace them. */
   readonly isTranslated?: true
 }
 
@@ -115,10 +115,10 @@ const promptKeys = [
 ] as const
 
 /**
- * Joins what several places say of a name, the weakest first: each key that is set replaces the one below it, lists are not
- * united. A command line and a model with instructions have nothing in common but their description: one replaces the
- * other. So does a program of a file that nobody has trusted: what the user lets an own program do is not for that one.
- * @param fallbackFile what its agent names as its file where it comes with Baton
+ * Merges the definitions of a name, weakest first: each key that is set replaces the weaker one, lists are not merged.
+ * A command line and a model with instructions share only their description, so one replaces the other. A program of an
+ * untrusted file also replaces the weaker definition: what the user permits for their own program does not apply to it.
+ * @param fallbackFile the file that the agent names if it ships with Baton
  */
 export function joinParts(
   name: string,
@@ -157,7 +157,7 @@ export function joinParts(
   }
 }
 
-/** Whether it says what is started, and nobody has trusted it. */
+/** Whether the definition names what is started and is not trusted. */
 function isOtherProgram({ isTrusted, values }: DefinitionPart): boolean {
   return !isTrusted && ['command', 'args', 'env'].some((key) => values[key] !== undefined)
 }
@@ -182,7 +182,7 @@ function agentOf(
   return { kind: 'prompt', name, file, text: promptText(values), defined: text }
 }
 
-/** A prompt file that says the same. */
+/** An equivalent prompt file. */
 function promptText(values: JsonObject): string {
   const { instructions, ...frontMatter } = values
   return `+++\n${tomlLines(frontMatter)}+++\n\n${textOf(instructions) ?? ''}`

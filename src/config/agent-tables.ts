@@ -1,10 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, wrongKey } from './issue.ts'
 
-/** Keys of a definition that say what it is to whoever starts it; they are no settings of its run. */
+/** Keys of a definition that describe it to its starter; they are not settings of its run. */
 export const definitionKeys = ['description', 'instructions', 'fork_context', 'reminder', 'isolation', 'mcp'] as const
 
-/** Keys of prompt files that a role of `[collab]` may set: how its model works, and not which files a run begins with. */
+/**
+ * Keys of prompt files that a role of `[collab]` may set: how its model works, but not which files a run starts with.
+ */
 export const roleSettingKeys = [
   'model',
   'temperature',
@@ -27,7 +29,7 @@ export const roleSettingKeys = [
   'write_mode',
 ] as const
 
-/** Those that a table of `[agents]` may set. */
+/** The keys that a table of `[agents]` may set. */
 export const settingKeys = [
   ...roleSettingKeys,
   'file_content_mode',
@@ -39,13 +41,13 @@ export const settingKeys = [
   'structure_globs',
 ] as const
 
-/** Keys that make a definition a command line, and say which. */
+/** Keys that make a definition a command line and define it. */
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
 
-/** More than this is given to standard input, where nobody says otherwise: what is on a command line others can read. */
+/** Default limit above which a prompt goes to standard input: other users can read command lines. */
 export const usualStdinOver = 1024
 
-/** The keys that a command line takes besides its own. */
+/** The keys that a command line accepts, including its own. */
 const keptByCommands: ReadonlySet<string> = new Set([
   ...commandKeys,
   'description',
@@ -60,12 +62,12 @@ export function isCommand(values: JsonObject): boolean {
   return values['command'] !== undefined || values['preset'] !== undefined
 }
 
-/** A name that `sub_agents`, the `task` tool and rules of `[permission]` can write without doubt. */
+/** A name that is unambiguous in `sub_agents`, the `task` tool and rules of `[permission]`. */
 export function isDefinitionName(name: string): boolean {
   return /^[A-Za-z][\w-]{0,63}$/.test(name)
 }
 
-/** What of checked tables of `[agents]` does not fit together: names, and keys of a prompt beside those of a command line. */
+/** Inconsistencies in checked tables of `[agents]`: bad names, and keys of a prompt next to those of a command line. */
 export function checkAgents(agents: JsonObject): readonly Finding[] {
   return Object.entries(agents).flatMap(([name, given]) => [
     ...(isDefinitionName(name) ? [] : [badName(name)]),
@@ -83,12 +85,12 @@ function checkAgent(name: string, values: JsonObject): readonly Finding[] {
   if (isCommand(values)) return misplacedKeys(values).map((key) => besideCommand(['agents', name, key]))
   const alone = commandKeys.find((key) => values[key] !== undefined)
   if (alone === undefined) return []
-  const message = `"agents.${name}.${alone}" is for a command line, and none is named`
-  const hint = 'Name the program as command, or one of those that are known as preset.'
+  const message = `"agents.${name}.${alone}" is for a command line, but none is named`
+  const hint = 'Name the program as command, or a known one as preset.'
   return [wrongKey(['agents', name, alone], { message, hint })]
 }
 
-/** Keys that a command line does nothing with. */
+/** Keys that have no effect on a command line. */
 export function misplacedKeys(values: JsonObject): readonly string[] {
   return Object.entries(values).flatMap(([key, value]: [string, Json]) =>
     keptByCommands.has(key) || value === null ? [] : [key],
@@ -97,11 +99,11 @@ export function misplacedKeys(values: JsonObject): readonly string[] {
 
 function besideCommand(path: readonly string[]): Finding {
   const key = path.at(-1) ?? ''
-  const message = `"${path.join('.')}" is not for a command line, which has settings of its own`
+  const message = `"${path.join('.')}" does not apply to a command line, which has its own settings`
   return wrongKey(path, { message, hint: `Remove ${key}, or give the program a flag for it in args.` })
 }
 
-/** Keys of a prompt file by which it runs other agents, scripts and command lines. */
+/** Keys of a prompt file that make it run other agents, scripts and command lines. */
 export const startingKeys: readonly string[] = [
   'agent',
   'collab',

@@ -5,8 +5,8 @@ const planMode = ['enter_plan', 'exit_plan'] as const
 const writers = ['edit', 'write'] as const
 
 /**
- * The definitions that come with Baton (R40): what a model may leave to an agent of its own in every project. Tools that a
- * definition names are offered where they exist and the caller may use them.
+ * The definitions that ship with Baton (R40): agents to which a model may delegate work in every project. Tools that a
+ * definition names are offered if they exist and the caller may use them.
  */
 export const builtInDefinitions: { readonly [name in BuiltInName]: JsonObject } = {
   Bash: {
@@ -52,7 +52,10 @@ see that it works. Name what could go wrong, and what you could not find out. En
   },
 }
 
-/** Command lines whose flags and output are known: where nothing else has their name, it is that of an agent. No model is offered them. */
+/**
+ * Command lines whose flags and output are known: unless something else has its name, each is an agent of that name.
+ * They are not offered to models.
+ */
 export const presetDefinitions: { readonly [name: string]: JsonObject } = Object.fromEntries(
   presetNames.map((preset) => [preset, { preset }]),
 )

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 
-/** The roles that are there without being written (R106); what they do not say they have from whoever starts them. */
+/** The roles that exist without being defined (R106); what they leave unset comes from their starter. */
 export const builtInRoles: { readonly [name: string]: JsonObject } = {
   default: { description: 'Does what it is told, with your model and your tools.' },
   worker: {

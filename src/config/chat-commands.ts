@@ -19,29 +19,29 @@ import {
 } from './issue.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 
-/** A command of a chat that a prompt file in a folder `commands/` brings. */
+/** A chat command that a prompt file in a folder `commands/` defines. */
 export interface ChatCommand {
   /** Without the slash. */
   readonly name: string
-  /** Empty: the file has none. */
+  /** Empty if the file has none. */
   readonly description: string
-  /** What is to stand behind the name, for people; empty: the file does not say. */
+  /** The arguments to type after the name, for people; empty if the file has no hint. */
   readonly argumentHint: string
-  /** What the model is asked, with `$ARGUMENTS` and `$1` to `$9` as they are written. */
+  /** What the model is asked, with `$ARGUMENTS` and `$1` to `$9` unreplaced. */
   readonly text: string
   readonly settings: ChatCommandSettings
   readonly from: ChatCommandOrigin
   /** Absolute. */
   readonly file: string
-  /** As messages name it. */
+  /** The name of the file in messages. */
   readonly shown: string
 }
 
-/** What the message of a command is run with. Left out: as other messages of the chat. */
+/** Settings for the message of a command. Omitted: those of the chat. */
 export interface ChatCommandSettings {
   readonly model?: string
   readonly mode?: string
-  /** Names of tools, or patterns of them. */
+  /** Names or patterns of tools. */
   readonly tools?: readonly string[]
 }
 
@@ -49,17 +49,17 @@ type ChatCommandOrigin = 'pack' | 'user' | 'workspace'
 
 export interface ChatCommandPlaces extends Surroundings {
   readonly workspace: string
-  /** The best first. */
+  /** Strongest first. */
   readonly packs: readonly { readonly dir: string }[]
-  /** Names that no file can take. */
+  /** Names that files cannot take. */
   readonly builtInNames: readonly string[]
-  /** Stored texts are used, and what is read is noted. */
+  /** Stored texts are used, and every read is recorded. */
   readonly reads?: ReadLog | undefined
 }
 
 export interface ChatCommands {
   readonly byName: ReadonlyMap<string, ChatCommand>
-  /** Of files that are no commands, and why. */
+  /** About files that are not valid commands. */
   readonly warnings: readonly Issue[]
 }
 
@@ -67,13 +67,13 @@ interface CommandFile {
   readonly name: string
   readonly path: string
   readonly from: ChatCommandOrigin
-  /** No link may lead out of it. Left out for the user's own. */
+  /** Links must not lead out of this folder. Omitted for the user's own files. */
   readonly within?: string
 }
 
 /**
- * The commands of packs, then those of the user, then those of the workspace; one of the same name replaces those before it.
- * A file that is wrong takes its name all the same: the command that it was to replace does something else.
+ * The commands of packs, then of the user, then of the workspace; a later command replaces an earlier one of the same
+ * name. An invalid file also removes the command it was to replace, because that one does something else.
  */
 export async function collectChatCommands(places: ChatCommandPlaces): Promise<ChatCommands> {
   const byName = new Map<string, ChatCommand>()
@@ -94,7 +94,7 @@ export async function collectChatCommands(places: ChatCommandPlaces): Promise<Ch
   return { byName, warnings }
 }
 
-/** The weakest first. */
+/** Weakest first. */
 function commandFiles({ workspace, packs, ...around }: ChatCommandPlaces): readonly CommandFile[] {
   const ofUser = join(dirname(userConfigFile(around)), 'commands')
   const ofWorkspace = [join(workspace, 'commands'), join(workspace, '.baton', 'commands')]
@@ -116,13 +116,13 @@ function takesBuiltIn({ name, path }: CommandFile, { cwd }: Pick<Surroundings, '
   const file = displayPath(realPath(cwd), path)
   return {
     code: 'CONFIG_INVALID',
-    message: `${file} is not used: /${name} is a command of every chat`,
-    hint: 'Give the file another name.',
+    message: `${file} is not used: /${name} is a built-in chat command`,
+    hint: 'Rename the file.',
     place: { file },
   }
 }
 
-/** @throws BatonError with all that is wrong with the file */
+/** @throws BatonError with everything that is wrong with the file */
 async function readCommand({ name, path, from, within }: CommandFile, places: ChatCommandPlaces): Promise<ChatCommand> {
   if (within !== undefined) refuseLeadingOut(path, { within, ...places })
   const shown = displayPath(realPath(places.cwd), path)
@@ -130,8 +130,8 @@ async function readCommand({ name, path, from, within }: CommandFile, places: Ch
   const { text, meta, instruction } = document
   throwIssues(await placeFindings(Object.entries(meta.data).flatMap(wrongWith), { file: shown, text, ...meta }))
   if (instruction === '') {
-    const message = `${shown} is no command: it has no text`
-    const hint = 'Write what the model is asked below the front matter.'
+    const message = `${shown} is not a command: it has no text`
+    const hint = 'Write the prompt below the front matter.'
     throwIssues([{ code: 'CONFIG_INVALID', message, hint, place: await placeOf(document, []) }])
   }
   const { description, argument_hint: argumentHint, model, mode, tools } = meta.data
@@ -157,10 +157,10 @@ const keys: readonly string[] = [...textKeys, 'tools']
 function wrongWith([key, value]: readonly [string, Json]): readonly Finding[] {
   if (!keys.includes(key)) {
     const hint = meantHint(key, keys, `Keys of commands: ${keys.join(', ')}.`)
-    return [wrongKey([key], { message: `unknown key "${key}" of a command`, hint })]
+    return [wrongKey([key], { message: `unknown key "${key}" in a command`, hint })]
   }
-  if (key === 'tools') return areTexts(value) ? [] : [mismatch([key], 'a list of texts', value)]
-  return isText(value) && value.trim() !== '' ? [] : [mismatch([key], 'text that is not empty', value)]
+  if (key === 'tools') return areTexts(value) ? [] : [mismatch([key], 'a list of strings', value)]
+  return isText(value) && value.trim() !== '' ? [] : [mismatch([key], 'non-empty text', value)]
 }
 
 function isText(value: Json | undefined): value is string {

@@ -13,8 +13,8 @@ import { schemas } from './schema.ts'
 export type SettingsScope = 'user' | 'workspace' | 'trusted' | 'flag'
 
 /**
- * Checks the keys of a config file or of `-c`, where every key must be known. Guarded keys of workspace files that are
- * not trusted are left to `checkTrust`.
+ * Checks the keys of a config file or of `-c`, where every key must be known. Guarded keys of untrusted workspace files
+ * are left to `checkTrust`.
  */
 export function checkSettings(
   data: JsonObject,
@@ -27,10 +27,10 @@ export function checkSettings(
       return misplaced(`unknown key "${key}"`, meantHint(key, settable, `Known keys: ${settable.join(', ')}.`))
     const entry = reserved.get(key)
     if (entry?.isPromptOnly === true)
-      return misplaced(`"${key}" can be set in a prompt file only`, 'Move it into the front matter.')
+      return misplaced(`"${key}" can only be set in a prompt file`, 'Move it into the front matter.')
     if (isGuarded(key) && scope === 'workspace') return []
     if (isGuarded(key) && scope === 'flag')
-      return misplaced(`"${key}" cannot be set by -c`, `Put it into your config file ${userFile}.`)
+      return misplaced(`"${key}" cannot be set by -c`, `Set it in your config file ${userFile}.`)
     const isHow = key === 'collab' && scope !== 'flag' && isJsonObject(value) && value['enabled'] !== undefined
     const startsTeams = isHow ? [onlyInPrompts] : []
     return [...startsTeams, ...checkReserved(key, value)]
@@ -38,14 +38,15 @@ export function checkSettings(
 }
 
 const onlyInPrompts: Finding = wrongKey(['collab', 'enabled'], {
-  message:
-    '"collab.enabled" can be set in a prompt file only: here the table says how agents work, where there are some',
-  hint: 'Remove it, and write [collab] into the prompt file, or run it with --collab.',
+  message: '"collab.enabled" can only be set in a prompt file: in a config file, [collab] only configures agents',
+  hint: 'Remove it, and write [collab] into the prompt file, or run the file with --collab.',
 })
 
 const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly ? [] : [key]))
 
-/** Checks one reserved key: what this version does not have, types, ranges, unknown keys inside its table. */
+/**
+ * Checks one reserved key: values that are not available in this version, types, ranges, unknown keys inside its table.
+ */
 export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
   const findings = checkValue(key, value)
   if (findings.length === 0 && isJsonObject(value)) {
@@ -72,7 +73,7 @@ export function checkValue(key: ReservedKey, value: Json): readonly Finding[] {
 function readIssue(issue: z.core.$ZodIssue, prefix: DataPath): readonly Finding[] {
   const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
   if (issue.code === 'unrecognized_keys') return issue.keys.map((unknown) => unknownKey([...path, unknown]))
-  // a value that fits the shape of one alternative: mistakes inside it are more precise
+  // if the value has the shape of one alternative, its inner errors are more precise
   const alternatives = issue.code === 'invalid_union' ? issue.errors : []
   const inside = alternatives.find((inner) => inner.length > 0 && inner.every((each) => each.path.length > 0))
   if (inside !== undefined) return inside.flatMap((inner) => readIssue(inner, path))
@@ -121,7 +122,7 @@ function wrong(path: DataPath, expected: string, value: Json | undefined): Findi
 }
 
 const secretKeys = ['api_key_env', 'secrets', 'base_url']
-/** Keys of `[mcp_servers]`; arguments are where many servers take their key. */
+/** Keys of `[mcp_servers]`; `args` is included because many servers take their key there. */
 const secretServerKeys = ['command', 'args', 'env', 'url', 'headers', 'bearer_token_env']
 
 function holdsSecret(path: DataPath): boolean {

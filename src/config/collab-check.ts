@@ -5,12 +5,14 @@ import { parseDuration } from './duration.ts'
 import { type Finding, wrongKey, wrongValue } from './issue.ts'
 import { defaults } from './keys.ts'
 
-/** The table of a file that the model leads a team by. */
+/** The table that makes the model of a file lead a team. */
 export function ownCollab(table: JsonObject): JsonObject {
   return { enabled: true, ...table }
 }
 
-/** What of merged settings of `[collab]` does not fit together, once each is of the right type; each layer may say a part of them. */
+/**
+ * Inconsistencies in the merged `[collab]` settings, whose types are already checked; each layer may set some of them.
+ */
 export function checkWaits(table: Json | undefined): readonly Finding[] {
   if (!isCollab(table)) return []
   const waits = { ...defaults.collab, ...table } as unknown as WrittenCollab
@@ -22,8 +24,8 @@ export function checkWaits(table: Json | undefined): readonly Finding[] {
   ]
   if (durationMs(min) > durationMs(max)) {
     const key = min === defaults.collab.min_wait ? 'max_wait' : 'min_wait'
-    const message = `[collab] ${written('min_wait')} is longer than ${written('max_wait')}: no wait could be both`
-    return wrong(key, message, 'Set both, the shorter one as min_wait.')
+    const message = `[collab] ${written('min_wait')} is longer than ${written('max_wait')}`
+    return wrong(key, message, 'Set both, with min_wait the shorter one.')
   }
   if (usual === defaults.collab.default_wait) return []
   if (durationMs(usual) > durationMs(max)) {
@@ -35,7 +37,7 @@ export function checkWaits(table: Json | undefined): readonly Finding[] {
   return wrong('default_wait', message, 'Make it longer, or set a shorter min_wait.')
 }
 
-/** What of checked `[collab.roles]` does not fit together: names, and `agent` beside what that agent says itself. */
+/** Inconsistencies in checked `[collab.roles]`: bad names, and keys next to `agent` that the agent itself defines. */
 export function checkRoles(table: JsonObject, at: DataPath = ['collab']): readonly Finding[] {
   const { roles = null } = table
   if (!isJsonObject(roles)) return []
@@ -62,12 +64,12 @@ function besideAgent(name: string, role: JsonObject, path: DataPath): readonly F
   return Object.keys(role)
     .filter((key) => key !== 'agent' && key !== 'description')
     .map((key) => {
-      const message = `the role "${name}" has both agent and ${key}: its agent has settings of its own`
+      const message = `the role "${name}" has both agent and ${key}, but its agent has its own settings`
       return wrongKey([...path, key], { message, hint: `Keep one of them: set ${key} where the agent is defined.` })
     })
 }
 
-/** Of a text that was checked. */
+/** For text that has been checked. */
 function durationMs(text: string): number {
   return parseDuration(text) ?? 0
 }

@@ -4,24 +4,24 @@ import { defaults } from './keys.ts'
 
 /** `[collab]`, with its defaults (R102 to R105). Plain JSON. */
 export interface Collab {
-  /** Agents that work at once; others wait for their turn. */
+  /** Agents that work at the same time; others wait for their turn. */
   readonly maxAgents: number
-  /** How deep agents may start agents: 1 is the agents of the leader alone. */
+  /** Nesting depth of agents: with 1, only the leader starts agents. */
   readonly maxDepth: number
   readonly defaultWaitMs: number
   readonly minWaitMs: number
   readonly maxWaitMs: number
   readonly returnWhen: 'all' | 'any'
-  /** What becomes of a team that cannot go on by itself: its leader is told, or the run fails. */
+  /** What happens to a deadlocked team: its leader is notified, or the run fails. */
   readonly onStall: 'tell' | 'fail'
   readonly stallAfterMs: number
-  /** Of all agents together; left out: that of the run alone. */
+  /** For all agents together; default: only the budget of the run. */
   readonly budget?: { readonly usd?: number; readonly tokens?: number; readonly calls?: number }
-  /** As they are written. */
+  /** As written. */
   readonly roles: { readonly [name: string]: JsonObject }
 }
 
-/** `[collab]` as it is written, once its types were checked and it has its defaults. */
+/** `[collab]` as written, after its types were checked and defaults filled in. */
 export interface WrittenCollab {
   readonly max_agents: number
   readonly max_depth: number
@@ -36,14 +36,14 @@ export interface WrittenCollab {
 }
 
 /**
- * Whether a model leads a team: the table of its own file says so by being there, and `--collab`. In a config file the table only
- * says how.
+ * Whether a model leads a team: enabled by the presence of the table in its own file, or by `--collab`. In a config
+ * file the table only configures teams.
  */
 export function isCollab(table: Json | undefined): table is JsonObject {
   return isJsonObject(table ?? null) && (table as JsonObject)['enabled'] === true
 }
 
-/** The settings of a checked `collab` table; what it does not say are the defaults. */
+/** The settings of a checked `collab` table, with defaults for what it leaves unset. */
 export function readCollab(table: JsonObject): Collab {
   const written = { ...defaults.collab, ...table } as unknown as WrittenCollab
   const { max_agents, max_depth, return_when, on_stall, budget, roles = {} } = written
@@ -52,7 +52,7 @@ export function readCollab(table: JsonObject): Collab {
   return {
     maxAgents: max_agents,
     maxDepth: max_depth,
-    // a default that nobody has written fits the limits that somebody has
+    // a default adapts to the limits that are written
     defaultWaitMs: Math.min(maxWaitMs, Math.max(minWaitMs, durationMs(written.default_wait))),
     minWaitMs,
     maxWaitMs,
@@ -64,7 +64,7 @@ export function readCollab(table: JsonObject): Collab {
   }
 }
 
-/** Of a text that was checked. */
+/** For text that has been checked. */
 function durationMs(text: string): number {
   return parseDuration(text) ?? 0
 }

@@ -14,33 +14,35 @@ import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
 import type { Layer } from './layers.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 
-/** The agents that have a name here. */
+/** The named agents. */
 export interface Definitions {
   readonly byName: ReadonlyMap<string, AgentDefinition>
-  /** Why a name that is defined cannot be used. */
+  /** Why a defined name cannot be used. */
   readonly broken: ReadonlyMap<string, Error>
 }
 
 export interface DefinitionPlaces extends Surroundings {
   readonly workspace: string
-  /** Those that may have a table `[agents]`, the weakest first. */
+  /** The layers that may have a table `[agents]`, weakest first. */
   readonly layers: readonly Layer[]
-  /** Absolute path of the prompt file that is run, where it is one. */
+  /** Absolute path of the prompt file that is run, if any. */
   readonly promptFile?: string
-  /** Folder of the agents that come with Baton. */
+  /** Folder of the agents that ship with Baton. */
   readonly builtInDir: string
   readonly packs: readonly { readonly identity: string; readonly dir: string }[]
-  /** Refuses a definition of the folder that hides one of the user's or of Baton, unless it was trusted. */
+  /** Called for an untrusted definition of the workspace that shadows one of the user or of Baton; throws. */
   readonly refuseHidden: (hidden: { readonly name: string; readonly path: string; readonly other: string }) => void
   /** Stored texts are used. */
   readonly reads?: ReadLog | undefined
-  /** A model may start any of them, so all are noted; else most are not used, and what is found is noted where it is. */
+  /**
+   * A model may start any of them, so all reads are recorded; otherwise most are unused, and a read is recorded on use.
+   */
   readonly areOffered: boolean
 }
 
 /**
- * All definitions: those of Baton, then the user's `agents/*.md` and `[agents]`, then the workspace's, then those of the prompt
- * file and of `-c`, joined where they have the same name; and those of packs, which have names of their own.
+ * All definitions: those of Baton, then the user's `agents/*.md` and `[agents]`, then the workspace's, then those of
+ * the prompt file and of `-c`, merged by name; plus those of packs, whose names are separate.
  */
 export async function collectDefinitions(places: DefinitionPlaces): Promise<Definitions> {
   const found = new Map<string, DefinitionPart[]>()
@@ -95,8 +97,8 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
 }
 
 /**
- * The key by which a definition of the folder that was not trusted starts more than its model. Whoever names the agent has agreed to
- * that; a model that finds it in a list has not.
+ * The key with which an untrusted definition of the workspace starts more than its model. A user who names the agent
+ * has approved that; a model that finds it in a list has not.
  */
 function startingKey(parts: readonly DefinitionPart[], workspace: string): string | undefined {
   const theirs = parts.filter(
@@ -106,12 +108,12 @@ function startingKey(parts: readonly DefinitionPart[], workspace: string): strin
   return startingKeys.find((key) => theirs.some(({ values }) => values[key] !== undefined))
 }
 
-/** Whether a part says nothing but what a program that Baton knows by the name takes as well. */
+/** Whether a part only sets keys that the known program of that name accepts. */
 function isForCommand({ values }: DefinitionPart): boolean {
   return !isCommand(values) && misplacedKeys(values).length === 0
 }
 
-/** What is wrong with a definition is said where it is used. */
+/** Errors in a definition are reported where it is used. */
 async function tried(name: string, broken: Map<string, Error>, work: () => void | Promise<void>): Promise<void> {
   try {
     await work()
@@ -135,7 +137,7 @@ function refuseHiding(
   }
 }
 
-/** What of the user's, or of Baton, has the name; undefined: nothing. */
+/** The definition of the user or of Baton with that name, if any. */
 function ownPlace(name: string, parts: readonly DefinitionPart[], builtInDir: string): string | undefined {
   const other = parts.findLast(({ from }) => from === 'built-in' || from === 'user')
   if (other !== undefined) return other.source?.file ?? `the built-in agent ${name}`
@@ -148,16 +150,16 @@ interface DefinitionFile {
   /** Absolute. */
   readonly path: string
   readonly from: 'user' | 'workspace' | 'pack'
-  /** Absolute: no link may lead out of it. Left out for the user's own. */
+  /** Absolute: links must not lead out of it. Omitted for the user's own files. */
   readonly within?: string
 }
 
-/** The folder of a user's own definitions, beside the config file. */
+/** The folder of the user's definitions, next to the config file. */
 export function userAgentsFolder(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(dirname(userConfigFile(around)), 'agents')
 }
 
-/** The folders of the definitions of a workspace, the weakest first. */
+/** The folders of the definitions of a workspace, weakest first. */
 export function workspaceAgentsFolders(workspace: string): readonly string[] {
   return [join(workspace, 'agents'), join(workspace, '.baton', 'agents')]
 }
@@ -181,7 +183,7 @@ function filesIn(folder: string, from: DefinitionFile['from']): readonly Definit
     .map((file) => ({ name: file.slice(0, -3), path: join(folder, file), from }))
 }
 
-/** The part of a file; one of a folder that cannot be read takes a name no more than one that can. */
+/** The definition in a file. A file of the workspace that cannot be read must not shadow an existing name either. */
 async function readOwnPart(
   file: DefinitionFile,
   below: readonly DefinitionPart[],
@@ -218,7 +220,7 @@ async function isTrustedFile(path: string, document: PromptDocument, places: Def
   return trustState({ path, hash: promptTrustHash(document) }, places) === 'trusted'
 }
 
-/** What is stored is used, and nothing is noted. */
+/** Stored text is used, and no read is recorded. */
 function quiet(reads: ReadLog | undefined): ReadLog | undefined {
   const stored = reads?.sources?.stored
   if (stored === undefined) return undefined
@@ -243,7 +245,7 @@ function tableParts(layer: Layer, places: DefinitionPlaces): readonly (readonly 
   )
 }
 
-/** What a table of a layer defines, with the place where it is written. */
+/** The definition in a table of a layer, with its place. */
 export function partOfTable(
   values: JsonObject,
   { layer, at }: { readonly layer: Layer; readonly at: DataPath },

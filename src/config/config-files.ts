@@ -25,36 +25,39 @@ import { defaultLayer } from './settings.ts'
 export interface ConfigFiles {
   /** Absolute, links resolved. */
   readonly workspace: string
-  /** Absolute path of the user's own config file, whether it exists or not. */
+  /** Absolute path of the user's own config file, whether or not it exists. */
   readonly userFile: string
   /** AIPack's, the user's, then the workspace's, as far as they exist. */
   readonly layers: readonly Layer[]
-  /** What the user has, with defaults: what comes with a folder is held to it. */
+  /** The user's values, with defaults: limits for what comes with the workspace. */
   readonly own: readonly SourcedValue[]
   readonly issues: readonly Issue[]
-  /** Keys that nothing reads: reported by `baton check` alone. */
+  /** Unknown keys: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
-  /** MCP servers that are not used, because their file is not trusted. */
+  /** MCP servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
 }
 
 interface ConfigContext extends Surroundings {
   readonly reads?: ReadLog | undefined
-  /** Whether what is run is no file of the workspace, so the workspace may say less of it; asked where it has a config. */
+  /**
+   * Whether the target is not a file of the workspace, so that the workspace config may set less; called if there is
+   * one.
+   */
   readonly isForeign?: (workspace: string) => boolean
   /** What the user sets for this call. */
   readonly overridden?: readonly SourcedValue[]
 }
 
 interface ConfigFile extends AipackConfigFile {
-  /** `aipack`: only the options of script agents are read. `mcp`: it is JSON with MCP servers. */
+  /** `aipack`: only the options of script agents are read. `mcp`: JSON with MCP servers. */
   readonly form: 'baton' | 'aipack' | 'mcp'
 }
 
 /**
  * Finds the workspace and reads the config files.
- * @throws BatonError CONFIG_INVALID for TOML that cannot be parsed, FILE_UNREADABLE, UNTRUSTED where others may have
- * written what is the user's
+ * @throws BatonError CONFIG_INVALID for TOML that cannot be parsed, FILE_UNREADABLE, UNTRUSTED if other users could
+ * have written the user's own files
  */
 export async function readConfigFiles(context: ConfigContext): Promise<ConfigFiles> {
   const { reads } = context
@@ -76,7 +79,7 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
     for (const file of present.filter((each) => each.kind === kind))
       found.set(file, await readConfigFile(file, { ...context, workspace, userFile, own }))
   }
-  // those of the user first: the others are held to them
+  // the user's first: the others are limited by them
   await readAll('user', [])
   const own = userValues([...found.values()].map(({ layer }) => layer))
   await readAll('workspace', own)
@@ -92,13 +95,13 @@ export async function readConfigFiles(context: ConfigContext): Promise<ConfigFil
   }
 }
 
-/** What the user has, with defaults: what comes with a folder is held to it. */
+/** The user's values, with defaults: limits for what comes with the workspace. */
 export function userValues(layers: readonly Layer[]): readonly SourcedValue[] {
   const users = layers.filter(({ origin }) => origin.kind === 'user')
   return users.length === 0 ? (defaultValues ??= originsOf([defaultLayer])) : originsOf([defaultLayer, ...users])
 }
 
-/** What a user has who has set nothing: worked out once, for files are checked by the thousand. */
+/** The values of a user who has set nothing: cached, because files are checked by the thousand. */
 let defaultValues: readonly SourcedValue[] | undefined
 
 interface FileContext extends ConfigContext {
@@ -137,7 +140,7 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
   return { layer, issues: await placeFindings(findings, source), notes: await placeFindings(notes, source) }
 }
 
-/** Modules are named from the folder of their file. */
+/** Names of modules are relative to the folder of their file. */
 export function withPlugins(values: JsonObject, folder: string): JsonObject {
   const { plugins } = values
   if (!Array.isArray(plugins)) return values
@@ -149,11 +152,11 @@ interface CheckedFile {
   readonly at: DataPath
   readonly findings: readonly Finding[]
   readonly notes: readonly Finding[]
-  /** It came with a folder, and is not trusted. */
+  /** It came with the workspace and is not trusted. */
   readonly tightens?: boolean
 }
 
-/** What checks is loaded only where there is a config file: most runs of a script have none. */
+/** The checks are loaded only if there is a config file: most script runs have none. */
 async function checkFile(
   { path, kind, form }: ConfigFile & { readonly form: Exclude<ConfigFile['form'], 'mcp'> },
   { file, text, data }: Located & DataText,
@@ -178,7 +181,7 @@ async function checkFile(
   return { ...read, values: withoutKeys(values), findings, tightens: state !== 'trusted' }
 }
 
-/** What a config file sets; of ours nothing is checked yet. */
+/** The values of a config file; Baton's own files are not checked yet. */
 export function readForm(form: Exclude<ConfigFile['form'], 'mcp'>, data: JsonObject): CheckedFile {
   return form === 'aipack' ? readOptions(data) : { values: data, at: [], findings: [], notes: [] }
 }
@@ -186,9 +189,7 @@ export function readForm(form: Exclude<ConfigFile['form'], 'mcp'>, data: JsonObj
 const sections = ['options', 'default_options'] as const
 const oldSection = 'default-options'
 
-/**
- * The options of script agents in a config file of AIPack: `[options]`, or `[default_options]` where that is missing.
- */
+/** The options of script agents in a config file of AIPack: `[options]`, or `[default_options]` if that is missing. */
 function readOptions(data: JsonObject): CheckedFile {
   const section = sections.find((name) => Object.hasOwn(data, name)) ?? 'options'
   const renamed = { message: `[${oldSection}] is no longer read`, hint: 'Rename it to [options].' }

@@ -11,7 +11,7 @@ import { secureDataFolder } from './own-places.ts'
 /** A JSON file that Baton writes itself: `{ "version": 1, "KEY": { "NAME": entry, … } }`. */
 export interface DataFile<T> {
   readonly key: string
-  /** What the file is, in messages: `a lock of packs`. */
+  /** The kind of file, in messages: `a lock of packs`. */
   readonly what: string
   readonly hint: string
   /** Undefined for a value that is not an entry. */
@@ -21,7 +21,7 @@ export interface DataFile<T> {
 const version = 1
 
 /**
- * The entries by name; none when there is no such file.
+ * The entries by name; empty if the file does not exist.
  * @throws BatonError CONFIG_INVALID for a file that Baton did not write, FILE_UNREADABLE
  */
 export function readDataFile<T>(
@@ -55,8 +55,8 @@ export function readDataFile<T>(
 }
 
 /**
- * The same for what `writePrivateDataFile` writes: it decides what is trusted.
- * @throws BatonError UNTRUSTED besides, where another user may have written it
+ * The same for a file of `writePrivateDataFile`, which decides what is trusted.
+ * @throws BatonError UNTRUSTED as well, if another user could have written it
  */
 export function readPrivateDataFile<T>(file: string, kind: DataFile<T>, reads?: ReadLog): ReadonlyMap<string, T> {
   secureDataFolder(dirname(file))
@@ -70,15 +70,19 @@ export function writeDataFile(file: string, key: string, entries: ReadonlyMap<st
 }
 
 /**
- * The same for what nobody else may read or write, whatever the umask is: its folder gets mode 0700, it 0600.
- * @throws BatonError FILE_FAILED for a link, which would decide where it is written; UNTRUSTED for a folder of another user
+ * The same for a file that only the user may read or write, whatever the umask is: its folder gets mode 0700, the file
+ * 0600.
+ * @throws BatonError FILE_FAILED for a link, which would redirect the write; UNTRUSTED for a folder of another user
  */
 export function writePrivateDataFile(file: string, key: string, entries: ReadonlyMap<string, unknown>): void {
   const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
-    const hint = 'Remove the link, or put the file itself there.'
-    throw new BatonError('FILE_FAILED', `${file} is a link, and is not written through it`, { place: { file }, hint })
+    const hint = 'Replace the link with the file itself.'
+    throw new BatonError('FILE_FAILED', `${file} is a link; Baton does not write through links here`, {
+      place: { file },
+      hint,
+    })
   }
   secureDataFolder(folder)
   const temporary = join(folder, newTemporaryName())

@@ -8,7 +8,7 @@ import { readTomlFile } from './issue.ts'
 
 type DefinedPrompt = Pick<Extract<DefinedAgent, { readonly kind: 'prompt' }>, 'name' | 'text' | 'defined'>
 
-/** The prompt file that a definition is, with the positions of its parts in the file that defines it. */
+/** A definition as a prompt file, with the positions of its parts in the file that defines it. */
 export async function definitionDocument({ name, text, defined }: DefinedPrompt): Promise<PromptDocument> {
   const [header, instruction] = split(text)
   const { data } = await readTomlFile(name, header)
@@ -31,7 +31,7 @@ export async function definitionDocument({ name, text, defined }: DefinedPrompt)
   }
 }
 
-/** Of a text that `joinParts` has made. */
+/** For text made by `joinParts`. */
 function split(text: string): readonly [header: string, instruction: string] {
   const end = text.indexOf('\n+++\n\n')
   return end === -1 ? ['', text.replace(/^\+\+\+\n\+\+\+\n\n/, '')] : [text.slice(4, end + 1), text.slice(end + 6)]

@@ -13,8 +13,8 @@ interface WrittenDefinition {
 }
 
 /**
- * What a prompt file of a folder `agents/` defines: a model with the instruction of the file, or a command line.
- * @throws BatonError UNTRUSTED for a program that comes with a folder, CONFIG_INVALID
+ * The definition in a prompt file of a folder `agents/`: a model with the instruction of the file, or a command line.
+ * @throws BatonError UNTRUSTED for a program that comes with a workspace or pack, CONFIG_INVALID
  */
 export async function readDefinitionFile(
   written: WrittenDefinition,
@@ -36,7 +36,7 @@ async function commandValues(
   const key = data['command'] === undefined ? 'preset' : 'command'
   const place = await placeOf(document, [key], 'key')
   if (from === 'pack') {
-    const hint = 'Define it in your own config file, below [agents].'
+    const hint = 'Define it in your own config file, in [agents].'
     throw new BatonError('UNTRUSTED', `"${key}" may not be set by an agent of a pack`, { place, hint })
   }
   if (!isTrusted) {
@@ -48,15 +48,19 @@ async function commandValues(
   }
   const [misplaced] = misplacedKeys(data).filter((name) => name !== 'name')
   if (misplaced !== undefined) {
-    throw new BatonError('CONFIG_INVALID', `"${misplaced}" is not for a command line, which has settings of its own`, {
-      place: await placeOf(document, [misplaced], 'key'),
-      hint: `Remove ${misplaced}, or give the program a flag for it in args.`,
-    })
+    throw new BatonError(
+      'CONFIG_INVALID',
+      `"${misplaced}" does not apply to a command line, which has its own settings`,
+      {
+        place: await placeOf(document, [misplaced], 'key'),
+        hint: `Remove ${misplaced}, or give the program a flag for it in args.`,
+      },
+    )
   }
   if (document.instruction !== '') {
     throw new BatonError('CONFIG_INVALID', 'a command line takes no instructions', {
       place: { file: document.file, line: document.instructionLine, text: document.text },
-      hint: 'Remove the text below the front matter, or write it into args.',
+      hint: 'Remove the text below the front matter, or pass it in args.',
     })
   }
   return data

@@ -2,33 +2,33 @@ import { basename, extname } from 'node:path'
 import { defined, type JsonObject } from '../base/json.ts'
 import { parseDuration } from './duration.ts'
 
-/** A kind of worker: what the leader calls it, and the agent that it is. Plain JSON. */
+/** A kind of worker: its name for the leader, and its agent. Plain JSON. */
 export interface DelegateWorker {
   readonly name: string
   readonly agent: string
-  /** Its place is that of the path `['delegate', 'workers', index]`; of the usual workers there is none. */
+  /** Located at the path `['delegate', 'workers', index]`; the default workers have no place. */
   readonly index?: number
 }
 
 /** `[delegate]`, with its defaults (R138 to R140). Plain JSON. */
 export interface Delegate {
-  /** Left out: the name of the file. */
+  /** Default: the name of the file. */
   readonly team?: string
-  /** At work at once. */
+  /** Workers at the same time. */
   readonly maxWorkers: number
   readonly format: 'markdown' | 'json'
-  /** Members are told of messages that they have not read. */
+  /** Members are notified of unread messages. */
   readonly notifies: boolean
-  /** The name of the list in the folder of the run; with a slash, its path from the workspace (R123). */
+  /** The name of the task list in the folder of the run; with a slash, its path from the workspace (R123). */
   readonly list: string
   readonly workers: readonly DelegateWorker[]
-  /** How long a worker may do nothing before what it has claimed is there for others again. */
+  /** After this time without activity of a worker, its claimed items are released. */
   readonly leaseMs: number
-  /** The leader is told when no worker has got further for so long. */
+  /** The leader is notified if no worker has made progress for this long. */
   readonly stallAfterMs: number
 }
 
-/** `[delegate]` as it is written, once its types were checked. */
+/** `[delegate]` as written, after its types were checked. */
 export interface WrittenDelegate {
   readonly team?: string
   readonly max_workers?: number
@@ -73,12 +73,12 @@ function workerOf(written: NonNullable<WrittenDelegate['workers']>[number], inde
   return { name, agent, index }
 }
 
-/** `agents/Code.md` is `Code`. */
+/** `agents/Code.md` becomes `Code`. */
 function nameOf(agent: string): string {
   return basename(agent, extname(agent))
 }
 
-/** Whether a list is one of the workspace: its name is a path (R123). */
+/** Whether the list is in the workspace: its name is then a path (R123). */
 export function isInWorkspace(list: string): boolean {
   return list.includes('/')
 }

@@ -3,13 +3,13 @@ import type { JsonObject } from '../base/json.ts'
 import { type Aggregate, aggregateOf, type WrittenEnsemble, type WrittenMember } from './ensemble.ts'
 import { type Finding, wrongKey, wrongValue } from './issue.ts'
 
-/** Everything in a checked `ensemble` table that does not fit together. What other keys of the file must say is checked elsewhere. */
+/** Inconsistencies in a checked `ensemble` table. Conflicts with other keys of the file are checked elsewhere. */
 export function checkEnsemble(value: JsonObject): readonly Finding[] {
   const written = value as WrittenEnsemble
   const { agents = [] } = written
   if (agents.length === 0) {
     const hint = 'Add [[ensemble.agents]] with a model, an agent or a command.'
-    return [wrongKey(['ensemble'], { message: '"ensemble" has no agent', hint })]
+    return [wrongKey(['ensemble'], { message: '"ensemble" has no agents', hint })]
   }
   return [...agents.flatMap(checkMember), ...checkNames(agents), ...checkQuorum(written), ...checkAggregate(written)]
 }
@@ -24,7 +24,7 @@ function checkMember(member: WrittenMember, index: number): readonly Finding[] {
   const isProgram = command !== undefined || preset !== undefined
   if (model === undefined && agent === undefined && !isProgram) {
     const hint = 'Name a model, an agent, a command or a preset.'
-    return [wrongKey(at(index), { message: `${shown} does not say who answers`, hint })]
+    return [wrongKey(at(index), { message: `${shown} does not name who answers`, hint })]
   }
   if (agent !== undefined && isProgram) {
     const key = command === undefined ? 'preset' : 'command'
@@ -34,7 +34,7 @@ function checkMember(member: WrittenMember, index: number): readonly Finding[] {
   return (['args', 'env', 'stdin_over', 'sandbox'] as const)
     .filter((key) => member[key] !== undefined)
     .map((key) => {
-      const message = `"${key}" of ${shown} is for a command line, and none is named`
+      const message = `"${key}" of ${shown} is for a command line, but none is named`
       return wrongKey(at(index, key), { message, hint: 'Name the program as command, or remove it.' })
     })
 }
@@ -50,15 +50,15 @@ function checkNames(agents: readonly WrittenMember[]): readonly Finding[] {
 function checkQuorum({ quorum, agents = [], ...others }: WrittenEnsemble): readonly Finding[] {
   if (quorum === undefined) return []
   if (aggregateOf(others) === 'first') {
-    const message = '"ensemble.quorum" has no meaning where the first answer is taken'
+    const message = '"ensemble.quorum" has no effect if the first answer is taken'
     return [wrongKey(['ensemble', 'quorum'], { message, hint: 'Remove it.' })]
   }
   if (quorum <= agents.length) return []
-  const message = `"ensemble.quorum" is ${quorum}, and there are only ${agents.length} members`
+  const message = `"ensemble.quorum" is ${quorum}, but there are only ${agents.length} members`
   return [wrongValue(['ensemble', 'quorum'], { message, hint: `Write ${agents.length} or less, or add members.` })]
 }
 
-/** What each way to one answer has no use for. */
+/** The keys that each kind of aggregation ignores. */
 const unused: { readonly [kind in Aggregate]: readonly ('aggregator' | 'check' | 'model')[] } = {
   synthesis: ['check'],
   vote: ['check', 'model'],
@@ -70,14 +70,16 @@ function checkAggregate(written: WrittenEnsemble): readonly Finding[] {
   const { aggregate, aggregator } = written
   const kind = aggregateOf(written)
   if (aggregate !== undefined && aggregator !== undefined) {
-    const message = `"ensemble.aggregate" and "ensemble.aggregator" do not go together`
-    return [wrongKey(['ensemble', 'aggregator'], { message, hint: 'Keep one: both say how the answers become one.' })]
+    const message = `"ensemble.aggregate" and "ensemble.aggregator" cannot be combined`
+    return [
+      wrongKey(['ensemble', 'aggregator'], { message, hint: 'Keep one: both define how the answers are combined.' }),
+    ]
   }
   const why = aggregator === undefined ? `aggregate = "${kind}"` : 'an aggregator'
   return unused[kind]
     .filter((key) => written[key] !== undefined)
     .map((key) => {
-      const message = `"ensemble.${key}" does nothing beside ${why}`
+      const message = `"ensemble.${key}" has no effect with ${why}`
       return wrongKey(['ensemble', key], { message, hint: 'Remove one of the two.' })
     })
 }

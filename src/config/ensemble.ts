@@ -4,46 +4,46 @@ import type { DefinedCommandLine } from './agent-definitions.ts'
 import { usualStdinOver } from './agent-tables.ts'
 import { parseDuration } from './duration.ts'
 
-/** How the answers of the members become one. */
+/** How the answers of the members are combined into one. */
 export type Aggregate = 'synthesis' | 'vote' | 'first' | 'aggregator'
 
 /** One `[[ensemble.agents]]`. Plain JSON. */
 export interface EnsembleMember {
   /** Unique in its ensemble. */
   readonly name: string
-  /** From 0. Its place is that of the path `['ensemble', 'agents', index]`. */
+  /** From 0. Located at the path `['ensemble', 'agents', index]`. */
   readonly index: number
-  /** The model that answers, or that of its agent or command line. */
+  /** The model that answers, or the model of its agent or command line. */
   readonly model?: string
-  /** Answers in place of a model: the name of an agent. */
+  /** The name of an agent that answers instead of a model. */
   readonly agent?: string
-  /** Answers in place of a model: a program. */
+  /** A program that answers instead of a model. */
   readonly line?: DefinedCommandLine
 }
 
 /** `[ensemble]`, with its defaults. Plain JSON. */
 export interface Ensemble {
-  /** As they are written. */
+  /** As written. */
   readonly members: readonly EnsembleMember[]
-  /** How many have to answer (R316, R317). */
+  /** The number of answers required (R316, R317). */
   readonly quorum: number
-  /** Of each member; left out: no limit. */
+  /** For each member; default: no limit. */
   readonly timeout_ms?: number
-  /** Of all of them together; left out: no limit. */
+  /** For all members together; default: no limit. */
   readonly deadline_ms?: number
-  /** How often a member that failed tries again. */
+  /** How often a failed member is retried. */
   readonly retries: number
   readonly aggregate: Aggregate
-  /** The agent that makes one answer of all. */
+  /** The agent that combines all answers into one. */
   readonly aggregator?: string
-  /** A line for `sh`: the first member that passes it is the answer. */
+  /** A command for `sh`: the answer of the first member to pass it is used. */
   readonly check?: string
   readonly isolation: 'none' | 'worktree'
-  /** The model of the synthesis; left out: that of the file. */
+  /** The model of the synthesis; default: the model of the file. */
   readonly model?: string
 }
 
-/** A `[[ensemble.agents]]` as it is written, once its types were checked. */
+/** A `[[ensemble.agents]]` as written, after its types were checked. */
 export interface WrittenMember {
   readonly name?: string
   readonly model?: string
@@ -56,7 +56,7 @@ export interface WrittenMember {
   readonly sandbox?: { readonly mode?: NonNullable<DefinedCommandLine['mode']> }
 }
 
-/** `[ensemble]` as it is written, once its types were checked. */
+/** `[ensemble]` as written, after its types were checked. */
 export interface WrittenEnsemble extends Partial<
   Pick<Ensemble, 'quorum' | 'retries' | 'aggregator' | 'check' | 'isolation' | 'model'>
 > {
@@ -66,7 +66,7 @@ export interface WrittenEnsemble extends Partial<
   readonly agents?: readonly WrittenMember[]
 }
 
-/** How the answers become one: what is written, else what `aggregator` or `check` means, else a synthesis. */
+/** How the answers are combined: as written, else as `aggregator` or `check` implies, else by synthesis. */
 export function aggregateOf({ aggregate, aggregator, check }: WrittenEnsemble): Aggregate {
   if (aggregator !== undefined) return 'aggregator'
   return aggregate ?? (check === undefined ? 'synthesis' : 'first')
@@ -106,7 +106,7 @@ function readMember(member: WrittenMember, own: Pick<EnsembleMember, 'name' | 'i
   return { ...own, ...defined({ model }), line }
 }
 
-/** The name of each member: its own, else one that is made of what it runs, with a number where that is taken. */
+/** The name of each member: as written, else derived from what it runs, with a number if that is taken. */
 export function memberNames(agents: readonly WrittenMember[]): readonly string[] {
   const taken = new Set(agents.flatMap(({ name }) => name ?? []))
   return agents.map((member) => {
@@ -119,7 +119,7 @@ export function memberNames(agents: readonly WrittenMember[]): readonly string[]
   })
 }
 
-/** `openai::gpt-5` is `gpt-5`, `agents/review.md` is `review`. */
+/** `openai::gpt-5` becomes `gpt-5`, `agents/review.md` becomes `review`. */
 function madeName({ agent, command, preset, model = '' }: WrittenMember): string {
   const file = agent ?? command ?? preset
   if (file !== undefined) return basename(file, extname(file))

@@ -7,23 +7,23 @@ import { sha256 } from '../base/hash.ts'
 import { findWorkspace, type Surroundings } from './locate.ts'
 import { trustState } from './trust.ts'
 
-/** A key, how a terminal looks, what language is spoken: what leads to nothing. */
+/** Keys, terminal appearance, language: variables that redirect nothing. */
 const harmless =
   /^(?:BATON_GATEWAY_KEY|NODE_ENV|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CLICOLOR|CI|LANG|LANGUAGE|TZ|LC_.*)$/
-/** What Baton, Node, the linker, git and shells read; and addresses of models. */
+/** Variables that Baton, Node, the linker, git and shells read; and addresses of models. */
 const leading =
   /^(?:BATON|NODE|NPM|LD|DYLD|GIT|SSH|XDG|BASH|PYTHON|PERL5?|RUBY|JAVA|JDK)_|^(?:PYTHON|PERL|RUBY|BASH|ENV|IFS|SHELLOPTS)|_(?:BASE_URL|API_BASE|PROXY)$|^OLLAMA_HOST$/i
 
 /**
- * Whether a variable says where something is sent or what is run, rather than which key is used: addresses, proxies,
- * programs, what other programs read before they begin, and whatever commands of scripts would get.
+ * Whether a variable decides where something is sent or what is run, rather than which key is used: addresses, proxies,
+ * programs, what other programs read at startup, and everything that commands of scripts would get.
  */
 export function isLeading(name: string): boolean {
   const bare = name.trim()
   return !harmless.test(bare) && (leading.test(bare) || commandVariables(bare))
 }
 
-/** Variables as a file of them sets them. */
+/** Variables set by an env file. */
 export type Variables = Readonly<Record<string, string>>
 
 export function parseVariables(text: string): Variables {
@@ -33,8 +33,8 @@ export function parseVariables(text: string): Variables {
 }
 
 /**
- * The variables of a file that was named for this call. A file inside the workspace comes with the folder: it may set keys
- * and values of programs of its own, and all else once it is trusted.
+ * The variables of an env file that was named for this call. A file inside the workspace is not the user's own: it may
+ * set keys and values for its own programs, and everything else only once it is trusted.
  * @throws BatonError UNTRUSTED naming the variables, FILE_UNREADABLE
  */
 export function readEnvFile(name: string, from: string, around: Surroundings): Variables {
@@ -54,7 +54,7 @@ export function readEnvFile(name: string, from: string, around: Surroundings): V
   })
 }
 
-/** A link counts by its place and by where it leads. Without a workspace of its own the home folder is no such folder. */
+/** A link counts by its location and by its target. If the home folder is the workspace, no file counts. */
 function isOfFolder(file: string, { cwd, home }: Surroundings): boolean {
   const workspace = findWorkspace({ cwd, home })
   if (workspace === realPath(home)) return false

@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { parseSize } from '../base/size.ts'
 import { parseDuration } from './duration.ts'
 
-// The text of each schema's error completes the sentence `"key" must be …`.
+// The error text of each schema completes the sentence `"key" must be …`.
 
 export const text = z.string({ error: 'text' })
-export const name = z.string({ error: 'text' }).min(1, 'text that is not empty')
+export const name = z.string({ error: 'text' }).min(1, 'non-empty text')
 export const flag = z.boolean({ error: 'true or false' })
-export const texts = listOf(text, 'a list of texts')
+export const texts = listOf(text, 'a list of strings')
 export const duration = z
   .string({ error: 'a duration such as "30s" or "10m"' })
   .refine((value) => parseDuration(value) !== undefined, 'a duration such as "30s" or "10m"')
 
-/** A limit of time: none at all would end everything at once. */
+/** A time limit: zero would end everything immediately. */
 export const timeLimit = z
   .string({ error: 'a duration above zero such as "30s" or "10m"' })
   .refine((value) => (parseDuration(value) ?? 0) > 0, 'a duration above zero such as "30s" or "10m"')
@@ -58,7 +58,7 @@ export function tableOf<T extends z.ZodType>(value: T): z.ZodRecord<z.ZodString,
   return z.record(z.string(), value, { error: 'a table' })
 }
 
-/** A table with known keys, each of which may be left out. */
+/** A table with known keys, all optional. */
 export function table<T extends z.ZodRawShape>(
   shape: T,
 ): z.ZodObject<{ [key in keyof T]: z.ZodExactOptional<T[key]> }, z.core.$strict> {

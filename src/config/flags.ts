@@ -7,19 +7,19 @@ import type { Environment } from './locate.ts'
 export interface Flags {
   /** `-m`. */
   readonly model?: string
-  /** `-c key=value`, in order. They are for the whole run. */
+  /** `-c key=value`, in order. They apply to the whole run. */
   readonly overrides: readonly string[]
-  /** `--var name=value`. Left out: the file is not run now, so its variables have no values. */
+  /** `--var name=value`. Omitted if the file is not run now, so that its variables have no values. */
   readonly vars?: readonly string[]
   /** `--output-schema`: the name of a file as given, or the schema itself. */
   readonly outputSchema?: string | JsonObject
-  /** Names of the MCP servers of a run that is replayed: its tools are known, whatever is configured here. */
+  /** Names of the MCP servers of a replayed run: its tools are known, whatever is configured here. */
   readonly recordedServers?: readonly string[]
-  /** The same of those that a pack (`namespace@name`) brought for its agents. Set for every replay. */
+  /** The same for servers that a pack (`namespace@name`) brought for its agents. Set for every replay. */
   readonly recordedOfPack?: (pack: string) => readonly string[] | undefined
 }
 
-/** Reads all `-c`: one layer each, so that later ones win and each is named as the origin of what it sets. */
+/** Reads all `-c`: one layer each, so that later ones take precedence and each is the named origin of what it sets. */
 export async function readOverrides(
   overrides: readonly string[],
   { userFile }: { readonly userFile: string },
@@ -63,7 +63,10 @@ export function flagLayers({ flags, cwd }: { readonly flags: Flags; readonly cwd
   ]
 }
 
-/** Those servers as settings; nobody starts them. Above all others, which may say how one of the same name is reached. */
+/**
+ * Those servers as settings; they are not started. Above all other layers, which may configure servers of the same
+ * name.
+ */
 export function recordedServerLayers({ recordedServers: names = [] }: Flags): readonly Layer[] {
   if (names.length === 0) return []
   const servers = Object.fromEntries(names.map((name) => [name, { command: 'the record' }]))

@@ -4,7 +4,9 @@ import type { Json, JsonObject } from '../base/json.ts'
 import { withoutMark } from '../base/text-lines.ts'
 import { hashPrompt, parsePrompt, type PromptDocument, placeOf } from '../prompt/document.ts'
 
-/** Our names of tools in agent files of Claude Code; null: there is none here, and an agent does without it. */
+/**
+ * Our names for the tools in agent files of Claude Code; null: Baton has no such tool, and the agent does without it.
+ */
 const tools: { readonly [name: string]: string | null } = {
   Bash: 'bash',
   BashOutput: 'bash_output',
@@ -28,23 +30,24 @@ const tools: { readonly [name: string]: string | null } = {
   WebSearch: null,
 }
 
-/** Keys with the name that they have here. */
+/** Keys with our name for each. */
 const keys: { readonly [key: string]: string } = { disallowedTools: 'disallowed_tools', maxTurns: 'max_turns' }
 
-/** Keys that say how a screen shows it. */
+/** Display-only keys. */
 const shown: ReadonlySet<string> = new Set(['color'])
 
-/** Keys that change what it may do, in ways that are said otherwise here. */
+/** Keys that change what the agent may do and are set differently here. */
 const refused: { readonly [key: string]: string } = {
   hooks: 'Remove it.',
   mcpServers: 'Configure the servers below [mcp_servers], and name their tools in tools.',
   memory: 'Remove it.',
-  permissionMode: 'Say what it may do by [permission] and sandbox.mode.',
-  skills: 'Write what it is to know into the instruction.',
+  permissionMode: 'Set what it may do in [permission] and sandbox.mode.',
+  skills: 'Write what it needs to know into the instruction.',
 }
 
 /**
- * Reads a file of a folder `agents/`. Other programs take a description with `: ` in it that YAML wants in quotes.
+ * Reads a file of a folder `agents/`. Other programs accept a description that contains `: `, which YAML requires to be
+ * quoted.
  * @throws BatonError PROMPT_SYNTAX as `parsePrompt` does
  */
 export async function parseAgentFile(file: string, text: string): Promise<PromptDocument> {
@@ -53,20 +56,23 @@ export async function parseAgentFile(file: string, text: string): Promise<Prompt
   } catch (error) {
     const quoted = withQuotedDescription(withoutMark(text))
     if (quoted === undefined) throw error
-    // what is wrong besides is told of the file as it is written
+    // other errors are reported for the file as written
     const document = await parsePrompt(file, quoted).catch(() => Promise.reject(error))
     return { ...document, text: withoutMark(text), hash: hashPrompt(text) }
   }
 }
 
-/** Reads such a file as the prompt file that it is here. @throws BatonError also CONFIG_INVALID for what has no equal */
+/**
+ * Reads such a file as the prompt file that it is here.
+ * @throws BatonError also CONFIG_INVALID for keys without an equivalent
+ */
 export async function readAgentFile(file: string, text: string): Promise<PromptDocument> {
   const document = await parseAgentFile(file, text)
   const data = await translateForeign(document)
   return data === undefined ? document : { ...document, meta: { ...document.meta, data } }
 }
 
-/** The same lines, with quotes around a description on one line that has none; undefined: there is none. */
+/** The same lines, with quotes around an unquoted one-line description; undefined if there is none. */
 function withQuotedDescription(text: string): string | undefined {
   const [, head = '', value, rest = ''] =
     /^(---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?description:[ \t]+)([^\s'"|>][^\r\n]*)([^]*)$/.exec(text) ?? []
@@ -74,9 +80,9 @@ function withQuotedDescription(text: string): string | undefined {
 }
 
 /**
- * The front matter of an agent file of Claude Code in our words: names of tools separated by commas, `model: inherit`, keys
- * with capitals. Undefined for a file that has nothing of these.
- * @throws BatonError CONFIG_INVALID for what has no equal here
+ * The front matter of an agent file of Claude Code translated into ours: comma-separated tool names, `model: inherit`,
+ * camelCase keys. Undefined for a file that uses none of these.
+ * @throws BatonError CONFIG_INVALID for keys without an equivalent
  */
 export async function translateForeign(document: PromptDocument): Promise<JsonObject | undefined> {
   const { data, language } = document.meta
@@ -85,7 +91,7 @@ export async function translateForeign(document: PromptDocument): Promise<JsonOb
   for (const [key, value] of Object.entries(data)) {
     const hint = refused[key]
     if (hint !== undefined && !(key === 'permissionMode' && value === 'default')) {
-      throw await wrong(document, [key], `"${key}" is not taken over from agents of other programs`, hint)
+      throw await wrong(document, [key], `"${key}" of agents of other programs is not supported`, hint)
     }
     if (hint !== undefined || shown.has(key) || (key === 'model' && value === 'inherit')) continue
     const own = keys[key] ?? key
@@ -108,8 +114,8 @@ async function toolList(value: Json, key: string, document: PromptDocument): Pro
   const names: string[] = []
   for (const word of words.map((each) => each.trim()).filter((each) => each !== '')) {
     if (word.includes('(')) {
-      const hint = 'Name the tool alone, and say what it may do by [permission].'
-      throw await wrong(document, [key], `the tool "${word}" has a pattern, which belongs into rules`, hint)
+      const hint = 'Name only the tool, and set what it may do in [permission].'
+      throw await wrong(document, [key], `the tool "${word}" has a pattern, which belongs in rules`, hint)
     }
     const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(word) ?? []
     const own = server === undefined ? tools[word] : `${server}__${tool}`

@@ -18,20 +18,20 @@ import { checkWorkflow } from './workflow-check.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject
-  /** Keys that are not reserved, joined by those of `[params]`. */
+  /** Keys that are not reserved, merged with those of `[params]`. */
   readonly params: JsonObject
   readonly agents: readonly AgentConfig[]
   /** Errors, in the order of the lines. */
   readonly issues: readonly Issue[]
   readonly warnings: readonly Issue[]
-  /** Its user has looked at it: its rules of `[permission]` count as those of the user do. */
+  /** The user has trusted it: its rules of `[permission]` count like the user's own. */
   readonly isTrusted: boolean
 }
 
 /**
- * Gives every key of a prompt file its meaning, and finds all that is wrong at once. `userFile` is named where a key
- * belongs into the user's own config file; `trust` is called when the file sets a key that needs trust; `own` is what the
- * user has set, with defaults: the file may only tighten it.
+ * Interprets every key of a prompt file and reports all errors together. `userFile` is the user's own config file, for
+ * hints; `trust` is called if the file sets a key that needs trust; `own` is what the user has set, with defaults: the
+ * file may only tighten it.
  */
 export async function checkFrontMatter(
   document: PromptDocument,
@@ -87,13 +87,13 @@ function readReserved(data: JsonObject, trust: TrustState) {
   return { values, findings: [...findings, ...checkStrategies(data)] }
 }
 
-/** The tables that nothing is wrong with: the others can be looked at all the same. */
+/** The tables that are valid; they can be checked even if others are not. */
 function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObject {
   const wrong = new Set(findings.map(({ path: [, name] }) => name))
   return Object.fromEntries(Object.entries(tables).filter(([name]) => !wrong.has(name)))
 }
 
-/** What of a table's parts does not fit together, once each of them is of the right type. */
+/** Inconsistencies between parts of a table, once each part has the right type. */
 function checkInside(key: string, value: Json): readonly Finding[] {
   if (!isJsonObject(value)) return []
   if (key === 'input') return checkVariables(value)
@@ -103,8 +103,8 @@ function checkInside(key: string, value: Json): readonly Finding[] {
 }
 
 /**
- * Keys that are not reserved, joined by those of `[params]`, which are taken as they are. Findings: misspelled reserved
- * keys, and duplicate names.
+ * Keys that are not reserved, merged with those of `[params]`, whose names are not checked for misspellings. Findings:
+ * misspelled reserved keys, and duplicate names.
  */
 function readParams(data: JsonObject) {
   const top = Object.entries(data).filter(([key]) => !isReserved(key))
@@ -119,7 +119,7 @@ function readParams(data: JsonObject) {
   }
 }
 
-/** A misspelled reserved key differs by case, `-` or `_`, or by one edit when it is a long one. */
+/** A key is a misspelling if it differs from a reserved one by case, `-` or `_`, or, if it is long, by one edit. */
 function checkSpelling(key: string): readonly Finding[] {
   const folded = foldKey(key)
   const names = [...reserved.keys()]
@@ -127,7 +127,7 @@ function checkSpelling(key: string): readonly Finding[] {
     names.find((name) => foldKey(name) === folded) ??
     names.find((name) => name.length >= 6 && editDistance(key, name, 1) === 1)
   if (meant === undefined) return []
-  const hint = `Write ${meant}; if it really is a parameter of yours, put it below [params].`
+  const hint = `Write ${meant}; if it really is your own parameter, put it in [params].`
   return [wrongKey([key], { message: `unknown key "${key}"; did you mean "${meant}"?`, hint })]
 }
 
@@ -144,7 +144,7 @@ function checkParam(key: string, data: JsonObject): readonly Finding[] {
 
 function withoutReader(path: readonly string[]): Finding {
   const key = path.at(-1) ?? ''
-  // mistyped short keys are no errors, because too many words resemble them
+  // similar short keys are not errors, because too many words resemble them
   const meant = [...reserved.keys()].find((known) => editDistance(key, known, 1) === 1)
   const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
   const hint = `Name an agent in sub_agents that reads it, or remove it.${question}`
@@ -154,13 +154,13 @@ function withoutReader(path: readonly string[]): Finding {
 const usualEndings: ReadonlySet<string> = new Set(['', '.md', '.markdown', '.mdx', '.txt', '.prompt'])
 
 /**
- * The warning for a file without front matter whose ending is not one of prompt files. Any text is a prompt file, so it
- * is run all the same.
+ * The warning for a file without front matter whose extension is not that of a prompt file. Any text is a prompt file,
+ * so it still runs.
  */
 export function unlikelyPrompt({ file, text, meta }: PromptDocument): readonly Issue[] {
   const ending = extname(file).toLowerCase()
   if (meta.language !== 'none' || usualEndings.has(ending)) return []
-  const message = `${file} does not look like a prompt file: its name ends in ${ending}, and it has no front matter`
-  const hint = 'Name a .md file; pass the files that a prompt is about by context_globs or -f.'
+  const message = `${file} does not look like a prompt file: it ends in ${ending} and has no front matter`
+  const hint = 'Name a .md file; pass other files with context_globs or -f.'
   return [{ code: 'CONFIG_INVALID', message, hint, place: { file, line: 1, text } }]
 }

@@ -8,14 +8,14 @@ import type { Layer, SourcedValue } from './layers.ts'
 import { effortWord } from './loosened.ts'
 import { defaultLayer } from './settings.ts'
 
-/** What `normal`, `high` and `fast` mean depends on whose key is set. */
+/** The meaning of `normal`, `high` and `fast` depends on which key is set. */
 const byProvider = 'the model of the provider'
 
 /**
- * The names of models that somebody else has, as far as aliases among `values` (of a folder) and not those of the user
- * (`own`) take them: a folder is held to them as to aliases of the user. The aliases that everybody has; and models that
- * providers, the installed table or the user's config name, which stand for themselves. The table is read only where a
- * folder has names of its own.
+ * The existing model names that aliases among `values` (of a folder) would take over, except the user's own aliases
+ * (`own`): they are protected like aliases of the user. These are the built-in aliases, and the names of models in
+ * providers, the installed table or the user's config, which mean themselves. The table is only read if the folder
+ * defines aliases.
  */
 export async function heldModelNames(
   values: JsonObject,
@@ -48,13 +48,13 @@ export async function heldModelNames(
     })
 }
 
-/** The part of a value of the user's config whose texts are names of models. */
+/** The part of a value of the user's config whose strings are names of models. */
 function modelsOf({ path: [key], value }: SourcedValue): Json {
   if (key === 'providers' || key === 'gateway') return isJsonObject(value) ? (value['default_model'] ?? null) : null
   return ['model', 'fallback_models', 'model_aliases'].includes(String(key)) ? value : null
 }
 
-/** All names of models in a value: texts, as they are and without the provider before them. */
+/** All names of models in a value: its strings, with and without the provider prefix. */
 function textsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value, value.replace(/^[^:]+::/, '')]
   if (Array.isArray(value)) return (value as readonly Json[]).flatMap(textsIn)

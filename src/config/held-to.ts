@@ -6,46 +6,46 @@ import { parseDuration } from './duration.ts'
 import type { Origin } from './layers.ts'
 import type { Order, Rule } from './orders.ts'
 
-/** A value in force that a folder is held to. */
+/** A value in force that limits a folder. */
 export interface OwnValue {
   readonly path: readonly (string | number)[]
   readonly value: Json
   readonly layer: { readonly origin: Origin }
 }
 
-/** Whose settings are compared, and with what. */
+/** The limits for settings that come with a folder. */
 export interface HeldTo {
   /** `config`: a config file of the folder. `prompt`: the file that is run. */
   readonly by: 'config' | 'prompt'
-  /** What the user has, with defaults. */
+  /** The user's values, with defaults. */
   readonly own: readonly OwnValue[]
-  /** What is run is no file of the workspace. */
+  /** The file that is run is not a file of the workspace. */
   readonly isForeign?: boolean
-  /** What the user sets for this call, so that it does not matter what the folder says: `lua.timeout`. */
+  /** What the user sets for this call, which makes the folder's value irrelevant: `lua.timeout`. */
   readonly overridden?: readonly OwnValue[]
 }
 
-/** The value of the user that a value is looser than. */
+/** The user's value that a value exceeds. */
 interface Exceeded {
   readonly own: Json | undefined
   /** Undefined: nobody has set it. */
   readonly origin: Origin | undefined
 }
 
-/** A value that is looser than that of the user. */
+/** A value that is looser than the user's. */
 export interface Loosened extends Exceeded {
   readonly path: DataPath
   readonly value: Json
   /**
-   * Why, where no value of the user is exceeded: it `hides` an agent of the user or of Baton, `starts` a program, or `leads` a
-   * program that is started to do anything.
+   * The reason, if no value of the user is exceeded: it `hides` an agent of the user or of Baton, `starts` a program,
+   * or `leads`: it can make a started program do anything.
    */
   readonly why?: 'hides' | 'starts' | 'leads'
-  /** The definition of an agent that it is part of. */
+  /** The agent definition that contains the value. */
   readonly definition?: { readonly path: DataPath; readonly value: Json }
 }
 
-/** The value of the user that one of the folder is looser than; undefined: it is not. */
+/** The user's value that the folder's value exceeds; undefined if it does not. */
 export function exceeded(
   order: Order | undefined,
   path: readonly string[],
@@ -63,8 +63,8 @@ export function exceeded(
 }
 
 /**
- * The same for a key inside of the definition of an agent, where it counts beside what the user sets for this call: it may be as
- * loose as that, or as what the user has.
+ * The same for a key inside an agent definition, which applies in addition to what the user sets for this call: it may
+ * be as loose as that, or as the user's value.
  */
 export function exceededInside(
   order: Order | undefined,
@@ -77,7 +77,7 @@ export function exceededInside(
   return exceeded(order, path, value, held)
 }
 
-/** What the user has at a path. */
+/** The user's value at a path. */
 export function ownValue(path: readonly string[], { own }: Pick<HeldTo, 'own'>): OwnValue | undefined {
   return find(path, own)
 }

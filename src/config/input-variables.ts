@@ -15,15 +15,15 @@ import {
 
 type VariableType = 'string' | 'number' | 'integer' | 'boolean' | 'list' | 'table'
 
-/** One `[input.NAME]` of a prompt file: a value that is given when the file is run. */
+/** One `[input.NAME]` of a prompt file: a value passed when the file is run. */
 export interface InputVariable {
   readonly name: string
   readonly type: VariableType
   readonly description?: string
-  /** Without it a file cannot be run. A variable that is not required and has no default may be absent. */
+  /** The file cannot be run without it. A variable that is not required and has no default may be absent. */
   readonly required: boolean
   readonly default?: Json
-  /** The only allowed values; of a `list` the only items. */
+  /** The only allowed values; for a `list`, the only allowed items. */
   readonly choices?: readonly Json[]
 }
 
@@ -36,7 +36,7 @@ const types: { readonly [type in VariableType]: Rules[string] } = {
   table: { expected: 'a table', fits: isObject },
 }
 
-/** The variables of an `[input]` table that fits its schema, in the order they are written. */
+/** The variables of an `[input]` table that fits its schema, in the order written. */
 export function readVariables(input: JsonObject): readonly InputVariable[] {
   return Object.entries(input).map(([name, value]) => {
     const { type = 'string', description, required, default: initial, enum: choices } = value as JsonObject
@@ -50,7 +50,7 @@ export function readVariables(input: JsonObject): readonly InputVariable[] {
   })
 }
 
-/** What a value must be to fit a variable, completing `… must be`; undefined when it fits. */
+/** What a value must be to fit a variable, completing `… must be`; undefined if it fits. */
 export function misfit({ type, choices }: Pick<InputVariable, 'type' | 'choices'>, value: Json): string | undefined {
   if (!types[type].fits(value)) return types[type].expected
   if (choices === undefined) return undefined
@@ -63,7 +63,7 @@ function choicesText(choices: readonly Json[]): string {
   return choices.map((choice) => JSON.stringify(choice)).join(', ')
 }
 
-/** What is wrong with an `[input]` table that fits its schema: names, and values that contradict each other. */
+/** Errors in an `[input]` table that fits its schema: bad names, and values that contradict each other. */
 export function checkVariables(input: JsonObject): readonly Finding[] {
   return readVariables(input).flatMap((variable) => [...checkName(variable), ...checkValues(variable)])
 }
@@ -72,7 +72,7 @@ export function checkVariables(input: JsonObject): readonly Finding[] {
 function checkName({ name }: InputVariable): readonly Finding[] {
   if (/^[A-Za-z_][\w-]*$/.test(name)) return []
   const message = `${JSON.stringify(name)} cannot be the name of an input variable`
-  const hint = 'Use letters, digits, "_" and "-", and begin with a letter.'
+  const hint = 'Use letters, digits, "_" and "-", and start with a letter.'
   return [wrongKey(['input', name], { message, hint })]
 }
 
@@ -82,25 +82,29 @@ function checkValues(variable: InputVariable): readonly Finding[] {
   const wrong = (key: string, says: string, hint = typeHint): readonly Finding[] => [
     wrongValue(['input', name, key], { message: `"input.${name}.${key}" ${says}`, hint }),
   ]
-  if (choices?.length === 0) return wrong('enum', 'must not be empty', 'Write its values, or leave enum out.')
+  if (choices?.length === 0) return wrong('enum', 'must not be empty', 'Write its values, or remove enum.')
   const mistyped = type === 'list' ? undefined : choices?.find((choice) => !types[type].fits(choice))
   if (mistyped !== undefined)
     return wrong('enum', `must contain ${types[type].expected} only, not ${describeValue(mistyped)}`)
   if (initial === undefined) return []
   if (required)
-    return wrong('required', 'has no effect beside a default', 'Remove one of them: a default makes it optional.')
+    return wrong(
+      'required',
+      'has no effect with a default',
+      'Remove one of them: a variable with a default is optional.',
+    )
   const expected = misfit(variable, initial)
   return expected === undefined ? [] : wrong('default', `must be ${expected}, not ${describeValue(initial)}`)
 }
 
-/** Values as `--var name=value` takes them. */
+/** Values in the form that `--var name=value` takes. */
 export function variableFlags(values: JsonObject): readonly string[] {
   return Object.entries(values).map(([name, value]) => {
     return `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`
   })
 }
 
-/** Why values do not fill the variables of a file. */
+/** Why values do not fit the variables of a file. */
 export type ValueProblem =
   | { readonly kind: 'unknown'; readonly name: string; readonly hint: string }
   /** `expected` completes `… must be`. */
@@ -108,12 +112,12 @@ export type ValueProblem =
   | { readonly kind: 'missing'; readonly variable: InputVariable }
 
 interface FilledVariables {
-  /** By name; without variables that are neither given nor have a default. */
+  /** By name; variables that have neither a value nor a default are omitted. */
   readonly values: JsonObject
   readonly problems: readonly ValueProblem[]
 }
 
-/** Fills the variables of `[input]` by name. Null is "not given". */
+/** Fills the variables of `[input]` by name. Null means "not given". */
 export function fillVariables(variables: readonly InputVariable[], given: JsonObject): FilledVariables {
   const values: { [name: string]: Json } = {}
   const known = variables.map(({ name }) => name)
@@ -134,7 +138,7 @@ export function fillVariables(variables: readonly InputVariable[], given: JsonOb
   return { values, problems }
 }
 
-/** Lua has one empty table for both kinds. */
+/** Lua does not distinguish an empty list from an empty table. */
 function tidy({ type }: InputVariable, value: Json): Json {
   if (type === 'list' && isObject(value) && Object.keys(value).length === 0) return []
   if (type === 'table' && Array.isArray(value) && value.length === 0) return {}
@@ -142,8 +146,8 @@ function tidy({ type }: InputVariable, value: Json): Json {
 }
 
 /**
- * The values of a file's variables from `--var name=value`. A value is read by the type of its variable: `list` is JSON
- * when it begins with `[`, else the texts between commas, without empty ones; `table` is JSON. Messages do not repeat
+ * The values of a file's variables from `--var name=value`. A value is parsed by the type of its variable: `list` is
+ * JSON if it starts with `[`, else comma-separated texts without empty ones; `table` is JSON. Messages do not repeat
  * values, which may be secrets.
  * @param variables undefined for a file without `[input]`
  * @throws BatonError USAGE for text that is not `name=value`, unknown names, wrong values and missing variables
@@ -158,7 +162,7 @@ export async function variablesFromFlags(
     const [first] = texts.keys()
     if (first === undefined) return undefined
     throw new BatonError('USAGE', `--var ${first} is given, but ${document.file} has no [input]`, {
-      hint: `Leave it out, or add [input.${first}] to the front matter.`,
+      hint: `Omit it, or add [input.${first}] to the front matter.`,
     })
   }
   const given = [...texts].map(([name, text]): [string, Json] => {
@@ -190,7 +194,7 @@ function splitFlags(flags: readonly string[]): ReadonlyMap<string, string> {
   return texts
 }
 
-/** The text as a value of the type; the text itself when it is none, which is refused later. */
+/** The text as a value of the type; the text itself if it cannot be parsed, which is refused later. */
 function readValue(text: string, { type }: InputVariable): Json {
   const word = text.trim()
   switch (type) {
@@ -242,7 +246,7 @@ function valueHint(expected: string, name: string): string {
   return `Write --var ${name}=… with such a value.`
 }
 
-/** Its hint has the flags of all that are missing, because people see the first issue only. */
+/** Its hint has the flags of all missing variables, because only the first issue is shown to people. */
 async function missingIssue(
   { name, description, choices }: InputVariable,
   missing: readonly InputVariable[],

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import { parseToml } from '../base/toml.ts'
 
-/** Something wrong with a value, before it is known where the value is written. */
+/** A problem with a value, before its position in the file is known. */
 export interface Finding {
   readonly code: ErrorCode
   readonly message: string
@@ -31,7 +31,7 @@ export interface Located {
   readonly locate: DataText['locate']
 }
 
-/** What the value of each key must be; `expected` completes the sentence `"key" must be …`. */
+/** Requirements for the value of each key; `expected` completes the sentence `"key" must be …`. */
 export interface Rules {
   readonly [key: string]: { readonly expected: string; readonly fits: (value: Json) => boolean }
 }
@@ -57,13 +57,13 @@ export function notATable(key: string): Finding {
   return wrongValue([key], { message: `"${key}" must be a table`, hint })
 }
 
-/** The hint for an unknown word: the known one that resembles it, or `otherwise`. */
+/** The hint for an unknown word: a similar known word, or `otherwise`. */
 export function meantHint(word: string, known: readonly string[], otherwise: string): string {
   const similar = nearest(word, known)
   return similar === undefined ? otherwise : `Did you mean "${similar}"?`
 }
 
-/** A value in a message: short text as it is, other values by their kind. */
+/** A value in a message: short text verbatim, other values by kind. */
 export function describeValue(value: Json | undefined): string {
   if (value === undefined || value === null) return 'empty'
   if (value === '') return 'empty text'
@@ -84,7 +84,7 @@ export async function readTomlFile(file: string, written: string): Promise<Locat
   return { file, text, ...read }
 }
 
-/** Gives each finding its place in the file, in the order of the lines. */
+/** Adds the place in the file to each finding, in the order of the lines. */
 export async function placeFindings(findings: readonly Finding[], source: Located): Promise<readonly Issue[]> {
   const issues = await Promise.all(findings.map((finding) => placeFinding(finding, source)))
   return issues.toSorted((left, right) => (left.place?.line ?? 0) - (right.place?.line ?? 0))
@@ -105,8 +105,8 @@ export async function errorAt(finding: Finding, source: Located): Promise<BatonE
 }
 
 /**
- * The one error for a list of issues: it reports the first, and carries all for `issuesOf`. Missing trust comes first,
- * because nothing else of such a file matters until then.
+ * A single error for a list of issues: it reports the first, and carries all for `issuesOf`. Missing trust comes first,
+ * because until then nothing else in such a file matters.
  */
 export function issuesToError(issues: readonly [Issue, ...Issue[]]): BatonError {
   const first = issues.find(({ code }) => code === 'UNTRUSTED') ?? issues[0]
@@ -120,13 +120,13 @@ export function issueText({ message, place }: Issue): string {
   return place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`
 }
 
-/** Throws when there is an issue. */
+/** Throws if there is an issue. */
 export function throwIssues(issues: readonly Issue[]): void {
   const [first, ...rest] = issues
   if (first !== undefined) throw issuesToError([first, ...rest])
 }
 
-/** All issues behind an error, the one it reports first; for other errors that one alone. */
+/** All issues behind an error, the reported one first; for other errors just that one. */
 export function issuesOf(error: unknown): readonly Issue[] {
   if (!isBatonError(error)) return []
   const { cause, code, message, hint = '', place } = error

@@ -1,27 +1,27 @@
 import type { DataPath } from '../base/data-text.ts'
 import type { Json } from '../base/json.ts'
 
-/** A value that exists in the design and not in this version. */
+/** A value that is designed but not available in this version. */
 export interface Unavailable {
   readonly path: DataPath
-  /** How the message names it: `"iterate"`, `mode = "code"`. */
+  /** How messages name it: `"iterate"`, `mode = "code"`. */
   readonly shown: string
 }
 
 export interface ReservedEntry {
   /** `request` keys may be changed by a chain, `frame` keys are fixed at the start. */
   readonly kind: 'request' | 'frame'
-  /** Only prompt files may set it: it describes one prompt file. */
+  /** Only prompt files may set it: it describes a single prompt file. */
   readonly isPromptOnly: boolean
-  /** A value in a list: the only one that this version has. */
+  /** A one-element list holds the only value that this version supports. */
   readonly available: true | readonly [Json]
-  /** It is about models: `-c` sets it for the agents of the run, too. */
+  /** It concerns models: `-c` sets it for the agents of the run as well. */
   readonly isForModels: boolean
-  /** It is a table whose keys come from different layers; other values replace those of lower layers. */
+  /** A table whose keys are merged across layers; other values replace those of lower layers. */
   readonly isMerged: boolean
-  /** The default; of a merged table those of its keys. */
+  /** The default; for a merged table the defaults of its keys. */
   readonly initial?: Json
-  /** What it means, in a sentence or two, for `baton schema`. The long form is docs/prompt-file.md. */
+  /** The meaning in one or two sentences, for `baton schema`. The long form is docs/prompt-file.md. */
   readonly text: string
 }
 
@@ -45,67 +45,71 @@ const entries = {
     ...requestForModels,
     text: 'The model: an alias, a name, or provider::name. A suffix -low, -medium or -high is an effort.',
   },
-  model_aliases: { ...requestForModels, isMerged: true, text: 'Own names for models.' },
-  temperature: { ...requestForModels, text: 'Sent to the model when given.' },
-  top_p: { ...requestForModels, text: 'Sent to the model when given.' },
-  max_tokens: { ...requestForModels, text: 'Limit of one answer.' },
-  reasoning_effort: { ...requestForModels, text: 'How much the model thinks, where it has a choice.' },
-  seed: { ...requestForModels, text: 'Sent to the model when given.' },
+  model_aliases: { ...requestForModels, isMerged: true, text: 'Your own names for models.' },
+  temperature: { ...requestForModels, text: 'Sent to the model if set.' },
+  top_p: { ...requestForModels, text: 'Sent to the model if set.' },
+  max_tokens: { ...requestForModels, text: 'Limit of one answer, in tokens.' },
+  reasoning_effort: { ...requestForModels, text: 'How much the model thinks, if that can be chosen.' },
+  seed: { ...requestForModels, text: 'Sent to the model if set.' },
   input_concurrency: {
     ...requestForModels,
     initial: 2,
-    text: 'Tasks at the same time. Answers keep the order of the inputs.',
+    text: 'Maximum number of tasks at the same time. Answers keep the order of the inputs.',
   },
   file_content_mode: {
     ...request,
     initial: 'udiffx',
-    text: 'The form of file changes: patches, whole files, or searched and replaced text.',
+    text: 'The format of file changes: patches, whole files, or search and replace.',
   },
-  max_files_size_kb: { ...request, initial: 1500, text: 'With more than this the task fails before anything is paid.' },
+  max_files_size_kb: {
+    ...request,
+    initial: 1500,
+    text: 'If the files are larger in total, the task fails before it costs anything.',
+  },
   ...globs('context_globs', 'Files whose content goes into the prompt. Globs start in base_dir; "!…" excludes.'),
   context_resources: {
     ...request,
     text: 'Resources of MCP servers whose content goes into the prompt: "SERVER:URI"; * stands for any characters.',
   },
-  ...globs('knowledge_globs', 'The same as context_globs, as knowledge to follow.'),
+  ...globs('knowledge_globs', 'Like context_globs, but as knowledge to follow.'),
   ...globs('structure_globs', 'Files of which only the path goes into the prompt.'),
-  ...globs('working_globs', 'One task for each file that matches; an inner list is one task with all its files.'),
+  ...globs('working_globs', 'One task for each matching file; an inner list is one task with all its files.'),
 
-  name: { ...promptOnly, text: 'A name for people.' },
+  name: { ...promptOnly, text: 'A display name.' },
   description: {
     ...promptOnly,
-    text: 'What the file is for; baton list shows it, and a model that may start it is told.',
+    text: 'What the file is for; shown by baton list and to a model that may start it.',
   },
-  fork_context: { ...promptOnly, text: 'As an agent that a model starts, it begins with the messages of its caller.' },
-  reminder: { ...promptOnly, text: 'As an agent that a model starts, it is told this again behind what it is asked.' },
+  fork_context: { ...promptOnly, text: 'As an agent that a model starts, it starts with the messages of its caller.' },
+  reminder: { ...promptOnly, text: 'As an agent that a model starts, this is repeated after its prompt.' },
   mcp: {
     ...promptOnly,
-    text: 'As an agent that a model starts: "all" lets it have the tools of MCP servers, whatever its lists say.',
+    text: 'As an agent that a model starts: "all" gives it the tools of MCP servers, whatever its lists say.',
   },
-  agent: { ...promptOnly, text: 'An agent that answers in place of the built-in one.' },
-  params: { ...promptOnly, text: 'Values for sub-agents, taken as they are.' },
+  agent: { ...promptOnly, text: 'An agent that answers instead of the built-in one.' },
+  params: { ...promptOnly, text: 'Values for sub-agents, passed verbatim.' },
   template: { ...promptOnly, text: 'The instruction is a Handlebars template.' },
   input: { ...promptOnly, text: 'Variables of the prompt, filled by --var NAME=VALUE.' },
-  output: { ...promptOnly, text: 'What the answer must be.' },
+  output: { ...promptOnly, text: 'Requirements for the answer.' },
   sub_agents: {
     ...promptOnly,
     text: 'The chain: agents that work on the request before or after the model. baton list names them.',
   },
-  ensemble: { ...promptOnly, text: 'Several agents answer each task, and their answers become one.' },
-  workflow: { ...promptOnly, text: 'Steps that need each other, each done by an agent or by the main agent.' },
+  ensemble: { ...promptOnly, text: 'Several agents answer each task, and their answers are combined.' },
+  workflow: { ...promptOnly, text: 'Steps that depend on each other, each done by an agent or by the main agent.' },
   test: { ...promptOnly, text: 'Tests of the prompt file: baton test runs them.' },
 
-  providers: { ...frameTable, text: 'Endpoints of your own, by name. Only in your own config file.' },
-  gateway: { ...frame, text: 'An endpoint that gets every model name as it is. Only in your own config file.' },
+  providers: { ...frameTable, text: 'Your own endpoints, by name. Only in your own config file.' },
+  gateway: { ...frame, text: 'An endpoint that gets every model name verbatim. Only in your own config file.' },
   prices: {
     ...frameTable,
-    text: 'What models cost, by name or glob, for hosts whose prices are not known. Only in your own config file.',
+    text: 'Prices of models, by name or glob, for hosts whose prices are not known. Only in your own config file.',
   },
   mcp_servers: {
     ...frameTable,
     text: 'MCP servers whose tools, resources and prompts may be used, by name. Only in your own config file.',
   },
-  plugins: { ...frame, text: 'Modules that bring modes and tools. Only in your own config file.' },
+  plugins: { ...frame, text: 'Modules that provide modes and tools. Only in your own config file.' },
   permission: {
     ...frameTable,
     text: 'What a tool may do: allow, ask or deny, for all of its calls or by patterns.',
@@ -113,24 +117,24 @@ const entries = {
   sandbox: {
     ...frameTable,
     initial: { network: [], scripts: false, memory_mb: 4096, processes: 512, file_mb: 2048, tmp_mb: 1024 },
-    text: 'What programs that a model chooses may touch: the disk, the network, memory.',
+    text: 'What programs chosen by a model may access: the disk, the network, memory.',
   },
 
   base_dir: { ...frame, initial: '', text: 'Folder the globs start from, relative to the workspace.' },
   write_mode: { ...frame, initial: false, text: 'Apply the file changes of the answer; "ask" shows each first.' },
   isolation: {
     ...frame,
-    text: 'Where the work is done: "worktree" is a git work tree, whose changes reach the workspace when all is done.',
+    text: 'Where the work is done: "worktree" is a git worktree, whose changes reach the workspace when all is done.',
   },
-  gate: { ...frame, text: 'A command that decides, in the work tree, whether its changes reach the workspace.' },
-  partial: { ...frame, initial: false, text: 'Apply the changes that fit when others do not.' },
+  gate: { ...frame, text: 'A command that decides, in the worktree, whether its changes reach the workspace.' },
+  partial: { ...frame, initial: false, text: 'Apply the changes that fit even if others do not.' },
   changes: {
     ...frameTable,
     initial: { repair: 1, max_size: '256mb', partial_is_success: false },
     text: 'What happens to file changes that do not fit, and how much they may write.',
   },
-  fallback_models: { ...frameForModels, initial: [], text: 'Asked in this order when the model fails for good.' },
-  reasoning_summary: { ...frameForModels, text: 'What the model reports of its reasoning, where it has a choice.' },
+  fallback_models: { ...frameForModels, initial: [], text: 'Tried in this order when the model fails permanently.' },
+  reasoning_summary: { ...frameForModels, text: 'What the model reports about its reasoning, if that can be chosen.' },
   retry: {
     ...frameTable,
     initial: {
@@ -140,12 +144,12 @@ const entries = {
       backoff_multiplier: 2,
       jitter_factor: 0.5,
     },
-    text: 'How often a failed call of a model is retried, and after which waits.',
+    text: 'How often a failed model call is retried, and after which waits.',
   },
   timeouts: {
     ...frameTable,
     initial: { connect: '10s', headers: '30s', stream_idle: '5m', request: '1h' },
-    text: 'How long a model may take, an agent, and a person. Durations are texts such as "30s" or "10m".',
+    text: 'Time limits of models, agents and people. Durations are texts such as "30s" or "10m".',
   },
   budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },
   lua: {
@@ -153,37 +157,37 @@ const entries = {
     initial: { engine: 'lua54', isolated: 'installed', timeout: '60s', memory_mb: 256, instructions: 1e12 },
     text: 'The Lua engine and the limits of scripts.',
   },
-  secrets: { ...frame, text: 'Environment variables whose values are never written down.' },
+  secrets: { ...frame, text: 'Environment variables whose values are never recorded or shown.' },
   allow_run_on_task_fail: {
     ...frameForModels,
     initial: false,
-    text: 'Continue when a task fails. The exit code is 1 all the same.',
+    text: 'Continue after a failed task. The exit code is still 1.',
   },
-  mode: { ...frameForModels, text: 'How messages are executed: classic, code, or a mode of a plug-in.' },
+  mode: { ...frameForModels, text: 'How messages are executed: classic, code, or a mode of a plugin.' },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
     ...frame,
-    text: 'How long the run may take, or the agent that the file is, such as "30m". A resumed run has the whole time again.',
+    text: 'Time limit of the run, or of the agent that the file is, such as "30m". A resumed run has the whole time again.',
   },
   auto_approve_plan_mode: {
     ...frame,
-    text: 'Plans of models are approved without a question: what exit_plan asks for.',
+    text: 'Plans that a model submits with exit_plan are approved without asking.',
   },
   max_rounds: {
     ...frameForModels,
-    text: 'Model calls that one message may lead to; 25 when a model has tools, 10 in the mode code.',
+    text: 'Maximum number of model calls for one message. Default: 25 if a model has tools, 10 in the mode code.',
   },
   max_turns: {
     ...frameForModels,
-    text: 'Model calls of one agent at most. It is a limit: the run ends with exit code 4.',
+    text: 'Maximum number of model calls of one agent. It is a limit: the run ends with exit code 4.',
   },
   model_files: {
     ...frame,
-    text: 'Files the models take as they are, "image" and "pdf", where that is not known: of others a tool gives the text.',
+    text: 'Files that the models accept directly, "image" and "pdf", if Baton does not know: of other files, a tool returns the text.',
   },
-  tools: { ...frame, text: 'Tools the model may use: names, or patterns of them.' },
-  disallowed_tools: { ...frame, text: 'Tools the model may not use, whatever else says so.' },
+  tools: { ...frame, text: 'Tools the model may use: names or patterns.' },
+  disallowed_tools: { ...frame, text: 'Tools the model may not use, whatever else allows them.' },
   iterate: {
     ...frameTable,
     initial: {
@@ -195,7 +199,7 @@ const entries = {
       score_best: 'highest',
       command_timeout: '10m',
     },
-    text: 'Work on the prompt again and again: by count, by time, or until a command succeeds.',
+    text: 'Work on the prompt repeatedly: by count, by time, or until a command succeeds.',
   },
   collab: {
     ...frameTable,
@@ -209,11 +213,11 @@ const entries = {
       on_stall: 'tell',
       stall_after: '2m',
     },
-    text: 'The model starts agents, gives them work, waits for them and asks them again.',
+    text: 'The model starts agents, gives them work, waits for them and sends them follow-up requests.',
   },
   chat: {
     ...frame,
-    text: 'How messages of baton chat are answered that are not the first, and when old ones are summed up.',
+    text: 'How messages of baton chat after the first are answered, and when old ones are summarized.',
   },
   delegate: { ...promptOnly, text: 'A team of agents works on a list of items.' },
   code: {
@@ -223,7 +227,7 @@ const entries = {
   },
   agents: {
     ...frameTable,
-    text: 'Agents of your own, by name: a model with instructions, or a command line.',
+    text: 'Your own agents, by name: a model with instructions, or a command line.',
   },
 } as const satisfies { readonly [key: string]: ReservedEntry }
 
@@ -236,9 +240,9 @@ type GlobKeys<Key extends string, T> = { readonly [key in `${Key}_pre` | Key | `
 /** The three keys of a list of globs: config files and prompt files can add to the list at both ends. */
 export function globKeys<const Key extends string, T>(key: Key, make: (place: string) => T): GlobKeys<Key, T> {
   return {
-    [`${key}_pre`]: make(' Put before the list without suffix.'),
+    [`${key}_pre`]: make(' Placed before the list without suffix.'),
     [key]: make(''),
-    [`${key}_post`]: make(' Put after the list without suffix.'),
+    [`${key}_post`]: make(' Placed after the list without suffix.'),
   } as GlobKeys<Key, T>
 }
 
@@ -255,7 +259,7 @@ export type Defaults = {
   readonly [Key in ReservedKey as [Initial<Key>] extends [never] ? never : Key]: Initial<Key>
 }
 
-/** Every reserved top-level key. Schemas are in schema.ts, which is heavier to load. */
+/** Every reserved top-level key. Schemas are in schema.ts, which is slower to load. */
 export const reserved: ReadonlyMap<string, ReservedEntry> = new Map(Object.entries(entries))
 
 export function isReserved(key: string): key is ReservedKey {
@@ -266,7 +270,7 @@ export function isRequestKey(key: string): boolean {
   return reserved.get(key)?.kind === 'request'
 }
 
-/** The part of a reserved key's value that this version does not have. */
+/** The part of a reserved key's value that this version does not support. */
 export function unavailableIn(key: ReservedKey, value: Json): Unavailable | undefined {
   const { available }: ReservedEntry = entries[key]
   if (available === true) return undefined

@@ -19,9 +19,9 @@ export interface Layer {
   readonly locate?: DataText['locate']
   /** The whole file, for code frames. */
   readonly text?: string
-  /** It is the user's own, or was trusted. */
+  /** The source belongs to the user or was trusted. */
   readonly isTrusted?: boolean
-  /** The rules of its `[permission]`, which is among the values. */
+  /** The rules of its `[permission]`, which is also part of `values`. */
   readonly rules?: readonly PermissionRule[]
 }
 
@@ -30,19 +30,19 @@ export interface SourcedValue {
   readonly path: DataPath
   readonly value: Json
   readonly layer: Layer
-  /** What the user has set, where a folder may only tighten it. */
+  /** The user's value, if a folder has tightened it. */
   readonly under?: SourcedValue
 }
 
 export interface MergedLayers {
   readonly values: JsonObject
-  /** One per key, for tables that merge one per key inside; in the order in which they were first set. */
+  /** One per key, and per inner key for merged tables; in the order in which they were first set. */
   readonly origins: readonly SourcedValue[]
 }
 
 /**
- * Joins layers, later ones win. Most values replace, also lists; some tables merge key by key, and some lists are only
- * added to. Of `permission` the rules of all layers become one list.
+ * Merges layers; later ones take precedence. Most values replace earlier ones, including lists; some tables merge key
+ * by key, and some lists are only appended to. The `permission` rules of all layers become one list.
  */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   const origins = originsOf(layers)
@@ -58,7 +58,7 @@ export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   return { values: Object.fromEntries(entries) as JsonObject, origins }
 }
 
-/** The same, of which only the values with their layers are needed. */
+/** The same, but only the values with their layers. */
 export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
   const origins = new Map<string, SourcedValue>()
   for (const layer of layers) {
@@ -77,12 +77,12 @@ export function originsOf(layers: readonly Layer[]): readonly SourcedValue[] {
   return [...origins.values()]
 }
 
-/** The last rule that matches counts, so those of `layer` come last. */
+/** The last matching rule counts, so those of `layer` come last. */
 function joinedRules(before: Json = [], { rules = [] }: Layer): Json {
   return [...(before as readonly Json[]), ...(rules as unknown as readonly Json[])]
 }
 
-/** What is in force when `next` comes above `before`. */
+/** The value in force when `next` is layered over `before`. */
 function joined(before: SourcedValue | undefined, next: SourcedValue): SourcedValue {
   if (before === undefined) return next
   const { path, value, layer } = next
@@ -127,13 +127,15 @@ export async function placeOrigins(
 export interface OriginRow {
   readonly key: string
   readonly value: Json
-  /** `baton.toml:3`, `BATON_MODEL`, `-c model`, `default`; `baton.toml:3, over 5 of config.toml:1` where a folder tightens. */
+  /**
+   * `baton.toml:3`, `BATON_MODEL`, `-c model`, `default`; `baton.toml:3, over 5 of config.toml:1` if a folder tightens.
+   */
   readonly origin: string
 }
 
 /**
- * What `baton config --origin` prints: every value in force and where it comes from, sorted by key. Rules of `permission` are
- * not among them: their order counts.
+ * What `baton config --origin` prints: every value in force and its origin, sorted by key. Rules of `permission` are
+ * omitted, because their order matters.
  */
 export async function describeOrigins({ origins }: Pick<MergedLayers, 'origins'>): Promise<readonly OriginRow[]> {
   const { shownServer } = await import('./shown-server.ts')

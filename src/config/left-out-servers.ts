@@ -1,16 +1,16 @@
 /** Why MCP servers of a file are not used. */
 export interface LeftOut {
-  /** What is to be looked at, as it is shown. */
+  /** The file to look at, as shown to the user. */
   readonly file: string
-  /** It was trusted with other content. */
+  /** It was trusted with different content. */
   readonly isChanged: boolean
-  /** The pack that brings them, `namespace@name`: they are trusted by its name. */
+  /** The pack that brings them, `namespace@name`: they are trusted under its name. */
   readonly pack?: string
   /** The capabilities of the pack do not name them; `file` is its `pack.toml`. Trust does not help. */
   readonly isUndeclared?: true
 }
 
-/** MCP servers of a file that are not used, because the file is not trusted as it is. */
+/** MCP servers of a file that are not used because the file, in its current state, is not trusted. */
 export interface LeftOutServers extends LeftOut {
   readonly names: readonly string[]
 }
@@ -22,7 +22,7 @@ export interface ServersOfPack {
   readonly leftOut: readonly LeftOutServers[]
 }
 
-/** What is said of servers that are left out. */
+/** The text about servers that are left out. */
 export function leftOutText({ names, ...why }: LeftOutServers): string {
   const of = ownerOf(why)
   const which =
@@ -30,33 +30,33 @@ export function leftOutText({ names, ...why }: LeftOutServers): string {
   return `${which} left out: ${whyLeftOut(why)}`
 }
 
-/** Whose servers they are: a file, or a pack. */
+/** The owner of the servers: a file or a pack. */
 export function ownerOf({ file, pack }: Pick<LeftOut, 'file' | 'pack'>): string {
   return pack ?? file
 }
 
-/** A sentence without its end: `the file is not trusted`. */
+/** A clause: `the file is not trusted`. */
 export function whyLeftOut({ file, isChanged, pack, isUndeclared }: LeftOut): string {
   if (isUndeclared === true) return `mcp in [capabilities] of ${file} does not name it`
   const which = pack === undefined ? 'the file' : file
   return `${which} ${isChanged ? 'has changed since it was trusted' : 'is not trusted'}`
 }
 
-/** What to do about them. */
+/** What the user can do about them. */
 export function leftOutHint({ file, pack, isUndeclared }: Pick<LeftOut, 'file' | 'pack' | 'isUndeclared'>): string {
   if (isUndeclared === true)
-    return 'Its author names it there; what an installed pack may use was agreed to by installing it.'
+    return 'The author of the pack must name it there: installing a pack approves only what it declares.'
   return `Look at the file, then run baton trust ${pack ?? file}.`
 }
 
-/** Of which code a refusal to use them is: what trust would change can be asked about. */
+/** The error code for a refusal to use them; with UNTRUSTED, the user can be asked for trust. */
 export function leftOutCode({ isUndeclared }: Pick<LeftOut, 'isUndeclared'>): 'UNTRUSTED' | 'CONFIG_INVALID' {
   return isUndeclared === true ? 'CONFIG_INVALID' : 'UNTRUSTED'
 }
 
 /**
- * Whether a name or pattern of a tool is about those of a server: `named` where it says the server, `any` where `*` stands for it,
- * too.
+ * Whether a name or pattern of a tool covers tools of a server: `named` if it contains the name of the server, `any` if
+ * it matches by `*`.
  */
 export function aboutServer(pattern: string, server: string): 'named' | 'any' | undefined {
   const plain = pattern.replace(/^mcp__/, '')
@@ -66,7 +66,7 @@ export function aboutServer(pattern: string, server: string): 'named' | 'any' | 
   return star !== -1 && prefix.startsWith(plain.slice(0, star)) ? 'any' : undefined
 }
 
-/** Those that tools are taken of by a pattern: said once, when a run begins. */
+/** Warnings about servers whose tools a pattern would match, for the start of a run. */
 export function warningsOfLeftOut(leftOut: readonly LeftOutServers[], tools: readonly string[]): readonly string[] {
   const untrusted = leftOut.filter(({ isUndeclared }) => isUndeclared !== true)
   return untrusted.flatMap((file) => {

@@ -7,7 +7,7 @@ import { type ReadLog, sourceExists } from '../base/reads.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What is read of the process to find config and packs. */
+/** What is read from the process to find config and packs. */
 export interface Surroundings {
   readonly cwd: string
   readonly env: Environment
@@ -31,7 +31,7 @@ export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>,
   return start
 }
 
-/** Not while the place is only held, so that a program of a model puts nothing there. */
+/** False for a placeholder, which only keeps a model's program from creating something there. */
 function isThere(path: string, reads: ReadLog | undefined): boolean {
   return sourceExists(path, reads) && !isHeldPlace(path)
 }
@@ -41,39 +41,39 @@ function deviceOf(folder: string): number | undefined {
 }
 
 /**
- * Why a folder is no workspace to write to, however it was found: all that its user has would be in reach. Undefined for a
- * folder that is one.
+ * Why a folder must not be a writable workspace, however it was found: everything the user has would be in reach.
+ * Undefined if it may be one.
  */
 export function whyNoWorkspace(workspace: string, home: string): string | undefined {
-  if (dirname(workspace) === workspace) return `${workspace} is the root folder, which is no workspace to write to`
+  if (dirname(workspace) === workspace) return `${workspace} is the root folder, which cannot be a writable workspace`
   return workspace === realPath(home)
-    ? `${workspace} is your home folder, which is no workspace to write to`
+    ? `${workspace} is your home folder, which cannot be a writable workspace`
     : undefined
 }
 
-/** @throws BatonError USAGE for a folder that is no workspace to write to */
+/** @throws BatonError USAGE for a folder that must not be a writable workspace */
 export function refuseHome(workspace: string, home: string): void {
   const reason = whyNoWorkspace(workspace, home)
   if (reason === undefined) return
   throw new BatonError('USAGE', reason, {
-    hint: 'Make a folder for the project, and work there: cd FOLDER, or -C FOLDER.',
+    hint: 'Make a folder for the project and work there: cd FOLDER, or -C FOLDER.',
   })
 }
 
-/** The user's own config file, whether it exists or not: below `BATON_HOME`, else below the XDG config folder. */
+/** The user's own config file, whether or not it exists: below `BATON_HOME`, else below the XDG config folder. */
 export function userConfigFile(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(userFolder(around, { own: 'config', xdg: 'XDG_CONFIG_HOME', fallback: '.config' }), 'config.toml')
 }
 
-/** The servers of a workspace, or of a pack, in a form that other programs read as well. */
+/** The servers of a workspace or pack, in a format that other programs read as well. */
 export const mcpFileName = '.mcp.json'
 
-/** The user's own servers in that form, beside the config file, whether it exists or not. */
+/** The user's own servers in that format, next to the config file, whether or not the file exists. */
 export function userMcpFile(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(dirname(userConfigFile(around)), 'mcp.json')
 }
 
-/** The workspace's file of servers; undefined: it has none. */
+/** The workspace's file of servers, if any. */
 export function workspaceMcpFile(workspace: string, reads?: ReadLog): string | undefined {
   const path = join(workspace, mcpFileName)
   return isThere(path, reads) ? path : undefined
@@ -84,7 +84,7 @@ export function userDataFolder(around: Pick<Surroundings, 'env' | 'home'>): stri
   return userFolder(around, { own: 'data', xdg: 'XDG_DATA_HOME', fallback: join('.local', 'share') })
 }
 
-/** All folders in which Baton keeps something of a user's: config, packs and trust, runs, compiled code. Need not exist. */
+/** All folders in which Baton keeps user data: config, packs and trust, runs, compiled code. Need not exist. */
 export function userFolders(around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
   return [
     dirname(userConfigFile(around)),
@@ -114,7 +114,7 @@ export interface AipackConfigFile {
   readonly kind: 'user' | 'workspace'
 }
 
-/** AIPack's config files, lowest first. They need not exist. */
+/** AIPack's config files, lowest precedence first. They need not exist. */
 export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 'home'>): readonly AipackConfigFile[] {
   const base = aipackBaseFolder(around)
   return [
@@ -125,7 +125,7 @@ export function aipackConfigFiles(workspace: string, around: Pick<Surroundings, 
 }
 
 /**
- * Every file that could be config for a run from here, whether it exists or not: the user's, AIPack's, and those of the
+ * Every file that could be config for a run from here, whether or not it exists: the user's, AIPack's, and those of the
  * folders from `cwd` up to the workspace. Absolute.
  */
 export function possibleConfigFiles(around: Surroundings): readonly string[] {
@@ -145,8 +145,8 @@ export function possibleConfigFiles(around: Surroundings): readonly string[] {
 }
 
 /**
- * The workspace's config file, undefined when it has none.
- * @throws BatonError CONFIG_INVALID when it has two
+ * The workspace's config file, if any.
+ * @throws BatonError CONFIG_INVALID if it has two
  */
 export function workspaceConfigFile(workspace: string, reads?: ReadLog): string | undefined {
   const possible = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')]

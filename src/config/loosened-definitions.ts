@@ -4,16 +4,16 @@ import { isBuiltInName } from './builtin-names.ts'
 import { exceededInside, type HeldTo, type Loosened, ownValue } from './held-to.ts'
 import { orderOf } from './orders.ts'
 
-/** A table that may say which program is started. */
+/** A table that may define which program is started. */
 interface DefinitionTable {
   readonly path: DataPath
   readonly values: JsonObject
 }
 
 /**
- * What of the definitions of agents among settings needs trust: the names that a config file takes, the programs that it starts;
- * and in every file a looser sandbox, and programs that get around it. What a program does that is no known one, nobody holds
- * to the sandbox.
+ * What needs trust in the agent definitions among settings: for a config file, names that are already taken and
+ * programs that it starts; for every file, a looser sandbox and programs that bypass it. A program that Baton does not
+ * know runs without a sandbox.
  */
 export function loosenedDefinitions(values: JsonObject, held: HeldTo): readonly Loosened[] {
   const named = definitionsIn(values['agents'], ['agents'])
@@ -31,7 +31,7 @@ export function loosenedDefinitions(values: JsonObject, held: HeldTo): readonly 
   })
 }
 
-/** Those of a table of tables, or of a list of them. */
+/** The definitions in a table of tables, or in a list of tables. */
 function definitionsIn(tables: Json | undefined, path: DataPath): readonly DefinitionTable[] {
   const entries: readonly (readonly [string | number, Json])[] = Array.isArray(tables)
     ? [...(tables as readonly Json[]).entries()]
@@ -39,7 +39,7 @@ function definitionsIn(tables: Json | undefined, path: DataPath): readonly Defin
   return entries.flatMap(([step, values]) => (isJsonObject(values) ? [{ path: [...path, step], values }] : []))
 }
 
-/** An agent that has the name of another one, or is a program. */
+/** An agent that shadows another one, or is a program. */
 function takingNames({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
   const name = String(path.at(-1))
   const found = ownValue(['agents', name], held)
@@ -53,7 +53,7 @@ function takingNames({ path, values }: DefinitionTable, held: HeldTo): readonly 
   return [{ path: [...path, key], value: values[key] ?? null, own: undefined, origin: undefined, why: 'starts' }]
 }
 
-/** What an agent may touch is held to what the key outside of its table may say. */
+/** What an agent may access has the same limits as the key outside of its table. */
 function looserSandbox({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
   const { sandbox = null } = values
   if (!isJsonObject(sandbox)) return []
@@ -64,8 +64,8 @@ function looserSandbox({ path, values }: DefinitionTable, held: HeldTo): readonl
 }
 
 /**
- * A known program is held to the sandbox mode by its flags: another program with its name, and arguments and variables that
- * get around them, need what a program without such flags needs.
+ * A known program is restricted to the sandbox mode by its flags: a different program with its name, and arguments and
+ * variables that override them, need the same trust as a program without such flags.
  */
 function gettingAround({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
   const { preset } = values

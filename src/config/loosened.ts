@@ -3,10 +3,10 @@ import { exceeded, type HeldTo, type Loosened, ownValue } from './held-to.ts'
 import { isGuarded, type Order, orderOf } from './orders.ts'
 import { loosenedDefinitions } from './loosened-definitions.ts'
 
-/** A word that asks for an effort behind the name of a model: who takes `opus-high` for a name hides `opus`. */
+/** An effort suffix of a model name: an alias `opus-high` shadows `opus`. */
 export const effortWord = /-(?:none|zero|minimal|low|medium|high|xhigh|max)$/
 
-/** The values among checked settings that loosen what the user has; guarded keys are not among them. */
+/** The checked settings that loosen the user's values; guarded keys are not included. */
 export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] {
   const looser = Object.entries(values).flatMap(([key, value]) => {
     const order = orderOf(key)
@@ -19,7 +19,7 @@ export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] 
   return [...looser, ...loosenedDefinitions(values, held)]
 }
 
-/** Names that hide one of the user's. */
+/** Names that shadow one of the user's. */
 function hidingNames(key: string, table: JsonObject, order: Order, held: HeldTo): readonly Loosened[] {
   const byName: Order = { ...order, rule: 'user' }
   return Object.entries(table).flatMap(([name, part]) => {

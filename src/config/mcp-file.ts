@@ -4,15 +4,15 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, type Located, mismatch, wrongKey } from './issue.ts'
 import type { Layer } from './layers.ts'
 
-/** A file of MCP servers, as it is written. */
+/** A file of MCP servers, as written. */
 export interface McpFile extends Located {
   readonly data: JsonObject
-  /** The servers as `[mcp_servers]` has them, without keys that nothing reads. */
+  /** The servers in the form of `[mcp_servers]`, without unknown keys. */
   readonly values: JsonObject
   /** By paths in `values`. */
   readonly locateValue: NonNullable<Layer['locate']>
   readonly findings: readonly Finding[]
-  /** What nothing reads. */
+  /** Unknown keys. */
   readonly notes: readonly Finding[]
 }
 
@@ -37,12 +37,12 @@ const known: ReadonlySet<string> = new Set([
   'enabled',
 ])
 
-/** What programs write for `http`. */
+/** Other programs' names for `http`. */
 const httpNames: readonly Json[] = ['streamable-http', 'streamableHttp', 'streamable_http']
 
 /**
- * Reads `{ "mcpServers": { NAME: { … } } }`. Keys that are not known are notes, because other programs read the file too.
- * @throws BatonError CONFIG_INVALID for what is no JSON, with its position
+ * Reads `{ "mcpServers": { NAME: { … } } }`. Unknown keys become notes, because other programs read the file too.
+ * @throws BatonError CONFIG_INVALID for invalid JSON, with its position
  */
 export function readMcpFile(file: string, written: string): McpFile {
   const text = written.replace(/^\uFEFF/, '')
@@ -92,7 +92,7 @@ function normalize(server: Json): Json {
   }
 }
 
-/** Findings about values, which are called `mcp_servers`, where the file has them. */
+/** Moves findings about values, whose paths start with `mcp_servers`, to their place in the file. */
 export function placedInMcpFile({ path, ...finding }: Finding): Finding {
   return { ...finding, path: [listKey, ...path.slice(1)] }
 }

@@ -25,9 +25,9 @@ interface McpLayer {
 }
 
 /**
- * The servers of a file as a layer of settings. Those of a workspace count once its user has trusted the file as it is: other
- * programs have such files too, so that without trust it is no error, also where the file is no JSON.
- * @throws BatonError CONFIG_INVALID for what is no JSON, FILE_UNREADABLE
+ * The servers of a file as a layer of settings. Those of a workspace count once the user has trusted the file in its
+ * current state. An untrusted file is no error, even if it is not JSON, because other programs have such files too.
+ * @throws BatonError CONFIG_INVALID for invalid JSON, FILE_UNREADABLE
  */
 export async function readMcpLayer(
   { path, kind }: { readonly path: string; readonly kind: 'user' | 'workspace' },
@@ -58,7 +58,7 @@ export async function readMcpLayer(
   }
 }
 
-/** What is wrong with the servers of a file, of the run or of a pack, each where it is written. */
+/** Problems with the servers of a file of the run or of a pack, each with its place. */
 export async function issuesIn(file: McpFile, of: 'run' | 'pack' = 'run'): Promise<readonly Issue[]> {
   const { values, findings, notes: _, ...source } = file
   const { mcp_servers: servers = {} } = values
@@ -71,7 +71,7 @@ export async function issuesIn(file: McpFile, of: 'run' | 'pack' = 'run'): Promi
   }
 }
 
-/** The hash of a file of servers that is trusted: all of it. */
+/** The hash of the whole file, for trust. */
 export function mcpTrustHash(written: string): string {
   return sha256(written.replace(/^\uFEFF/, ''))
 }

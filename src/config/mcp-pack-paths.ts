@@ -2,12 +2,12 @@ import { posix } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, wrongKey } from './issue.ts'
 
-/** The variable of servers of packs that holds the folder of their pack. */
+/** The variable in server definitions of packs that contains the folder of the pack. */
 export const packFolderVariable = 'PACK_DIR'
 
 const atFolder = new RegExp(`^\\$\\{${packFolderVariable}(?::-[^}]*)?\\}/?`)
 
-/** Paths of servers of a pack that lead out of its folder: they would mean another file wherever the pack is. */
+/** Paths in servers of a pack that lead out of its folder: their target would depend on where the pack is installed. */
 export function checkPackPaths(servers: JsonObject): readonly Finding[] {
   return Object.entries(servers).flatMap(([name, server]) => (isJsonObject(server) ? checkPaths(name, server) : []))
 }
@@ -21,7 +21,7 @@ function checkPaths(name: string, { command = null, args = null, cwd = null }: J
   return named.flatMap(([key, text]): readonly Finding[] => {
     if (typeof text !== 'string' || !(leaves(text) || (key === 'cwd' && text.startsWith('/')))) return []
     const message = `"${text}" of the server "${name}" leads out of the folder of the pack`
-    const hint = `Paths start in that folder, and \${${packFolderVariable}} names it: name what is in it.`
+    const hint = `Paths start in that folder, which \${${packFolderVariable}} stands for: name a file inside it.`
     return [{ ...wrongKey(['mcp_servers', name, key], { message, hint }), isSecret: true }]
   })
 }
@@ -31,7 +31,7 @@ function leaves(text: string): boolean {
   return path === '..' || path.startsWith('../')
 }
 
-/** The texts of servers with the folder of their pack in place of the variable. */
+/** The texts of servers, with the variable replaced by the folder of their pack. */
 export function inPackFolder(text: string, dir: string): string {
   return text.replaceAll(new RegExp(`\\$\\{${packFolderVariable}(?::-[^}]*)?\\}`, 'g'), () => dir)
 }

@@ -6,12 +6,12 @@ import type { Settings } from './settings.ts'
 /** A table of `[mcp_servers]`. */
 export type ServerSettings = NonNullable<Settings['mcp_servers']>[string]
 
-/** Whether a name can stand before `__` in the names of tools, of which hosts take 64 characters. */
+/** Whether a name can be the part before `__` in tool names, which hosts limit to 64 characters. */
 export function isServerName(name: string): boolean {
   return /^[A-Za-z0-9][\w-]{0,39}$/.test(name) && !name.includes('__') && !name.endsWith('_')
 }
 
-/** What of checked tables does not fit together: names, and keys of a program beside those of an address. */
+/** Inconsistencies in checked tables: bad names, and keys of a program next to those of an address. */
 export function checkServers(servers: JsonObject): readonly Finding[] {
   return Object.entries(servers).flatMap(([name, server]) => [
     ...(isServerName(name) ? [] : [badName(name)]),
@@ -20,7 +20,7 @@ export function checkServers(servers: JsonObject): readonly Finding[] {
 }
 
 function badName(name: string): Finding {
-  const message = `"${name}" cannot be the name of a server: it stands before "__" in the names of its tools`
+  const message = `"${name}" cannot be the name of a server: it precedes "__" in the names of its tools`
   const hint = 'Use letters, digits, - and single _, a letter or digit first, no _ at the end, and at most 40 of them.'
   return wrongKey(['mcp_servers', name], { message, hint })
 }
@@ -41,7 +41,7 @@ function checkServer(name: string, server: JsonObject): readonly Finding[] {
       wrong(
         'url',
         'has both a command and a url',
-        'Keep command for a program that is started, or url for one that is running.',
+        'Keep command for a program that is started, or url for a server that is already running.',
       ),
     ]
   }
@@ -58,13 +58,13 @@ function checkServer(name: string, server: JsonObject): readonly Finding[] {
           wrong(
             'type',
             `has a ${isProgram ? 'command' : 'url'} and is of type "${type}"`,
-            isProgram ? 'Write type = "stdio", or leave it out.' : 'Write type = "http" or "sse", or leave it out.',
+            isProgram ? 'Write type = "stdio", or omit it.' : 'Write type = "http" or "sse", or omit it.',
           ),
         ]
       : []
   const misplaced = (isProgram ? ofAddresses : ofPrograms)
     .filter((key) => server[key] !== undefined)
-    .map((key) => wrong(key, `has a ${isProgram ? 'command' : 'url'}, so "${key}" has no meaning`, 'Remove it.'))
+    .map((key) => wrong(key, `has a ${isProgram ? 'command' : 'url'}, so "${key}" has no effect`, 'Remove it.'))
   return [
     ...mistyped,
     ...misplaced,
@@ -73,7 +73,7 @@ function checkServer(name: string, server: JsonObject): readonly Finding[] {
   ]
 }
 
-/** One with references is known only when the server is asked. */
+/** A url with references is only known when the server is contacted. */
 function checkUrl(name: string, url: string): readonly Finding[] {
   if (referencesIn(url).length > 0 || isServerUrl(url)) return []
   const message = `the url of the server "${name}" must be an http:// or https:// address without user name and password`
@@ -85,7 +85,7 @@ function checkUrl(name: string, url: string): readonly Finding[] {
   ]
 }
 
-/** Whether an address can be asked. */
+/** Whether requests can be sent to an address. */
 export function isServerUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, username, password } = new URL(text)
@@ -100,7 +100,7 @@ function checkHeaders(name: string, { headers, bearer_token_env: bearer }: JsonO
       { ...wrongKey(path, { message, hint }), isSecret: true },
     ]
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
-      return wrong(`"${header}" is not the name of a header`, 'Names of headers are letters, digits and -.')
+      return wrong(`"${header}" is not a valid header name`, 'Header names consist of letters, digits and -.')
     }
     if (bearer !== undefined && header.toLowerCase() === 'authorization') {
       return wrong(`the server "${name}" has bearer_token_env, which is the header Authorization`, 'Keep one of them.')
@@ -111,7 +111,7 @@ function checkHeaders(name: string, { headers, bearer_token_env: bearer }: JsonO
   })
 }
 
-/** The variables of the environment that servers are given, or whose values are in what they are given. */
+/** The environment variables that servers are given, directly or as part of other values. */
 export function variablesOf(servers: JsonObject): readonly string[] {
   const names = Object.values(servers).flatMap((server) => {
     const { bearer_token_env: bearer, oauth } = isJsonObject(server) ? server : {}

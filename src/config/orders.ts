@@ -2,38 +2,48 @@ import type { Json } from '../base/json.ts'
 import { globKeys, type ReservedKey } from './keys.ts'
 
 /**
- * How a value that comes with a folder may differ from what its user has: a folder only tightens.
- * `free`: says what the work is, which whoever runs the file agrees to. `user`: not at all. `down`: numbers, durations
- * and sizes may be smaller, and of a table each of them, with none missing. `added`: a list that is only added to. `fewer`: a list of hosts, of which less is allowed. `names`: a table whose names that the user has keep their values.
- * `agents`: the same, and no command lines.
- * `rules`: rules of a folder count where they are stricter than the others, without trust; with it they count as all do.
- * A list: its values from the strictest to the loosest.
+ * How a value that comes with a folder may differ from the user's value: a folder only tightens.
+ * - `free`: it describes the work, which the person who runs the file agrees to.
+ * - `user`: not at all.
+ * - `down`: numbers, durations and sizes may be smaller; for a table each of them, and none may be missing.
+ * - `added`: a list that is only appended to.
+ * - `fewer`: a list of hosts that may allow less.
+ * - `names`: a table in which names that the user has keep their values.
+ * - `agents`: the same, and no command lines.
+ * - `rules`: untrusted rules of a folder count only if they are stricter than the others; trusted ones count fully.
+ * - A list: its values from the strictest to the loosest.
  */
 export type Rule = 'free' | 'user' | 'down' | 'added' | 'fewer' | 'names' | 'agents' | 'rules' | readonly Json[]
 
 export interface Order {
   readonly rule: Rule
   /**
-   * The front matter of the file that is run is held to what its user has written, but not to defaults: to run it is to
-   * agree to it. `free`: not even to that. `default`: to defaults as well. `defaultWith`: to defaults where the user has set
-   * that key, which the looser value would get around. `unset`: where the user has set nothing, to that value.
+   * The front matter of the file that is run is limited by what the user has written, but not by defaults: running the
+   * file means agreeing to it. `free`: no limit. `default`: limited by defaults as well. `defaultWith`: limited by
+   * defaults if the user has set that key, which the looser value would bypass. `unset`: if the user has set nothing,
+   * limited by that value.
    */
   readonly prompt?: 'free' | 'default' | { readonly defaultWith: string } | { readonly unset: Json }
-  /** It holds only for a text that is no file of the workspace: for those that are, a folder may say anything. */
+  /**
+   * The rule only applies to a target that is not a file of the workspace: for its own files, a folder may set
+   * anything.
+   */
   readonly isForOthers?: true
-  /** What counts for config files where nobody has set it; left out: then anything is tighter. */
+  /** The limit of config files if nobody has set the key; omitted: no limit. */
   readonly unset?: Json
 }
 
-/** Of one key, or of each key of a table. */
+/** For one key, or for each key of a table. */
 export type Orders = Order | { readonly keys: { readonly [key: string]: Order } }
 
 const free: Order = { rule: 'free' }
 const user: Order = { rule: 'user' }
 const down: Order = { rule: 'down' }
-/** Programs that are started, and agents in place of others: the file that is run may name them, a config file may not. */
+/**
+ * Programs that are started, and agents that replace others: the file that is run may name them, config files may not.
+ */
 const byPrompt: Order = { rule: 'user', prompt: 'free' }
-/** The order of every reserved key. There is none without: a key that is added gets one here first. */
+/** The order of every reserved key. Every key must have one: a new key gets its order here first. */
 export const orders: { readonly [key in ReservedKey]: Orders } = {
   model: free,
   model_aliases: { rule: 'names', prompt: 'free' },
@@ -48,7 +58,7 @@ export const orders: { readonly [key in ReservedKey]: Orders } = {
   file_content_mode: free,
   max_files_size_kb: free,
   ...globKeys('context_globs', () => free),
-  // a server is a program that is started
+  // starts a server, which is a program
   context_resources: byPrompt,
   ...globKeys('knowledge_globs', () => free),
   ...globKeys('structure_globs', () => free),
@@ -174,7 +184,7 @@ function isOrder(given: Orders): given is Order {
   return 'rule' in given
 }
 
-/** The order of a key, or of a key inside its table; undefined for what is not known. */
+/** The order of a key, or of a key inside its table; undefined for an unknown key. */
 export function orderOf(key: string, inner?: string): Order | undefined {
   if (!Object.hasOwn(orders, key)) return undefined
   const given = orders[key as ReservedKey]

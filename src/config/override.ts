@@ -3,9 +3,9 @@ import type { JsonObject } from '../base/json.ts'
 import { readTomlFile } from './issue.ts'
 
 /**
- * Reads one `-c key=value`: the key may be dotted, the value is TOML, and text that is not TOML is taken as it is, so
- * that `-c model=gpt-5-mini` needs no quotes. Of `permission.TOOL.PATTERN=EFFECT` the pattern is what stands between the dot
- * behind the tool and the last `=`, so that dots, spaces and `=` need no quotes in it either.
+ * Parses one `-c key=value`: the key may be dotted, the value is TOML, and text that is not TOML is used verbatim, so
+ * that `-c model=gpt-5-mini` needs no quotes. In `permission.TOOL.PATTERN=EFFECT` the pattern extends from the dot
+ * after the tool to the last `=`, so that dots, spaces and `=` in it need no quotes either.
  * @throws BatonError USAGE for text without `=` or with a key that cannot be parsed
  */
 export async function parseOverride(text: string): Promise<JsonObject> {
@@ -16,14 +16,16 @@ export async function parseOverride(text: string): Promise<JsonObject> {
   const value = text.slice(split + 1).trim()
   if (split === -1 || key === '' || /[\r\n]/.test(key)) throw badFlag(text)
   const asToml = /[\r\n]/.test(value) ? undefined : await readToml(`${key} = ${value}`)
-  // of JSON strings TOML refuses only a raw DEL
+  // the only character of JSON strings that TOML refuses is a raw DEL
   const quoted = JSON.stringify(value).replaceAll('\u007F', String.raw`\u007F`)
   const values = asToml ?? (await readToml(`${key} = ${quoted}`))
   if (values === undefined) throw badFlag(text)
   return values
 }
 
-/** `permission.TOOL=EFFECT` or `permission.TOOL.PATTERN=EFFECT`, each part plain or in quotes; undefined for all else. */
+/**
+ * `permission.TOOL=EFFECT` or `permission.TOOL.PATTERN=EFFECT`, each part plain or quoted; undefined for anything else.
+ */
 function parseRule(text: string): JsonObject | undefined {
   const found = /^\s*permission\.(?<tool>"[^"]*"|'[^']*'|[^.\s"'={]+)(?:\.(?<pattern>.+))?=\s*(?<effect>[^=]*)$/s.exec(
     text,
@@ -59,7 +61,7 @@ function badFlag(text: string): BatonError {
   return new BatonError('USAGE', `-c ${text} is not key=value`, { hint })
 }
 
-/** How a `-c` is named as an origin: without its value, which may be a secret that was put there by mistake. */
+/** The name of a `-c` as an origin: without its value, which may be a secret put there by mistake. */
 export function overrideName(text: string, { permission }: JsonObject): string {
   const end = permission === undefined ? text.indexOf('=') : text.lastIndexOf('=')
   return `-c ${text.slice(0, end).trim()}`

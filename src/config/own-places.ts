@@ -2,11 +2,11 @@ import { dirname } from 'node:path'
 import { closeOwnFolder, refuseOthers } from '../base/own-folder.ts'
 import { type Surroundings, userConfigFile, userDataFolder, userMcpFile } from './locate.ts'
 
-const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to a folder of your own.'
+const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to your own folder.'
 
 /**
- * Makes sure that only the user has written the user's config, and what else decides what runs. Config is made by people,
- * often as a link into a folder of theirs: it is only looked at.
+ * Makes sure that nobody but the user could have written the user's config and the other files that decide what runs.
+ * The config is only checked, not changed: people create it themselves, often as a link into another folder.
  * @throws BatonError UNTRUSTED
  */
 export function secureOwnPlaces(around: Pick<Surroundings, 'env' | 'home'>): void {

@@ -4,21 +4,21 @@ import { type Finding, mismatch } from './issue.ts'
 
 export const permissionEffects = ['allow', 'ask', 'deny'] as const
 
-/** What is done about the calls of a tool that a rule is about. */
+/** The effect of a rule on the calls that it matches. */
 type PermissionEffect = (typeof permissionEffects)[number]
 
 /** One rule of `[permission]`. Plain JSON: it is recorded. */
 export interface PermissionRule {
   /** The name of a tool; `*` in it stands for any characters. */
   readonly tool: string
-  /** What of its calls; left out: all. */
+  /** Matches some calls of the tool; omitted: all. */
   readonly pattern?: string
   readonly effect: PermissionEffect
   /** Where it is written: `baton.toml:3`, `-c permission.todo`, `default`. */
   readonly origin: string
   /**
-   * The source that it came with, a file of a folder that is not trusted: the rules of one such source count together, and
-   * only where they are stricter than what the rules before them say.
+   * The untrusted source of the rule, if it came with a folder: the rules of one such source are evaluated together,
+   * and count only if they are stricter than the rules before them.
    */
   readonly tightens?: string
 }
@@ -28,7 +28,7 @@ export function ruleKey({ tool, pattern }: Pick<PermissionRule, 'tool' | 'patter
   return pathText(['permission', tool, ...(pattern === undefined ? [] : [pattern])])
 }
 
-/** The rules of one source in the order in which they are written, without their lines. */
+/** The rules of one source in the order written, without their lines. */
 export function rulesOf(
   permission: Json | undefined,
   { origin, tightens }: { readonly origin: string; readonly tightens?: boolean },
@@ -43,7 +43,7 @@ export function rulesOf(
   })
 }
 
-/** What is wrong with a `[permission]` of `# Options`, which no schema has checked. */
+/** Errors in a `[permission]` of `# Options`, which has no schema. */
 export function wrongRules(permission: Json): readonly Finding[] {
   const isEffect = (value: Json): boolean => (permissionEffects as readonly Json[]).includes(value)
   if (!isJsonObject(permission)) return [mismatch(['permission'], 'a table', permission)]
@@ -58,7 +58,7 @@ export function wrongRules(permission: Json): readonly Finding[] {
 
 const effectText = '"allow", "ask", "deny", or a table of them by pattern'
 
-/** The same, each with the line on which it is written. */
+/** The same, each with its line. */
 export async function locatedRules(
   permission: Json | undefined,
   { file, locate, tightens }: { readonly file: string; readonly tightens: boolean } & Pick<DataText, 'locate'>,

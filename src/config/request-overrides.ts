@@ -2,9 +2,9 @@ import { BatonError } from '../base/error.ts'
 import { parseDuration } from './duration.ts'
 import { conditionForms, parseCondition } from './iteration.ts'
 
-/** What a run is asked for besides its file, as flags of `baton run` say it. */
+/** Settings for a run in addition to its file, as the flags of `baton run` give them. */
 export interface RequestFlags {
-  /** `-c key=value` each. */
+  /** Each `-c key=value`. */
   readonly config: readonly string[]
   readonly maxCost: string | undefined
   readonly timeout?: string | undefined
@@ -37,7 +37,7 @@ export function overridesOf({
   ]
 }
 
-/** A flag that is a key of files with one name as its value. */
+/** A flag for a key of prompt files whose value is a name. */
 function named(key: 'mode', value: string | undefined): readonly string[] {
   if (value?.trim() === '') throw usageError(`--${key} is empty`, `Name a ${key}, for example --${key} classic.`)
   return value === undefined ? [] : [`${key}=${JSON.stringify(value)}`]

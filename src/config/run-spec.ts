@@ -25,36 +25,36 @@ import { promptTrustHash, trustState, type TrustState } from './trust.ts'
 export interface RunSpecOptions extends ConfigOptions {
   /** The prompt file, relative to `cwd` or absolute; with `text` only a name for messages. */
   readonly file: string
-  /** The prompt itself, where it is no file: its folder is `cwd`. */
+  /** The prompt itself, if it is not a file: its folder is `cwd`. */
   readonly text?: string
-  /** What is asked in place of what the file says below its front matter: a message of a conversation. It is no template. */
+  /** A message of a conversation, which replaces the text below the front matter. It is not a template. */
   readonly instruction?: string
-  /** The definition of an agent, which `file` defines: its text is not that of the file. */
+  /** The definition of an agent in `file`, if its text is not that of the file. */
   readonly definition?: { readonly name: string; readonly text: string; readonly defined: DefinedText }
 }
 
-/** One prompt file with everything that decides how it is run. */
+/** One prompt file with everything that determines how it is run. */
 export interface RunSpec {
   readonly document: PromptDocument
-  /** The message that is asked in place of the text of the file; left out: that text is. */
+  /** The message that replaces the text of the file, if any. */
   readonly asked?: string
   /** `text`: from the command line or standard input, so there is no file to protect or to write. */
   readonly source: 'file' | 'text'
-  /** Absolute path of the prompt file; of a text its name. */
+  /** Absolute path of the prompt file; for text its name. */
   readonly file: string
-  /** Absolute path of its folder; of a text the current folder. */
+  /** Absolute path of its folder; for text the current folder. */
   readonly promptDir: string
   /** Absolute, links resolved. */
   readonly workspace: string
   /** As written. */
   readonly frontMatter: JsonObject
   /**
-   * What `coder_params` starts as: the front matter without `sub_agents`, `params` and `test`, joined by the entries of
-   * `[params]`, and with `context_globs`, `structure_globs`, `knowledge_globs` always there (R248 to R250).
+   * The initial `coder_params`: the front matter without `sub_agents`, `params` and `test`, merged with the entries of
+   * `[params]`, and always with `context_globs`, `structure_globs`, `knowledge_globs` (R248 to R250).
    */
   readonly params: JsonObject
   readonly agents: readonly AgentConfig[]
-  /** What `[input]` declares; undefined without such a table. */
+  /** The variables declared by `[input]`; undefined without such a table. */
   readonly variables: readonly InputVariable[] | undefined
   /** `own` is the front matter. */
   readonly layers: Pick<SurroundingLayers, 'below' | 'above' | 'shared'> & { readonly own: Layer }
@@ -63,9 +63,9 @@ export interface RunSpec {
   readonly warnings: readonly Issue[]
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
-  /** MCP servers that are not used, because their file is not trusted. */
+  /** MCP servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
-  /** Those that the pack brings that the file is part of; left out: none. */
+  /** The servers of the pack that contains the file; omitted: none. */
   readonly ofPack?: ServersOfPack
 }
 
@@ -82,12 +82,12 @@ export async function loadRunSpec(options: RunSpecOptions): Promise<RunSpec> {
 
 export interface ReadRunSpec {
   readonly issues: readonly Issue[]
-  /** Without the wrong keys; undefined when the config around the file is wrong, or the file is not trusted. */
+  /** Without the invalid keys; undefined if the surrounding config is invalid, or the file is not trusted. */
   readonly spec: RunSpec | undefined
 }
 
 /**
- * The same, for `baton check`: what is wrong with the keys is not thrown, so that the rest can be checked too.
+ * The same for `baton check`: invalid keys are not thrown, so that the rest can be checked too.
  * @throws BatonError for a file that cannot be read
  */
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
@@ -151,7 +151,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   return { issues, spec }
 }
 
-/** The document with another instruction, whose answer is not written into the file. */
+/** The document with a different instruction, whose answer is not written to the file. */
 function asking(document: PromptDocument, instruction: string): PromptDocument {
   const { transcriptLine: _, ...asked } = document
   return { ...asked, instruction: instruction.trim() }
@@ -167,7 +167,7 @@ function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([key]) => !wrong.has(key)))
 }
 
-/** Whether a file lies where agents are defined, ours or those of other programs. */
+/** Whether a file is in a folder of agents, ours or another program's. */
 function isAgentFile(path: string): boolean {
   return path.endsWith('.md') && basename(dirname(path)) === 'agents'
 }
@@ -192,12 +192,13 @@ async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecO
 }
 
 /**
- * The settings when a chain has changed the params: request keys come from `params` alone, so that a key it removed
- * falls back to the layers below; frame keys stay, except what a chain may give up. Environment and flags still win.
+ * The settings after a chain has changed the params: request keys come from `params` alone, so that a key it removed
+ * falls back to the layers below; frame keys stay, except what a chain may give up. Environment and flags still take
+ * precedence.
  * @throws BatonError CONFIG_INVALID for a wrong value, OUTSIDE_WORKSPACE for globs that leave `base_dir`
  */
 export function settingsFor(spec: RunSpec): (params: JsonObject) => Settings {
-  // most tasks have the params that the round began with
+  // most tasks have the params that the round started with
   const known = new WeakMap<JsonObject, Settings>()
   return (params) => {
     const settings = known.get(params) ?? changedSettings(spec, params)
@@ -222,7 +223,9 @@ function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   return withModeOptions(settingsOf(values, { workspace }), params)
 }
 
-/** The options of a mode are the table that is named like it; those of a built-in mode are a key with layers of its own. */
+/**
+ * The options of a mode are the table named like it; those of a built-in mode are a reserved key with its own layers.
+ */
 function withModeOptions(settings: Settings, params: JsonObject): Settings {
   const { mode } = settings
   const options = mode === undefined || isReserved(mode) ? null : (params[mode] ?? null)
@@ -231,11 +234,11 @@ function withModeOptions(settings: Settings, params: JsonObject): Settings {
 
 interface GivenUp {
   readonly params: JsonObject
-  /** Those that the round began with: what they say is in the layer of the front matter, and a flag may say more. */
+  /** The initial params: their values are in the layer of the front matter, and a flag may override them. */
   readonly written: JsonObject
 }
 
-/** What a chain gave up of the frame keys: the right to write, and money. */
+/** Applies the frame keys that a chain may give up: the right to write, and budget. */
 function withGivenUp(values: JsonObject, { params, written }: GivenUp): JsonObject {
   const { budget, write_mode: writes } = values
   const wanted = params['write_mode']
@@ -272,7 +275,7 @@ function initialParams(data: JsonObject, params: JsonObject): JsonObject {
   return { context_globs: [], structure_globs: [], knowledge_globs: [], ...written, ...params }
 }
 
-/** A warning, because an agent of the chain may make the folder. */
+/** A warning only, because an agent of the chain may create the folder. */
 function missingBaseDir({ base_dir: folder }: Settings, workspace: string): readonly Finding[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return []
   const message = `base_dir ${displayPath(workspace, folder)} is not a folder, so globs match nothing`

@@ -39,7 +39,7 @@ export const sandboxSchema = table({
   tmp_mb: integer(1, 1_000_000),
 })
 
-/** `[mcp_servers]`; what does not go together is found by mcp-servers.ts. */
+/** `[mcp_servers]`; conflicts between keys are found by mcp-servers.ts. */
 export const serversSchema = tableOf(
   table({
     type: oneOf('stdio', 'http', 'sse'),
@@ -89,7 +89,7 @@ export const codeSchema = table({
   auto_approve: flag,
 })
 
-/** `[collab]`; `settings` are those that a role may have, too. What does not go together is found by collab.ts. */
+/** `[collab]`; `settings` are the keys that a role may also have. Conflicts between keys are found by collab.ts. */
 export function collabTable(settings: z.ZodRawShape): z.ZodType {
   return table({
     enabled: flag,
@@ -106,7 +106,7 @@ export function collabTable(settings: z.ZodRawShape): z.ZodType {
   })
 }
 
-/** Tables of strategies, agents and limits; keys.ts says which of them this version does not act on. */
+/** Tables of strategies, agents and limits; keys.ts lists what this version does not support of them. */
 export const strategySchemas = {
   ensemble: table({
     quorum: integer(1),
@@ -151,7 +151,7 @@ export const strategySchemas = {
         {
           id: z
             .string({ error: 'text' })
-            .regex(/^[A-Za-z][\w-]*$/, 'a name of letters, digits, - and _ that begins with a letter'),
+            .regex(/^[A-Za-z][\w-]*$/, 'a name of letters, digits, - and _ that starts with a letter'),
           agent: name.exactOptional(),
           instructions: name.exactOptional(),
           needs: listOf(name, 'a list of ids').exactOptional(),

@@ -41,7 +41,7 @@ const groups = listOf(
   'a list of globs and of lists of globs',
 )
 
-/** An endpoint of the user's own. `base_url` is what comes before the path of its wire format. */
+/** An endpoint of the user's own. `base_url` is the part before the path of its wire format. */
 const provider = z.strictObject(
   {
     base_url: address,
@@ -52,7 +52,7 @@ const provider = z.strictObject(
   { error: 'a table' },
 )
 
-/** US dollars for a million tokens. */
+/** US dollars per million tokens. */
 const price = z.strictObject(
   { input: number(0, 1e6), output: number(0, 1e6), cached: number(0, 1e6).exactOptional() },
   { error: 'a table' },
@@ -144,7 +144,7 @@ const settingShape = {
   chat: table({ chain: oneOf('each', 'once'), compact_at: integer(1000) }),
 } as const
 
-/** Those that a table of `[agents]` may have, too. */
+/** The keys that a table of `[agents]` may also have. */
 const agentSettings = Object.fromEntries(settingKeys.map((key) => [key, settingShape[key]])) as Pick<
   typeof settingShape,
   (typeof settingKeys)[number]
@@ -152,10 +152,10 @@ const agentSettings = Object.fromEntries(settingKeys.map((key) => [key, settingS
 
 const settings = z.object(settingShape).exactPartial()
 
-/** What layers contain once they were checked: every key in the type its schema says. */
+/** The content of layers after the check: every key with the type of its schema. */
 export type SettingValues = z.infer<typeof settings>
 
-const pieces = z.union([name, listOf(name)], { error: 'text or a list of texts' })
+const pieces = z.union([name, listOf(name)], { error: 'text or a list of strings' })
 
 const expectation = table({
   answer_contains: pieces,
@@ -196,17 +196,17 @@ const oneTest = z.strictObject(
 const tests = listOf(oneTest, 'a list of tables').superRefine((entries, context) => {
   for (const [index, { name: own }] of entries.entries()) {
     if (entries.findIndex((other) => other.name === own) === index) continue
-    const message = 'a name that no other test of the file has'
+    const message = 'a name that is unique among the tests of the file'
     context.addIssue({ code: 'custom', path: [index, 'name'], input: own, message })
   }
 })
 
-/** One entry of `[[test]]`, once it was checked. */
+/** One entry of `[[test]]`, after the check. */
 export type TestEntry = z.infer<typeof tests>[number]
-/** One entry of `expect`, once it was checked. */
+/** One entry of `expect`, after the check. */
 export type Expectation = z.infer<typeof expectation>
 
-/** The schema of every reserved top-level key, also of those that this version does not act on. */
+/** The schema of every reserved top-level key, including those that this version does not support. */
 export const schemas: { readonly [key in ReservedKey]: z.ZodType } = {
   ...settingShape,
   ...strategySchemas,

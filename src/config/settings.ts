@@ -13,7 +13,7 @@ import type { PermissionRule } from './permission-rules.ts'
 import type { SettingValues } from './schema.ts'
 import { readWorkflow, type Workflow } from './workflow.ts'
 
-/** Values of which all that have a default are there. */
+/** Values, including all that have a default. */
 type Filled<Values, Initial> = Values & {
   readonly [Key in keyof Initial & keyof Values]-?: NonNullable<Values[Key]> &
     (Initial[Key] extends { readonly [key: string]: unknown }
@@ -23,7 +23,7 @@ type Filled<Values, Initial> = Values & {
 
 type Immutable<T> = { readonly [Key in keyof T]: Immutable<T[Key]> }
 
-/** What merged layers have, of which `defaultLayer` is the lowest. */
+/** What merged layers contain; the lowest of them is `defaultLayer`. */
 type Values = Immutable<Filled<SettingValues, Defaults>>
 
 const optionalKeys = [
@@ -56,28 +56,28 @@ type OptionalKey = (typeof optionalKeys)[number]
 type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
-/** What is in force for one agent, with defaults. Keys that are those of the file keep their names. */
+/** The settings in force for one agent, with defaults. Keys that also exist in files keep their names. */
 export interface Settings extends Pick<
   Values,
   Exclude<OptionalKey, 'reasoning_effort' | 'permission'> | ModeKey | LimitKey
 > {
-  /** Also one that the name of a model ends in. */
+  /** Includes the suffix of a model name. */
   readonly reasoning_effort?: string
-  /** Rules of all layers, weakest first; those that hold when nobody says otherwise are not among them. */
+  /** Rules of all layers, weakest first, without the default rules. */
   readonly permission?: readonly PermissionRule[]
   readonly model_aliases: Readonly<Record<string, string>>
-  /** Whether the instruction is a Handlebars template; the default is whether the file has `[input]`. */
+  /** Whether the instruction is a Handlebars template; by default if the file has `[input]`. */
   readonly template: boolean
-  /** What the answer must be: a JSON Schema, or the name of its file. */
+  /** Requirements for the answer: a JSON Schema, or the name of its file. */
   readonly output?: { readonly schema?: string | JsonObject }
   /** Absolute, links resolved. Written paths are relative to the workspace. */
   readonly base_dir: string
-  /** The `_pre`, plain and `_post` forms joined in this order. */
+  /** The `_pre`, plain and `_post` forms, concatenated in this order. */
   readonly globs: {
     readonly context: readonly string[]
     readonly knowledge: readonly string[]
     readonly structure: readonly string[]
-    /** A string makes a group of each file it matches, a list is one group. */
+    /** A string makes a group of each matching file, a list is one group. */
     readonly working: readonly (string | readonly string[])[]
   }
   readonly lua: Omit<Values['lua'], 'timeout'> & { readonly timeout_ms: number }
@@ -89,48 +89,48 @@ export interface Settings extends Pick<
     readonly stream_idle_ms: number
     /** Undefined: no limit. */
     readonly request_ms?: number
-    /** Of an agent that does not say it itself; undefined: no limit. */
+    /** For an agent without its own timeout; undefined: no limit. */
     readonly agent_ms?: number
-    /** Of a question to a person; undefined: no limit. */
+    /** For a question to a person; undefined: no limit. */
     readonly approval_ms?: number
-    /** Of the command of `gate`; undefined: the usual limit. */
+    /** For the command of `gate`; undefined: the default limit. */
     readonly gate_ms?: number
   }
   readonly providers: NonNullable<Values['providers']>
-  /** US dollars for a million tokens, by the name of a model or a glob. */
+  /** US dollars per million tokens, by model name or glob. */
   readonly prices: NonNullable<Values['prices']>
   readonly secrets: readonly string[]
-  /** What the changes of one answer may write is given in bytes. */
+  /** The size limit for the changes of one answer is in bytes. */
   readonly changes: Omit<Values['changes'], 'max_size'> & { readonly max_bytes: number }
-  /** `dir` is absolute; runs are kept for `keep_ms`, forever when it is undefined; each takes at most `max_bytes`. */
+  /** `dir` is absolute; runs are kept for `keep_ms` (undefined: forever); each takes at most `max_bytes`. */
   readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
-  /** Of the whole run; undefined: no limit. */
+  /** For the whole run; undefined: no limit. */
   readonly timeout_ms?: number
-  /** Undefined: the prompt is worked on once. */
+  /** Undefined: the prompt is processed once. */
   readonly iterate?: IterateSettings
   /** The table of the front matter that is named like its mode. */
   readonly mode_options?: JsonObject
-  /** Steps in place of tasks. */
+  /** Steps instead of tasks. */
   readonly workflow?: Workflow
-  /** Several agents answer each task, and their answers become one. */
+  /** Several agents answer each task, and their answers are combined. */
   readonly ensemble?: Ensemble
-  /** The model may start agents; undefined: it has no tools for that. */
+  /** The model may start agents; undefined: it gets no tools for that. */
   readonly collab?: Collab
   /** A team works on a list of items. */
   readonly delegate?: Delegate
   /** Options of the mode `code`. */
   readonly code: Values['code']
-  /** What programs that a model chooses may touch. */
+  /** What programs chosen by a model may access. */
   readonly sandbox: SandboxSettings
 }
 
 /** `[sandbox]`. */
 export interface SandboxSettings extends Omit<Values['sandbox'], 'mode'> {
-  /** Undefined: it follows from `write_mode`, see `sandboxMode`. */
+  /** Undefined: derived from `write_mode`, see `sandboxMode`. */
   readonly mode?: NonNullable<Values['sandbox']['mode']>
 }
 
-/** Where nobody says it, programs of models may write where their answers may. */
+/** By default, programs of models may write if their answers may. */
 export function sandboxMode({
   sandbox,
   write_mode: writes,
@@ -138,11 +138,11 @@ export function sandboxMode({
   return sandbox.mode ?? (writes === false ? 'read-only' : 'workspace-write')
 }
 
-/** `[iterate]`, where it says how long. */
+/** `[iterate]`, if it limits the iterations. */
 export interface IterateSettings extends Omit<Values['iterate'], 'condition' | 'command_timeout'> {
   /** Undefined: until something else ends it. */
   readonly condition: IterationCondition | undefined
-  /** Of `until`, `score`, and a commit with its hooks. */
+  /** For `until`, `score`, and a commit with its hooks. */
   readonly command_timeout_ms: number
 }
 
@@ -150,11 +150,11 @@ export interface IterateSettings extends Omit<Values['iterate'], 'condition' | '
 export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaults }
 
 /**
- * Settings from merged layers, of which `defaultLayer` is the lowest and all are checked. The order of keys decides the
- * hashes in journals, so it stays.
+ * Settings from merged, checked layers, the lowest of which is `defaultLayer`. The order of keys determines the hashes
+ * in journals, so it must not change.
  */
 export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
-  // every layer went through schema.ts, or contains only text by construction (flags and environment)
+  // every layer was checked by schema.ts, or contains only text by construction (flags and environment)
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
@@ -218,7 +218,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   }
 }
 
-/** Without anything that ends it the table only says how other layers would iterate. */
+/** Without an end condition, the table only configures iterations that other layers may request. */
 function isIterated({ iterate: { condition, until, score_goal: goal } }: Values): boolean {
   return condition !== undefined || until !== undefined || goal !== undefined
 }
@@ -238,7 +238,7 @@ function globsOf<Key extends GlobKey>(values: Values, key: Key): NonNullable<Val
   return lists.flatMap((list) => list ?? []) as unknown as NonNullable<Values[Key]>
 }
 
-/** Of a text that was checked. */
+/** For text that has been checked. */
 function durationMs(text: string): number {
   return parseDuration(text) ?? 0
 }

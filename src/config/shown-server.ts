@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../base/json.ts'
 import { referencesIn } from '../base/references.ts'
 
-/** The values of servers for people: what may be a secret is hidden, the names of variables are not. */
+/** Server settings for display: possible secrets are hidden, the names of variables are not. */
 export function shownServer(value: Json): Json {
   if (!isJsonObject(value)) return value
   const hidden = (table: Json): Json =>

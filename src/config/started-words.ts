@@ -1,4 +1,4 @@
-/** Programs that read the files they are given, whatever their options, and start none of them. */
+/** Programs that only read the files they are given, whatever their options, and execute none of them. */
 const readers: ReadonlySet<string> = new Set([
   '[',
   'cat',
@@ -18,7 +18,7 @@ const readers: ReadonlySet<string> = new Set([
   'wc',
 ])
 
-/** What a shell does by itself that makes a name mean another program, or runs text. */
+/** Shell builtins, and `env`, that make a name mean another program or that run text. */
 const shifting: ReadonlySet<string> = new Set([
   '.',
   'alias',
@@ -42,9 +42,9 @@ const shifting: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The words of a shell's command line that may name a file which is executed: all of them, but for the arguments of well-known
- * programs that only read. Whatever cannot be told for sure counts as executed: a program that is not known (each of its
- * arguments may be a script), what is piped into one, and the whole line where it has substitutions, redirections, groups,
+ * The words of a shell command line that may name a file to be executed: all words except the arguments of well-known
+ * programs that only read. When in doubt, a word counts as executed: everything of an unknown program (each argument
+ * may be a script), everything piped into one, and the whole line if it has substitutions, redirections, groups,
  * assignments or several lines.
  */
 export function startedWords(line: string): readonly string[] {
@@ -57,10 +57,15 @@ export function startedWords(line: string): readonly string[] {
   })
 }
 
-/** A word, an end of a command (also a `|` alone), or what is not plain. A backslash and `$` are never plain. */
+/**
+ * A word, the end of a command (including a single `|`), or something that is not plain. A backslash and `$` never are.
+ */
 const tokens = /\s+|(&&|\|\||[;&|])|((?:'[^'\\$`\n]*'|"[^"\\$`\n]*"|[\w./,:@%+=![\]^-])+)|([^])/g
 
-/** The words of each command, as the shell takes them, in pipelines. Undefined: the line has more than plain commands. */
+/**
+ * The words of each command, as the shell splits them, in pipelines. Undefined if the line has more than plain
+ * commands.
+ */
 function plainPipelines(line: string): readonly (readonly (readonly string[])[])[] | undefined {
   if (/[\n\r]/.test(line.trim())) return undefined
   const pipelines: string[][][] = [[[]]]
@@ -70,7 +75,7 @@ function plainPipelines(line: string): readonly (readonly (readonly string[])[])
     if (other !== undefined) return undefined
     if (end === '|') pipeline?.push([])
     else if (end !== undefined) pipelines.push([[]])
-    // the shell's "not" is no program
+    // the shell's "not" is not a program
     else if (word !== undefined && !(word === '!' && command?.length === 0)) command?.push(word.replaceAll(/['"]/g, ''))
   }
   return pipelines.filter((pipeline) => pipeline.length > 1 || pipeline[0]?.length !== 0)

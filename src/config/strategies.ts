@@ -4,26 +4,26 @@ import { checkReserved } from './check-settings.ts'
 import { type Finding, meantHint, wrongKey } from './issue.ts'
 import { isRequestKey, isReserved, reserved } from './keys.ts'
 
-/** Tables of the front matter that say how many agents work on the prompt: at most one of them. */
+/** Tables of the front matter that determine how many agents work on the prompt: at most one may be set. */
 const strategies = ['iterate', 'workflow', 'ensemble', 'delegate'] as const
 
-/** Who has agents in a strategy, and one of them. */
+/** What has agents in a strategy: plural and singular. */
 const agentsOf = {
   workflow: ['steps', 'a step'],
   ensemble: ['members', 'a member'],
   delegate: ['workers', 'a worker'],
 } as const
 
-/** Every second strategy of a file, and `agent` beside what is for the model of the file, or has agents of its own. */
+/** Every second strategy of a file, and `agent` with a table for the model of the file or with its own agents. */
 export function checkStrategies(data: JsonObject): readonly Finding[] {
   const { agent, collab, delegate } = data
   if (collab !== undefined && delegate !== undefined) {
-    const both = '[delegate] and [collab] do not go together: the leader of a team starts its workers'
-    const hint = 'Remove [collab]: max_workers of [delegate] says how many work at once.'
+    const both = '[delegate] and [collab] cannot be combined: the leader of a team starts its workers'
+    const hint = 'Remove [collab]: max_workers of [delegate] limits how many work at the same time.'
     return [...checkStrategy(data), wrongKey(['collab'], { message: both, hint })]
   }
   if (agent === undefined || collab === undefined) return checkStrategy(data)
-  const message = '"agent" and [collab] do not go together: the model of the file starts agents, and it is not asked'
+  const message = '"agent" and [collab] cannot be combined: the model of the file starts agents, but it is not called'
   return [...checkStrategy(data), wrongKey(['collab'], { message, hint: 'Move [collab] into the file of the agent.' })]
 }
 
@@ -31,17 +31,17 @@ function checkStrategy(data: JsonObject): readonly Finding[] {
   const [first, ...others] = strategies.filter((key) => data[key] !== undefined)
   if (first === undefined) return []
   const findings = others.map((other) => {
-    const message = `[${first}] and [${other}] do not go together: a file has one strategy`
-    const hint = 'Keep one of them, and let a step or an agent be a prompt file that has the other.'
+    const message = `[${first}] and [${other}] cannot be combined: a file has one strategy`
+    const hint = 'Keep one of them, and move the other to a prompt file that a step or an agent uses.'
     return wrongKey([other], { message, hint })
   })
   if (data['agent'] === undefined || first === 'iterate') return findings
   const [who, one] = agentsOf[first]
-  const message = `"agent" and [${first}] do not go together: the ${who} name their agents`
+  const message = `"agent" and [${first}] cannot be combined: the ${who} name their agents`
   return [...findings, wrongKey(['agent'], { message, hint: `Name it as the agent of ${one}.` })]
 }
 
-/** What is wrong with the settings that steps of a checked workflow give the main agent: those of a request only. */
+/** Errors in the options that steps of a checked workflow set for the main agent: only request keys are allowed. */
 export function checkStepOptions({ step: steps }: JsonObject): readonly Finding[] {
   return ((steps ?? []) as readonly JsonObject[]).flatMap(({ agent, options }, index) => {
     if (agent !== undefined || !isJsonObject(options ?? null)) return []

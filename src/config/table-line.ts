@@ -1,6 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 
-/** The line of the head of a table such as `[agents.NAME]` in a text, counted from 1; undefined where it has none of its own. */
+/** The line, from 1, of the header of a table such as `[agents.NAME]` in a text; undefined if it has no header. */
 export function tableLine({ text, at }: { readonly text: string; readonly at: DataPath }): number | undefined {
   const name = String(at.at(-1))
   const tables = at.slice(0, -1).join('.')

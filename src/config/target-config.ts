@@ -14,30 +14,30 @@ import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
   readonly flags: Flags
-  /** The target is run as an agent: `-c` is below its own keys, and only where it is about models. */
+  /** The target is run as an agent: `-c` is below its own keys, and only its keys about models apply. */
   readonly isAgent?: boolean
-  /** Whether what is run is no file of the workspace, so that its config may say less. */
+  /** Whether the target is not a file of the workspace, so that the workspace config may set less. */
   readonly isForeign?: (workspace: string) => boolean
-  /** Notes what is read, and has what is stored. */
+  /** Records reads, and holds stored texts. */
   readonly reads?: ReadLog | undefined
 }
 
-/** The layers around one agent: those it wins over, and those that win over it. */
+/** The layers around one agent: those below its own keys, and those above. */
 export interface SurroundingLayers {
   readonly workspace: string
   readonly userFile: string
-  /** What the user has, with defaults: what comes with a folder is held to it. */
+  /** The user's values, with defaults: limits for what comes with the workspace. */
   readonly own: readonly SourcedValue[]
-  /** What `-c` sets of it. */
+  /** The values that `-c` overrides. */
   readonly overridden: readonly SourcedValue[]
   readonly below: readonly Layer[]
   readonly above: readonly Layer[]
-  /** Those of the layers above that are for the agents of the run, too: `-c`. */
+  /** The layers above that also apply to the agents of the run: `-c`. */
   readonly shared: readonly Layer[]
   readonly issues: readonly Issue[]
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
-  /** MCP servers that are not used, because their file is not trusted. */
+  /** MCP servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
 }
 
@@ -45,19 +45,19 @@ export interface TargetConfig {
   /** Absolute, links resolved. */
   readonly workspace: string
   readonly settings: Settings
-  /** Those of the config files and of `-c`: what agents start from that are not the main agent. */
+  /** Settings of the config files and of `-c`: the base for agents other than the main agent. */
   readonly configSettings: Settings
-  /** What the environment and flags set: it wins over the keys of the main agent. */
+  /** Values from the environment and flags: they take precedence over the keys of the main agent. */
   readonly flagValues: JsonObject
   readonly notes: readonly Issue[]
   readonly leftOut: readonly LeftOutServers[]
   readonly origins: readonly SourcedValue[]
-  /** All of them, the weakest first. */
+  /** All layers, weakest first. */
   readonly layers: readonly Layer[]
 }
 
 /**
- * Config for a target that has no front matter: an `.aip` or `.lua` file, or none at all.
+ * Config for a target without front matter: an `.aip` or `.lua` file, or no target at all.
  * @throws BatonError CONFIG_INVALID, USAGE, NOT_AVAILABLE, UNTRUSTED, OUTSIDE_WORKSPACE
  */
 export async function loadTargetConfig(options: ConfigOptions): Promise<TargetConfig> {
@@ -77,7 +77,9 @@ export async function loadTargetConfig(options: ConfigOptions): Promise<TargetCo
   }
 }
 
-/** Reads all layers but the front matter. What is wrong with them is not thrown, so that all is reported at once. */
+/**
+ * Reads all layers but the front matter. Errors in them are collected, not thrown, so that all are reported together.
+ */
 export async function readLayers(options: ConfigOptions): Promise<SurroundingLayers> {
   const overrides = await readOverrides(options.flags.overrides, { userFile: userConfigFile(options) })
   const isMain = options.isAgent !== true
@@ -100,7 +102,7 @@ export async function readLayers(options: ConfigOptions): Promise<SurroundingLay
   return { ...common, below, above, shared: forModels, issues: [...issues, ...overrides.issues] }
 }
 
-/** The keys of `-c` that are about models; the others are for the file that is run. */
+/** The keys of `-c` that are about models; the others apply only to the file that is run. */
 function ofModels(layer: Layer): Layer {
   const values = Object.entries(layer.values).filter(([key]) => reserved.get(key)?.isForModels === true)
   return { ...layer, values: Object.fromEntries(values) }
@@ -138,7 +140,7 @@ function outside(path: DataPath, message: string, hint: string): Finding {
   return { ...wrongValue(path, { message, hint }), code: 'OUTSIDE_WORKSPACE' }
 }
 
-/** Absolute, or above its start at any of its steps; also inside the alternatives of braces. */
+/** Absolute, or above its start at any point; also inside brace alternatives. */
 function leaves(glob: string): boolean {
   const text = glob.startsWith('!') ? glob.slice(1) : glob
   if (isAbsolute(text) || /^[A-Za-z]:[/\\]/.test(text)) return true

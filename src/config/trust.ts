@@ -14,16 +14,16 @@ import type { HeldTo, Loosened } from './held-to.ts'
 import { effortWord, loosened } from './loosened.ts'
 import { isGuarded } from './orders.ts'
 
-/** Whether a file is trusted: `changed` was trusted with other content; `none` can never be, it is no file. */
+/** Whether a file is trusted: `changed` was trusted with other content; `none` cannot be, because it is not a file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'
 
-/** What of a file's settings needs trust. */
+/** What in a file's settings needs trust. */
 export interface NeedsTrust {
   /** Keys that only the user may set. */
   readonly guarded: readonly string[]
-  /** Values that are looser than those of the user. */
+  /** Values that are looser than the user's. */
   readonly loosened: readonly Loosened[]
-  /** Its `[permission]` allows or asks about something: without trust that counts only where it is stricter. */
+  /** Its `[permission]` allows or asks about something: untrusted, that counts only if it is stricter. */
   readonly rules: boolean
 }
 
@@ -43,10 +43,10 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
 }
 
 /**
- * Checks the keys that a workspace config file or a prompt file may set only once its user has trusted it: which hosts
- * are asked, which programs are started, what may be changed, and limits that are looser than the user's. Which key is
- * sent to a host is the user's own choice, even for a trusted file. Rules of `[permission]` need none: without it they
- * tighten only. Findings have exit code 6.
+ * Checks the keys that a workspace config file or a prompt file may set only once the user has trusted it: which hosts
+ * get requests, which programs are started, what may be changed, and limits that are looser than the user's. Which key
+ * is sent to a host is the user's own choice, even for a trusted file. Rules of `[permission]` need no trust: untrusted
+ * ones only tighten. Findings have exit code 6.
  */
 export function checkTrust(
   data: JsonObject,
@@ -55,7 +55,7 @@ export function checkTrust(
 ): readonly Finding[] {
   if (state === 'trusted') {
     return keyPaths(data).map((path) => {
-      const reason = 'only your own config file says which key is sent, even for a trusted file'
+      const reason = 'only your own config file decides which key is sent, even for a trusted file'
       const hint = `Remove it, or move the host into your own config file ${userFile}.`
       return untrusted(path, `may not be set by ${file}: ${reason}`, hint)
     })
@@ -83,7 +83,7 @@ function ownText({ own, origin, path, why }: Loosened): string {
   const [key, name = ''] = path.map(String)
   if (why === 'hides') {
     const isBuiltIn = origin === undefined || origin.kind === 'default'
-    return `it hides ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
+    return `it shadows ${isBuiltIn ? `the built-in agent ${name}` : `yours (${originText(origin)})`}`
   }
   if (own === undefined) return 'only you may set it'
   if (key === 'model_aliases' && (own === name || own === name.replace(effortWord, '')))
@@ -91,13 +91,13 @@ function ownText({ own, origin, path, why }: Loosened): string {
   return `yours is ${shown(own)} (${origin === undefined ? 'default' : originText(origin)})`
 }
 
-/** Variables of a program may be keys: only their names are said. */
+/** Variables of a program may be keys: only their names are shown. */
 function withoutVariables({ path, value }: Loosened): Json {
   if (path.at(-1) !== 'env' || !isJsonObject(value)) return value
   return Object.fromEntries(Object.keys(value).map((name) => [name, '…']))
 }
 
-/** A whole agent is only named: it stands at the place that is shown. */
+/** A whole agent is only named: its definition is at the place that is shown. */
 function givenText(value: Loosened): string {
   return value.path[0] === 'agents' && value.path.length === 2 ? 'set' : shown(withoutVariables(value))
 }
@@ -118,7 +118,7 @@ function keyPaths({ providers = null, gateway = null }: JsonObject): readonly Da
   )
 }
 
-/** The values of a trusted file: its hosts get no key of the environment. */
+/** The values of a trusted file: its hosts get no key from the environment. */
 export function withoutKeys(values: JsonObject): JsonObject {
   const { providers, gateway } = values
   const keyless = (host: Json): Json => (isJsonObject(host) ? { ...host, keyless: true } : host)
@@ -131,17 +131,17 @@ export function withoutKeys(values: JsonObject): JsonObject {
   }
 }
 
-/** A file as it was when its user trusted it. */
+/** A file as the user trusted it. */
 export interface TrustedFile {
   /**
-   * Of a prompt file the part above its `====` line, of others all of it: SHA-256. Empty for a place that is trusted to mean
-   * a name, whatever is in it.
+   * SHA-256 of the part above the `====` line for a prompt file, else of the whole file. Empty for a place that may
+   * define a name, whatever its content is.
    */
   readonly hash: string
   readonly keys: readonly string[]
   /** RFC 3339. */
   readonly since: string
-  /** The files that its values name, commands and scripts above all: by absolute path, the SHA-256 of their content. */
+  /** The files that its values name, mainly commands and scripts: by absolute path, the SHA-256 of their content. */
   readonly leads?: Readonly<Record<string, string>>
 }
 
@@ -167,7 +167,7 @@ const trustList: DataFile<TrustedFile> = {
   },
 }
 
-/** @throws BatonError CONFIG_INVALID when it was not written by Baton, FILE_UNREADABLE */
+/** @throws BatonError CONFIG_INVALID if it was not written by Baton, FILE_UNREADABLE */
 export function readTrusted(store: string, reads?: ReadLog): TrustedFiles {
   return readPrivateDataFile(store, trustList, reads)
 }
@@ -186,17 +186,17 @@ export function trustState(
   return trusted.hash === hash && areUnchanged(trusted) ? 'trusted' : 'changed'
 }
 
-/** Whether the files that its values name are what they were. */
+/** Whether the files that its values name are unchanged. */
 export function areUnchanged({ leads = {} }: TrustedFile): boolean {
   return Object.entries(leads).every(([path, digest]) => fileHash(path) === digest)
 }
 
-/** What is larger is no script. */
+/** Larger files are not scripts. */
 const maxLeadBytes = 64 * 1024 * 1024
 
 /**
  * The files that texts of a trusted file name, with the hashes of their content: each word that is the path of a file
- * from one of `folders`.
+ * relative to one of `folders`.
  */
 export function filesNamed(texts: readonly string[], folders: readonly string[]): Readonly<Record<string, string>> {
   const words = texts.flatMap((text) => [text, ...text.split(/[\s"'=:;,|&<>()]+/)]).filter((word) => word !== '')
@@ -205,7 +205,7 @@ export function filesNamed(texts: readonly string[], folders: readonly string[])
   return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
 }
 
-/** Undefined for what is no file, or cannot be read. */
+/** Undefined for something that is not a file or cannot be read. */
 function fileHash(path: string): string | undefined {
   try {
     const status = statSync(path)
@@ -215,7 +215,7 @@ function fileHash(path: string): string | undefined {
   }
 }
 
-/** The hash of a prompt file that is trusted: of the part above its `====` line, without empty lines at its end. */
+/** The hash for trust in a prompt file: of the part above its `====` line, without trailing whitespace. */
 export function promptTrustHash({ text, transcriptLine }: Pick<PromptDocument, 'text' | 'transcriptLine'>): string {
   const lines = text.split(/\r?\n/)
   const above = transcriptLine === undefined ? lines : lines.slice(0, transcriptLine - 1)

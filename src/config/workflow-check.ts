@@ -4,12 +4,12 @@ import { type Finding, meantHint, wrongKey, wrongValue } from './issue.ts'
 import { readWorkflow, whenWords, type WorkflowStep, type WrittenStep, type WrittenWorkflow } from './workflow.ts'
 import { inOrder } from './workflow-order.ts'
 
-/** Everything that is wrong with how the steps of a checked `workflow` table fit together. Templates and expressions are checked elsewhere. */
+/** Inconsistencies between the steps of a checked `workflow` table. Templates and expressions are checked elsewhere. */
 export function checkWorkflow(value: JsonObject): readonly Finding[] {
   const { step: written = [] } = value as WrittenWorkflow
   if (written.length === 0) {
     const hint = 'Add [[workflow.step]] with an id, and an agent or instructions.'
-    return [wrongKey(['workflow'], { message: '"workflow" has no step', hint })]
+    return [wrongKey(['workflow'], { message: '"workflow" has no steps', hint })]
   }
   const ids = written.map(({ id }) => id)
   const single = [...written.entries()].flatMap(([index, step]) => [
@@ -42,7 +42,7 @@ function checkStep(step: WrittenStep, index: number): readonly Finding[] {
     findings.push(wrongKey(at(index), { message, hint }))
   }
   if (step.on_error === 'fallback' && fallback.length === 0) {
-    const message = `workflow step "${id}" has on_error = "fallback" and no fallback`
+    const message = `workflow step "${id}" has on_error = "fallback" but no fallback`
     findings.push(wrongKey(at(index, 'on_error'), { message, hint: 'Add fallback = ["agent"].' }))
   }
   if (step.concurrency !== undefined && step.for_each === undefined) {
@@ -50,7 +50,7 @@ function checkStep(step: WrittenStep, index: number): readonly Finding[] {
     const hint = 'It limits the items of for_each; [workflow] concurrency limits the steps.'
     findings.push(wrongKey(at(index, 'concurrency'), { message, hint }))
   }
-  // one word can only be a variable, and none of those is a condition
+  // a single word can only be a variable, and no variable is a condition
   if (when !== undefined && /^\s*\w+\s*$/.test(when) && ![...whenWords, 'true', 'false'].includes(when.trim())) {
     const otherwise = 'Write "success", "failure", "always", or a Lua expression such as "#steps.a.output > 3".'
     const message = `workflow step "${id}": "${when.trim()}" is not known to when`
@@ -68,7 +68,7 @@ function checkNeeds({ id, needs = [] }: WrittenStep, index: number, ids: readonl
   return [...needs.entries()].flatMap(([position, need]) => {
     if (ids.includes(need)) return []
     const others = ids.filter((other) => other !== id)
-    const message = `workflow step "${id}" needs "${need}", and there is no step with that id`
+    const message = `workflow step "${id}" needs "${need}", but there is no step with that id`
     const hint = meantHint(need, others, others.length === 0 ? 'Remove it.' : `Steps are: ${others.join(', ')}.`)
     return [wrongValue(at(index, 'needs', position), { message, hint })]
   })
@@ -113,7 +113,7 @@ function cycleOf(
   return wrongValue(at(step.index, 'needs', position), { message, hint: 'Remove one of these needs.' })
 }
 
-/** Steps that can never run, whatever happens; the steps have no cycle. */
+/** Steps that can never run; the steps have no cycle. */
 function checkReach(steps: readonly WorkflowStep[], value: JsonObject): readonly Finding[] {
   const byId = new Map(steps.map((step) => [step.id, step]))
   const known = new Map<string, Ends>()
@@ -132,13 +132,13 @@ const reachHint = 'Change when or needs: success means that all needs are done, 
 
 function whyNeverFailed({ when }: WorkflowStep, needs: readonly WorkflowStep[], value: JsonObject): string | undefined {
   if (when !== 'failure') return undefined
-  if (needs.length === 0) return 'it waits for a failure and needs no step'
+  if (needs.length === 0) return 'it waits for a failure but needs no step'
   if (needs.some(({ on_error: policy }) => policy === 'continue')) return undefined
   const common = isJsonObject(value) && value['on_error'] === 'fail_fast' ? ' of [workflow]' : ''
-  return `the run ends when ${needs.map(({ id }) => `"${id}"`).join(' or ')} fails, by on_error = "fail_fast"${common}`
+  return `the run ends when ${needs.map(({ id }) => `"${id}"`).join(' or ')} fails, because of on_error = "fail_fast"${common}`
 }
 
-/** How steps must have ended for one to run, by id. */
+/** How steps must have ended for a step to run, by id. */
 type Ends = ReadonlyMap<string, 'done' | 'failed'>
 
 type NeededEnds =
@@ -154,7 +154,7 @@ function endsFor({ when, needs }: WorkflowStep, known: ReadonlyMap<string, Ends>
     for (const [id, end] of [...(known.get(need) ?? []), [need, wanted] as const]) {
       const other = ends.get(id)
       if (other !== undefined && other !== end) {
-        return { kind: 'impossible', why: `"${id}" would have to be done and to have failed` }
+        return { kind: 'impossible', why: `"${id}" would have to have both succeeded and failed` }
       }
       ends.set(id, end)
     }

@@ -1,6 +1,6 @@
 import type { WorkflowStep } from './workflow.ts'
 
-/** The steps so that each comes after those it needs, else as they are written. They must have no cycle. */
+/** The steps in topological order, otherwise as written. They must have no cycle. */
 export function inOrder(steps: readonly WorkflowStep[]): readonly WorkflowStep[] {
   const waits = new Map(steps.map(({ id, needs }) => [id, needs.length]))
   const dependents = dependentsOf(steps)
@@ -15,7 +15,7 @@ export function inOrder(steps: readonly WorkflowStep[]): readonly WorkflowStep[]
   return ready
 }
 
-/** The steps that need each step, by its id. */
+/** The dependents of each step, by its id. */
 export function dependentsOf(steps: readonly WorkflowStep[]): ReadonlyMap<string, readonly WorkflowStep[]> {
   const dependents = new Map<string, WorkflowStep[]>(steps.map(({ id }) => [id, []]))
   for (const step of steps) for (const need of step.needs) dependents.get(need)?.push(step)

@@ -1,43 +1,43 @@
 import { defined, type JsonObject } from '../base/json.ts'
 
-/** What becomes of the run when a step fails. */
+/** What happens to the run when a step fails. */
 type ErrorPolicy = 'fail_fast' | 'continue'
 
 /** One `[[workflow.step]]`, with its defaults. Plain JSON. */
 export interface WorkflowStep {
   readonly id: string
-  /** From 0. Its place is that of the path `['workflow', 'step', index]`. */
+  /** From 0. Located at the path `['workflow', 'step', index]`. */
   readonly index: number
-  /** Left out: the main agent answers `instructions`. */
+  /** Omitted: the main agent answers `instructions`. */
   readonly agent?: string
   readonly instructions?: string
-  /** Ids of the steps whose end it waits for. */
+  /** Ids of the steps that it waits for. */
   readonly needs: readonly string[]
-  /** A template; left out: what its needs gave. */
+  /** A template; default: the results of its needs. */
   readonly input?: string
   /** `success`, `failure`, `always`, or a Lua expression. */
   readonly when: string
-  /** A Lua expression that gives a list. */
+  /** A Lua expression that returns a list. */
   readonly for_each?: string
-  /** Items at the same time. */
+  /** Maximum number of items at the same time. */
   readonly concurrency?: number
-  /** Agents that are tried in this order once it has failed. */
+  /** Agents that are tried in this order after the step has failed. */
   readonly fallback: readonly string[]
   readonly on_error: ErrorPolicy
-  /** Where it works: in the workspace when it is left out. */
+  /** Where it works; default: in the workspace. */
   readonly isolation?: 'none' | 'worktree'
   /** Settings for its agent. */
   readonly options: JsonObject
 }
 
 export interface Workflow {
-  /** Steps at the same time; left out: as many as tasks. */
+  /** Maximum number of steps at the same time; default: as for tasks. */
   readonly concurrency?: number
-  /** As they are written. */
+  /** As written. */
   readonly steps: readonly WorkflowStep[]
 }
 
-/** A `[[workflow.step]]` as it is written, once its types were checked. */
+/** A `[[workflow.step]]` as written, after its types were checked. */
 export interface WrittenStep extends Partial<Omit<WorkflowStep, 'index' | 'on_error'>> {
   readonly id: string
   readonly on_error?: ErrorPolicy | 'fallback'
@@ -49,7 +49,7 @@ export interface WrittenWorkflow {
   readonly step?: readonly WrittenStep[]
 }
 
-/** Whether a step looks at how one that it needs has ended, so that a failure of that one is not the end of the run. */
+/** Whether a step inspects how one of its needs ended, so that a failure of that one does not end the run. */
 export function looksAtEnd({ when = 'success' }: { readonly when?: string }, id: string): boolean {
   const word = when.trim()
   if (whenWords.includes(word)) return word !== 'success'
@@ -57,12 +57,12 @@ export function looksAtEnd({ when = 'success' }: { readonly when?: string }, id:
   return new RegExp(`\\bsteps\\s*${named}\\s*\\.\\s*(?:status|error)\\b`).test(when)
 }
 
-/** The words of `when` that are no expression. */
+/** The words of `when` that are not expressions. */
 export const whenWords: readonly string[] = ['success', 'failure', 'always']
 
 /**
- * The workflow of a checked `workflow` table. Where nothing says what becomes of a failure, the run goes on if a step
- * that needs the failed one looks at how it ended, and else ends.
+ * The workflow of a checked `workflow` table. Unless on_error is set, a failure does not end the run if a step that
+ * needs the failed one inspects how it ended; otherwise it does.
  */
 export function readWorkflow(value: JsonObject): Workflow {
   const { concurrency, on_error: common, step: written = [] } = value as WrittenWorkflow

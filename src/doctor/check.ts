@@ -1,7 +1,7 @@
 import { messageOf } from '../base/error.ts'
 import { issuesOf } from '../config/issue.ts'
 
-/** How a part is: `note` is information, `warn` works with less, `fail` is broken. */
+/** The state of a part: `note` is information, `warn` works with limitations, `fail` is broken. */
 export type Status = 'ok' | 'note' | 'warn' | 'fail'
 
 /** One line of `baton doctor`. */
@@ -12,7 +12,7 @@ export interface Check {
   readonly hint?: string
 }
 
-/** What is examined. Nothing else of the process is read. */
+/** The input of the examination. Nothing else of the process is read. */
 export interface Patient {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -42,7 +42,7 @@ export function fail(name: string, message: string, hint: string): Check {
   return { name, status: 'fail', message, hint }
 }
 
-/** An error as checks: one for each issue behind it. */
+/** An error as checks, one for each issue behind it. */
 export function checksOf(name: string, error: unknown, status: Status = 'fail'): readonly Check[] {
   const issues = issuesOf(error)
   if (issues.length === 0) return [{ name, status, message: messageOf(error) }]

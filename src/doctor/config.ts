@@ -23,10 +23,10 @@ export interface ConfigFound {
   readonly checks: readonly Check[]
   /** Absolute, links resolved. */
   readonly workspace: string
-  /** The defaults when the config is invalid. */
+  /** The defaults if the config is invalid. */
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
-  /** MCP servers that are not used, because their file is not trusted. */
+  /** MCP servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
   readonly isValid: boolean
 }
@@ -56,7 +56,7 @@ function checkWorkspace(workspace: string, { cwd }: Patient): Check {
   const mark = workspaceMarks.find((path) => existsSync(join(workspace, path)))
   if (mark !== undefined) return ok('workspace', `${workspace}, because of ${mark}`)
   const message = workspace === realPath(cwd) ? 'none: the current folder is used' : workspace
-  return note('workspace', message, 'baton init makes baton.toml, which makes a folder a workspace.')
+  return note('workspace', message, 'baton init creates baton.toml, which makes a folder a workspace.')
 }
 
 function checkFiles(workspace: string, patient: Patient): Check {
@@ -67,7 +67,7 @@ function checkFiles(workspace: string, patient: Patient): Check {
   return ok('config', files.map((file) => displayPath(workspace, file)).join(', '))
 }
 
-/** Agents with names: what is wrong with them, and the programs of those that are command lines. */
+/** Named agents: their errors, and the programs of those that are command lines. */
 export async function checkAgents(patient: Patient, workspace: string): Promise<readonly Check[]> {
   const { overrides, root, ...around } = patient
   const builtInDir = join(root, 'agents')
@@ -78,7 +78,7 @@ export async function checkAgents(patient: Patient, workspace: string): Promise<
   const programs = found.flatMap(({ name, agent, from }) => {
     if (agent.kind !== 'command') return []
     const check = checkProgram(name, agent.line.command, { env: patient.env, workspace })
-    // most people do not have all that Baton knows
+    // most people have only some of the programs that Baton knows
     return from === 'built-in' && check.status !== 'ok' ? [] : [check]
   })
   return [...wrong, ...programs]
@@ -92,7 +92,7 @@ function checkProgram(
   const isPath = command.includes('/')
   const program = isPath ? resolve(workspace, command) : findProgram(command, env, workspace)
   if (program !== undefined && isProgram(program)) return ok('agents', `${name} runs ${program}`)
-  const where = isPath ? `there is no program ${command}` : `${command} is not on PATH`
+  const where = isPath ? `the program ${command} does not exist` : `${command} is not on PATH`
   return warn(
     'agents',
     `${name} cannot be run: ${where}`,
@@ -100,7 +100,7 @@ function checkProgram(
   )
 }
 
-/** The packs that can be named here, and what is wrong with their manifests. */
+/** The packs that can be named here, and errors in their manifests. */
 export async function checkPacks(patient: Patient, workspace: string): Promise<readonly Check[]> {
   const roots = packRoots(workspace, patient)
   const packs = listPacks({ packRoots: roots, builtInDir: join(patient.root, 'agents') })

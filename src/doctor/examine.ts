@@ -6,7 +6,7 @@ import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal }
 import { checkKeys, checkModels } from './models.ts'
 
 /**
- * Checks everything a run needs. Changes nothing, sends no key, and asks only servers of this machine.
+ * Checks everything a run needs. Changes nothing, sends no key, and contacts only servers of this machine.
  * @throws the signal's reason when it is aborted
  */
 export async function examine(patient: Patient): Promise<readonly Check[]> {

@@ -29,13 +29,13 @@ export async function checkSandbox({ env, cwd }: Patient): Promise<Check> {
   const boxer = await findBoxer({ env, workspace: cwd })
   return boxer.kind === 'none'
     ? warn('sandbox', `programs of models are not run: ${boxer.problem}`, boxer.hint)
-    : ok('sandbox', `${boxer.program} makes sandboxes for programs of models`)
+    : ok('sandbox', `${boxer.program} provides the sandbox for programs of models`)
 }
 
 export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {
   const command = findProgram('git', env, cwd)
   const hint = 'Agents that look at changes need it: install git.'
-  if (command === undefined) return warn('git', 'is not found', hint)
+  if (command === undefined) return warn('git', 'not found', hint)
   const environment = { PATH: env['PATH'] ?? '', HOME: home, LC_ALL: 'C' }
   const { end, stdout } = await runProcess(
     { command, args: ['--version'], cwd, environment, timeLimitMs: gitLimitMs, maxOutputBytes: 1000 },
@@ -50,14 +50,14 @@ export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Che
 /** Loads the configured engine and computes something with it. */
 export async function checkLua({ lua }: Settings, { signal }: Patient): Promise<readonly Check[]> {
   const other = lua.engine === 'lua54' ? 'fengari' : 'lua54'
-  const hint = `Install Baton again, or set engine = "${other}" in [lua] of your config file.`
+  const hint = `Reinstall Baton, or set engine = "${other}" in [lua] of your config file.`
   try {
     const { engine, limits } = await createScriptLoader(lua)({ isInstalled: false })
     const state = engine.createState({ functions: [], modules: [], limits, seed: () => 0 })
     try {
       const [value] = await state.run({ name: 'doctor', text: 'return 6 * 7' }, {}, signal)
       if (value !== 42) return [fail('lua', `${engine.name} computes 6 * 7 wrongly`, hint)]
-      return [ok('lua', `${engine.name} runs${lua.isolated === true ? ', in threads of its own' : ''}`)]
+      return [ok('lua', `${engine.name} runs${lua.isolated === true ? ', in separate threads' : ''}`)]
     } finally {
       state.close()
     }
@@ -79,6 +79,6 @@ export function checkRuns(
     return fail('runs', `cannot be recorded in ${folder}: ${problem}`, hint)
   }
   if (!isOnNetwork(folder)) return ok('runs', `are recorded in ${folder}`)
-  const hint = 'Set dir in [runs] of your config file to a folder of this machine.'
+  const hint = 'Set dir in [runs] of your config file to a local folder.'
   return warn('runs', `are not kept: ${folder} is on a network file system`, hint)
 }

@@ -43,10 +43,10 @@ function wantedKeys({ providers, gateway }: Settings): readonly { readonly varia
   return tables.flatMap(({ by, variable }) => (variable === undefined ? [] : [{ by, variable }]))
 }
 
-/** The same test as before a call: blanks and line breaks get into keys by copying. */
+/** The same test as before a call: spaces and line breaks get into keys by copying. */
 function checkKey(name: string, env: Patient['env']): readonly Check[] {
   if (/^[\x21-\x7e]+$/.test(readVariable(env, name) ?? '')) return []
-  const message = `${name} contains a blank or a character that cannot be part of a key`
+  const message = `${name} contains a space or a character that cannot be part of a key`
   return [warn('keys', message, `Set ${name} again, without quotes and line breaks.`)]
 }
 
@@ -66,7 +66,7 @@ function checkAddresses(env: Patient['env']): readonly Check[] {
   })
 }
 
-/** Looks for servers on this machine, and for the model that would answer. Servers are asked for their models only. */
+/** Looks for servers on this machine, and for the model that would answer. Servers are only asked for their models. */
 export async function checkModels(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
   const servers = await askLocalServers(patient)
   const found = checkServers(servers)
@@ -78,12 +78,12 @@ function checkServers(servers: readonly LocalServer[]): readonly Check[] {
   if (servers.length === 0) return [note('servers', `not checked, because ${localServersEnv} is off`)]
   const isRemote = !servers.some(({ provider }) => provider.name === 'ollama')
   const remote = isRemote
-    ? [note('servers', 'OLLAMA_HOST is not on this machine: it is not asked, and used for ollama::NAME only')]
+    ? [note('servers', 'OLLAMA_HOST is not on this machine: it is not contacted, and only used for ollama::NAME')]
     : []
   const answering = servers.filter(({ models }) => models !== undefined)
   if (answering.length === 0) {
     const asked = servers.map(({ provider }) => `${provider.name} ${hostOf(provider)}`).join(', ')
-    return [note('servers', `none answers on this machine (${asked})`), ...remote]
+    return [note('servers', `no server on this machine answers (${asked})`), ...remote]
   }
   const checks = answering.map(({ provider, models = [] }): Check => {
     const where = `${provider.name} on ${hostOf(provider)}`
@@ -112,7 +112,7 @@ async function checkChoice(
   try {
     choice = await choose(model)
   } catch (error) {
-    // where none is named, prompt files and -m may still name one
+    // if none is named, prompt files and -m may still name one
     return checksOf('model', error, model === undefined ? 'warn' : 'fail')
   }
   try {

@@ -11,7 +11,10 @@ import { readAllPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
 import type { ConfigFound } from './config.ts'
 
-/** Whether MCP servers could be started, those of packs too: programs, folders and variables are there. None is started or asked. */
+/**
+ * Whether MCP servers could be started, including those of packs: programs, folders and variables exist. None is
+ * started or contacted.
+ */
 export async function checkServers(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
   const { env } = patient
   const { settings, origins, workspace } = config
@@ -48,11 +51,13 @@ function checkServer(server: McpServer, env: Patient['env']): readonly Check[] {
   }
   if (reached.kind !== 'stdio') {
     const { host } = new URL(reached.url)
-    return [ok('mcp', `${name} is asked at ${host} (${origin}); baton mcp list --check asks it`)]
+    return [ok('mcp', `${name} is at ${host} (${origin}); baton mcp list --check contacts it`)]
   }
   const { command, cwd } = reached
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    return [warn('mcp', `${name} works in ${cwd}, which is no folder`, `Make the folder, or set cwd in ${origin}.`)]
+    return [
+      warn('mcp', `${name} works in ${cwd}, which is not a folder`, `Create the folder, or set cwd in ${origin}.`),
+    ]
   }
   const program = command.includes('/') ? fileAt(command) : findProgram(command, env, nowhere)
   if (program === undefined)
@@ -60,7 +65,10 @@ function checkServer(server: McpServer, env: Patient['env']): readonly Check[] {
   return [ok('mcp', `${name} is started as ${program} (${origin}); baton mcp list --check starts it`)]
 }
 
-/** Programs below the workspace count as well, such as those of a virtual environment: nothing is below a file, and node may be asked for. */
+/**
+ * An impossible workspace, so that programs below the workspace count as well, such as those of a virtual environment:
+ * nothing is below a file, and unlike other files node itself may be named.
+ */
 const nowhere = join(process.execPath, 'nothing')
 
 function fileAt(path: string): string | undefined {

@@ -3,8 +3,8 @@ import { isJsonObject, type Json } from '../base/json.ts'
 import { type Finding, meantHint, notATable, wrongKey, wrongValue } from '../config/issue.ts'
 
 /**
- * What the agents of a pack may do: `[capabilities]` of its `pack.toml`. They only restrict what any agent may do; what
- * is not named is not allowed.
+ * What the agents of a pack may do: `[capabilities]` of its `pack.toml`. It only restricts what any agent may do; what
+ * it does not name is not allowed.
  */
 export interface Capabilities {
   /** Globs relative to the workspace. A pack's own folder and its support files can always be read. */
@@ -13,9 +13,9 @@ export interface Capabilities {
   readonly write: readonly string[]
   /** Host names; `*.NAME` matches subdomains, `NAME:PORT` one port. */
   readonly hosts: readonly string[]
-  /** Programs as they are named to `aip.cmd.exec`. */
+  /** Programs as named in calls of `aip.cmd.exec`. */
   readonly commands: readonly string[]
-  /** Environment variables that programs get, besides the few that every program needs. */
+  /** Environment variables that programs get in addition to the few that every program needs. */
   readonly env: readonly string[]
   /** Models as `name` or `provider::name`, with `*` for any characters. */
   readonly models: readonly string[]
@@ -52,7 +52,7 @@ const kinds: { readonly [kind in keyof Capabilities]: Kind } = {
 
 const kindNames = Object.keys(kinds) as readonly (keyof Capabilities)[]
 
-/** Reads the table as it is written in TOML, or in a lock file. Keys that are left out name nothing. */
+/** Parses the table from TOML or from a lock file. Omitted keys allow nothing. */
 export function readCapabilities(value: Json): { readonly capabilities: Capabilities } | { readonly problem: Finding } {
   if (!isJsonObject(value)) return { problem: notATable('capabilities') }
   for (const [key, list] of Object.entries(value)) {
@@ -71,7 +71,7 @@ function problemOf(key: string, list: Json): Finding | undefined {
     return wrongKey(path, { message: `unknown capability "${key}"`, hint })
   }
   if (!Array.isArray(list) || !(list as readonly Json[]).every((item) => typeof item === 'string' && item !== '')) {
-    const message = `"capabilities.${key}" must be a list of texts that are not empty`
+    const message = `"capabilities.${key}" must be a list of non-empty strings`
     return wrongValue(path, { message, hint: `Write ${key} = ["…"].` })
   }
   const { hint, fits } = kinds[kind]
@@ -94,8 +94,8 @@ function isGlob(text: string): boolean {
 }
 
 /**
- * Whether `next` allows something that `granted` does not name. Undefined stands for no table: all that agents may do.
- * Compared as text: `src/a.ts` is not recognized as part of `src/**`.
+ * Whether `next` allows something that `granted` does not name. Undefined means no table: everything that agents may
+ * do. Compared as text: `src/a.ts` is not recognized as part of `src/**`.
  */
 export function isWider(next: Capabilities | undefined, granted: Capabilities | undefined): boolean {
   if (granted === undefined) return false
@@ -103,10 +103,10 @@ export function isWider(next: Capabilities | undefined, granted: Capabilities | 
   return kindNames.some((name) => next[name].some((item) => !granted[name].includes(item)))
 }
 
-/** What can do most harm comes last, where a long list does not push it off the screen before the question. */
+/** The most dangerous come last, so that a long list does not push them off the screen before the question. */
 const shownOrder = ['models', 'env', 'read', 'hosts', 'write', 'mcp', 'commands'] as const satisfies typeof kindNames
 
-/** One line for each kind, for people, nothing left out; `new` marks what `granted` does not name, which comes first. */
+/** One complete line for each kind, for people; `new` marks what `granted` does not name, which comes first. */
 export function describeCapabilities(
   capabilities: Capabilities | undefined,
   granted?: { readonly capabilities: Capabilities | undefined },

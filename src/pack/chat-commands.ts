@@ -4,8 +4,8 @@ import type { ReadLog } from '../base/reads.ts'
 import { listPacks, packRoots } from './find-pack.ts'
 
 /**
- * The commands that files bring to a chat from here: those of the workspace, of the user and of packs.
- * @param builtInNames names of commands that no file can take
+ * The chat commands from files that are available here: those of the workspace, of the user and of packs.
+ * @param builtInNames names of commands that files cannot take
  */
 export function chatCommandsHere(
   around: Surroundings & { readonly reads?: ReadLog | undefined },

@@ -19,7 +19,7 @@ interface DefinitionSurroundings {
 
 type Around = Pick<ConfigOptions, 'cwd' | 'env' | 'home' | 'reads'> & { readonly builtInDir: string }
 
-/** The agents that have a name for a run. What is wrong with one of them is said where it is used. */
+/** The named agents of a run. Errors in a definition are reported where it is used. */
 export async function definitionsOf(
   { packRoots: roots, guard, areOffered = false, ...places }: DefinitionSurroundings,
   { cwd, env, home, builtInDir, reads }: Around,
@@ -39,8 +39,8 @@ export async function definitionsOf(
 }
 
 /**
- * The agents that have a name here, for lists. What cannot be used, or a config that is wrong, is given to `onProblem`, and the
- * others are listed all the same.
+ * The named agents available here, for lists. Unusable definitions and config errors are passed to `onProblem`, and the
+ * others are still listed.
  */
 export async function definitionsHere(
   options: ConfigOptions & Around,

@@ -27,7 +27,7 @@ export interface LoosePack {
   readonly files: readonly PackFile[]
 }
 
-/** A pack in memory with where it came from; it is nowhere on the disk yet. */
+/** A pack in memory with its origin; it is not on disk yet. */
 export interface FetchedPack extends LoosePack {
   readonly digest: string
   /** Paths in it are absolute. */
@@ -40,7 +40,7 @@ type GitSource = SourceOf<'git'> & { readonly commit?: string }
 type Fetchable = SourceOf<'path'> | UrlSource | GitSource
 
 /**
- * Fetches a pack and checks all of it. Nothing is left on the disk.
+ * Fetches a pack and checks all of it. Leaves nothing on disk.
  * @throws BatonError CONFIG_INVALID for its `pack.toml`, FILE_FAILED, FILE_UNREADABLE, LIMIT; the reason of the signal
  */
 export async function fetchPack(source: Fetchable, context: FetchContext): Promise<FetchedPack> {
@@ -54,7 +54,7 @@ export async function fetchPack(source: Fetchable, context: FetchContext): Promi
   }
 }
 
-/** The source that a lock names; `workspace` is what its relative paths start from. */
+/** The source named by a lock; its relative paths start from `workspace`. */
 export function sourceOfOrigin(origin: PackOrigin, workspace: string): Fetchable {
   switch (origin.kind) {
     case 'folder':
@@ -68,7 +68,7 @@ export function sourceOfOrigin(origin: PackOrigin, workspace: string): Fetchable
 }
 
 /**
- * The pack in an `.aipack` file, or a copy of one that can be named.
+ * The pack in an `.aipack` file, or a copy of a pack that is available by name.
  * @throws BatonError AGENT_NOT_FOUND, FILE_UNREADABLE, FILE_FAILED, CONFIG_INVALID, USAGE for a reserved name
  */
 export async function loosePack(
@@ -167,7 +167,7 @@ async function fetchGit(source: GitSource, context: FetchContext): Promise<Fetch
   }
 }
 
-/** Messages name places in the repository, not in a temporary folder. */
+/** Makes messages name places in the repository instead of a temporary folder. */
 function filesIn(
   pack: string,
   { folder, origin }: { readonly folder: string; readonly origin: PackOrigin },
@@ -190,7 +190,7 @@ async function checkPack(given: readonly PackFile[], from: string): Promise<Loos
   if (found === undefined) {
     const nested = given.find(({ path }) => path.endsWith(`/${manifestName}`))
     const hint =
-      nested === undefined ? 'baton new pack NAME makes one.' : `There is one in ${nested.path}: name its folder.`
+      nested === undefined ? 'baton new pack NAME creates one.' : `There is one in ${nested.path}: name its folder.`
     throw new BatonError('CONFIG_INVALID', `${from} is not a pack: it has no ${manifestName}`, { hint })
   }
   const file = `${from}/${manifestName}`

@@ -9,12 +9,12 @@ import { core, isCore, type PackName, type PackRef, packRefText } from './pack-r
 
 /** Where packs are searched. */
 export interface PackPlaces {
-  /** Folders that contain packs as `<namespace>/<name>`, best first. They need not exist. */
+  /** Folders that contain packs as `<namespace>/<name>`, highest precedence first. They need not exist. */
   readonly packRoots: readonly string[]
-  /** Folder of the agents that come with the product: the pack `baton@core`, which cannot be replaced. */
+  /** Folder of the agents that ship with Baton: the pack `baton@core`, which cannot be replaced. */
   readonly builtInDir?: string
   readonly reads?: ReadLog | undefined
-  /** Left out: names are only looked up, and nothing of them is run. */
+  /** Omitted: names are only looked up, and nothing of them is run. */
   readonly guard?: NameGuard | undefined
 }
 
@@ -27,9 +27,9 @@ export interface Pack extends PackName {
 }
 
 /**
- * The folder a reference means: the first hit in the order of the roots. Undefined when there is none.
- * @throws BatonError AGENT_AMBIGUOUS when a bare `@name` fits packs of several namespaces; UNTRUSTED for a pack of the
- * workspace that hides one of the user's
+ * The folder of a reference: the first hit in the order of the roots. Undefined if there is none.
+ * @throws BatonError AGENT_AMBIGUOUS if a bare `@name` matches packs of several namespaces; UNTRUSTED for a pack of the
+ * workspace that shadows one of the user's
  */
 export function findPack(ref: PackRef, places: PackPlaces): Pack | undefined {
   const pack = locatePack(ref, places)
@@ -64,7 +64,7 @@ function locatePack({ namespace, name }: PackRef, places: PackPlaces): Pack | un
   })
 }
 
-/** Every pack that can be named, sorted by identity; those that another one shadows are left out. */
+/** Every pack available by name, sorted by identity; shadowed ones are omitted. */
 export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonly Pack[] {
   const found = new Map<string, Pack>()
   for (const root of packRoots) {
@@ -86,7 +86,7 @@ function packOf(namespace: string, name: string, dir: string): Pack {
   return { namespace, name, identity: `${namespace}@${name}`, dir }
 }
 
-/** Where packs keep files of their own. Absolute. */
+/** Where packs keep their own files. Absolute. */
 export interface SupportPlaces extends PackPlaces {
   readonly workspace: string
   /** `~/.aipack-base`. */
@@ -94,8 +94,8 @@ export interface SupportPlaces extends PackPlaces {
 }
 
 /**
- * The folder a reference starts from, without its sub-path: the pack's own, which must exist, or its support folder,
- * which need not.
+ * The folder that a reference starts from, without its sub-path: the pack's own folder, which must exist, or its
+ * support folder, which need not.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS
  */
 export function packFolder(ref: PackRef, places: SupportPlaces): string {
@@ -106,7 +106,7 @@ export function packFolder(ref: PackRef, places: SupportPlaces): string {
   return scope === 'pack' ? pack.dir : supportFolder(pack, scope, places)
 }
 
-/** Where a pack keeps files of its own, for all workspaces (`base`) or for this one. Nothing is created. */
+/** Where a pack keeps its own files, for all workspaces (`base`) or for this one. Creates nothing. */
 export function supportFolder(
   { namespace, name }: PackName,
   scope: 'base' | 'workspace',
@@ -127,8 +127,8 @@ export function noPack(ref: PackRef, places: PackPlaces): BatonError {
 }
 
 /**
- * The folders that are searched for packs, best first: ours of the workspace, AIPack's of the workspace, the user's
- * own, then those of `~/.aipack-base`.
+ * The folders that are searched for packs, highest precedence first: ours in the workspace, AIPack's in the workspace,
+ * the user's, then those of `~/.aipack-base`.
  */
 export function packRoots(workspace: string, around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
   const base = aipackBaseFolder(around)

@@ -7,7 +7,7 @@ import { withoutSecrets } from './source.ts'
 export interface GitSource {
   readonly url: string
   readonly ref?: string
-  /** The commit in a lock; it wins over `ref`. */
+  /** The commit in a lock; it takes precedence over `ref`. */
   readonly commit?: string
 }
 
@@ -16,14 +16,14 @@ export interface FetchContext {
   readonly signal: AbortSignal
 }
 
-/** Nothing of the repository decides how its files are written, and no template of this machine how it is made. */
+/** Settings of the repository must not affect how its files are written, nor templates of this machine the clone. */
 const settings = [
   ['core.symlinks', 'true'],
   ['core.autocrlf', 'false'],
   ['core.eol', 'lf'],
   ['fetch.recurseSubmodules', 'false'],
   ['init.templateDir', ''],
-  // a pack is what is in the repository, and not what a server of its choice adds
+  // a pack is what is in the repository, not what a server of its choice adds
   ['filter.lfs.smudge', ''],
   ['filter.lfs.process', ''],
   ['filter.lfs.required', 'false'],
@@ -33,9 +33,9 @@ const settings = [
 const transports = ['https', 'http', 'ssh', 'git']
 
 /**
- * Fetches one commit of a repository into an empty folder, with git, and returns its id. Without a ref it is the
- * default branch.
- * @throws BatonError FILE_FAILED when git fails, LIMIT, NOT_AVAILABLE without git; the reason of the signal
+ * Fetches one commit of a repository into an empty folder with git, and returns its id. Without a ref, this is the head
+ * of the default branch.
+ * @throws BatonError FILE_FAILED if git fails, LIMIT, NOT_AVAILABLE without git; the reason of the signal
  */
 export async function fetchRepository(source: GitSource, folder: string, context: FetchContext): Promise<string> {
   const run = async (...args: readonly string[]): Promise<void> => {
@@ -44,11 +44,11 @@ export async function fetchRepository(source: GitSource, folder: string, context
   }
   const wanted = source.commit ?? source.ref ?? 'HEAD'
   await run('init', '--quiet', '.')
-  // after -- nothing that others wrote is an option
+  // after --, nothing that others wrote can be an option
   const shallow = ['fetch', '--quiet', '--depth', '1', '--no-tags', '--', source.url, wanted]
   const { isDone, text } = await tryGit(shallow, { source, folder }, context)
   if (!isDone) {
-    // not every server gives a commit by its id
+    // not every server serves a commit by its id
     if (!/^[\da-f]{7,64}$/.test(wanted)) throw failed(source, text)
     await run('fetch', '--quiet', '--', source.url, '+refs/*:refs/baton/*')
   }

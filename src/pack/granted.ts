@@ -7,12 +7,12 @@ import type { Pack } from './find-pack.ts'
 import { lockFileOf, readLock } from './lock-file.ts'
 import { manifestName } from './pack-manifest.ts'
 
-/** The pack a file belongs to, by its place. */
+/** The pack that a file belongs to, by location. */
 export interface OwningPack extends Pack {
   readonly root: string
 }
 
-/** The pack that contains a file (absolute), however the file was named; undefined for files of no pack. */
+/** The pack that contains a file (absolute), under whatever path the file was named; undefined if there is none. */
 export function packOfFile(file: string, packRoots: readonly string[]): OwningPack | undefined {
   for (const root of packRoots) {
     // most files are in no pack: links are resolved only for those that could be
@@ -33,7 +33,7 @@ function packBelow(root: string, file: string): Pack | undefined {
 
 export interface PackGrant {
   /**
-   * What the agents of the pack may do: what was granted when it was installed, as the lock says, else its own
+   * What the agents of the pack may do: what was granted at installation, as recorded in the lock, else its own
    * `[capabilities]`. Undefined: no restriction, as for every pack without that table.
    */
   readonly granted: Capabilities | undefined
@@ -49,7 +49,7 @@ export async function packGrant({ identity, dir, root }: OwningPack, reads: Read
   const file = join(dir, manifestName)
   if (!sourceExists(file, reads)) return { granted: undefined, isInstalled: false }
   const text = readSource(file, reads)
-  // nearly no pack has the table, and TOML is not loaded for those
+  // very few packs have the table, and TOML is not loaded for the others
   const granted = /capabilities/.test(text) ? await ownCapabilities(text, file) : undefined
   return { granted, isInstalled: false }
 }

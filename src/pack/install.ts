@@ -29,11 +29,11 @@ export interface InstallPlace {
   readonly lockFile: string
   /** What the user of this machine has agreed to: see `agreedFile`. */
   readonly agreedFile: string
-  /** Set when it is a workspace's: then paths below it are locked as relative ones. */
+  /** Set for the folder of a workspace: paths below it are then locked as relative ones. */
   readonly workspace: string | undefined
 }
 
-/** The place for packs below a folder named `packs`. `workspace` is given when it is a workspace's. */
+/** The place for packs below a folder named `packs`. `workspace` is given if it belongs to one. */
 export function installPlace(
   root: string,
   { agreedFile, workspace }: { readonly agreedFile: string; readonly workspace?: string },
@@ -49,15 +49,15 @@ export type InstallPlan =
   | {
       readonly kind: 'install'
       readonly present: PresentPack
-      /** Why a person has to agree; undefined when what was agreed to covers it. */
+      /** Why a person must agree; undefined if an earlier agreement covers it. */
       readonly asks: 'new' | 'wider' | 'source' | undefined
       readonly granted: { readonly capabilities: Capabilities | undefined } | undefined
     }
 
 /**
- * Decides about a fetched pack: a newer version replaces, the same one stays, an older one and one over a changed
- * folder need force.
- * @throws BatonError USAGE saying why not
+ * Decides about a fetched pack: a newer version replaces the installed one, the same one is kept; an older version, or
+ * replacing a changed folder, needs force.
+ * @throws BatonError USAGE with the reason
  */
 export async function planInstall(
   pack: FetchedPack,
@@ -73,7 +73,7 @@ export async function planInstall(
   return { kind: 'install', present, asks: reasonToAsk(pack, before, place), granted }
 }
 
-/** Whether the same pack is installed already; throws for one that only force may install. */
+/** Whether the same pack is already installed; throws if only force may install this one. */
 function isUpToDate({ manifest: { identity, version }, digest, origin }: FetchedPack, present: PresentPack): boolean {
   const { state, folder, locked, version: installed } = present
   const refuse = (message: string, hint: string): never => {
@@ -88,15 +88,15 @@ function isUpToDate({ manifest: { identity, version }, digest, origin }: Fetched
   if (state === 'none' || installed === undefined) return false
   const order = compareToInstalled(version, installed)
   if (order === 'older')
-    refuse(`${identity} ${version} is older than ${installed}, which is installed`, '--force installs it all the same.')
+    refuse(`${identity} ${version} is older than the installed ${installed}`, '--force installs it anyway.')
   if (order === 'same' && locked?.digest !== digest) {
     const message = `${identity} ${version} of ${originText(origin)} is not the ${version} that is installed`
-    refuse(message, 'The same version has other content: raise the version, or give --force.')
+    refuse(message, 'The same version has different content: raise the version, or give --force.')
   }
   return order === 'same'
 }
 
-/** Whether the entry of a lock was agreed to by the user of this machine: a workspace's may come from others. */
+/** Whether the user of this machine agreed to an entry of a lock: the lock of a workspace may come from others. */
 function isOurs(identity: string, locked: LockedPack | undefined, { workspace, agreedFile }: InstallPlace): boolean {
   if (locked === undefined) return false
   return workspace === undefined || isAgreed(agreedFile, { identity, digest: locked.digest })
@@ -113,7 +113,7 @@ function reasonToAsk(
   return isSameOrigin(originFor(origin, place), locked.origin) ? undefined : 'source'
 }
 
-/** Writes the pack, its entry in the lock, and that it was agreed to. */
+/** Writes the pack, its entry in the lock, and the agreement. */
 export function install(pack: FetchedPack, place: InstallPlace, { now }: { readonly now: Date }): LockedPack {
   const { manifest, digest, origin } = pack
   const time = now.toISOString().replace(/\.\d+Z$/, 'Z')
@@ -139,7 +139,7 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
   return locked
 }
 
-/** A path in a workspace's lock is relative when it can be, so that it is right on other machines. */
+/** A path in a workspace's lock is relative if possible, so that it is valid on other machines. */
 function originFor(origin: PackOrigin, { workspace }: InstallPlace): PackOrigin {
   if (workspace === undefined || (origin.kind !== 'folder' && origin.kind !== 'file')) return origin
   if (!isAbsolute(origin.path) || !isInside(workspace, origin.path)) return origin
@@ -148,7 +148,7 @@ function originFor(origin: PackOrigin, { workspace }: InstallPlace): PackOrigin 
 
 type VersionOrder = 'newer' | 'same' | 'older'
 
-/** Compares as AIPack does: a leading `v` is ignored, what is no version is compared as text. */
+/** Compares as AIPack does: a leading `v` is ignored, and a text that is not a version is compared as text. */
 export function compareToInstalled(version: string, installed: string): VersionOrder {
   const [next, now] = [version, installed].map((text) => text.replace(/^v/, '')) as [string, string]
   const [left, right] = [parseVersion(next), parseVersion(now)]
@@ -162,7 +162,9 @@ export function isInstallable(version: string): boolean {
   return !version.includes('-') || /-.*\.\d+$/.test(version)
 }
 
-/** Packs that the lock of a workspace has at addresses which the user of this machine has not installed them from. */
+/**
+ * Packs in the lock of a workspace with addresses from which the user of this machine has not installed them before.
+ */
 export function unknownAddresses(
   packs: readonly PackFrom[],
   { workspace, agreedFile }: InstallPlace,
@@ -171,7 +173,7 @@ export function unknownAddresses(
   return packs.filter((pack) => isRemote(pack.origin) && !isAgreedAddress(agreedFile, pack))
 }
 
-/** The outcome for one pack that a lock names. */
+/** The outcome for one pack in a lock. */
 export interface Verified {
   readonly identity: string
   readonly version: string
@@ -179,11 +181,11 @@ export interface Verified {
 }
 
 /**
- * Makes a folder of packs what its lock says: present packs are compared, missing ones are fetched at the commit of the
- * lock, compared, and put in place once all are there. `force` also fetches changed ones. Others may have written the
- * lock, so a person is asked before an address is, and before content is put in place, unless the same was agreed to on
- * this machine; undefined, and nothing is installed, when the answer is no.
- * @throws BatonError UNTRUSTED for content that is not the locked one, and what fetching throws
+ * Brings a folder of packs to the state of its lock: present packs are compared; missing ones are fetched at the locked
+ * commit, compared, and installed once all are fetched. `force` also replaces changed ones. The lock may be written by
+ * others, so unless the user has agreed to the same on this machine, a person is asked before an address is contacted
+ * and before content is installed. Returns undefined, with nothing installed, if the answer is no.
+ * @throws BatonError UNTRUSTED for content that differs from the lock, and the errors of fetching
  */
 export async function installLocked(
   place: InstallPlace,
@@ -200,8 +202,8 @@ export async function installLocked(
       continue
     }
     if (state !== 'none' && !force) {
-      throw new BatonError('UNTRUSTED', `${identity} is not what was locked: ${folder} was changed`, {
-        hint: 'baton install --force restores the locked content; baton install SOURCE --force locks something else.',
+      throw new BatonError('UNTRUSTED', `${identity} differs from the lock: ${folder} was changed`, {
+        hint: 'baton install --force restores the locked content; baton install SOURCE --force locks different content.',
       })
     }
     missing.push([identity, locked])
@@ -231,9 +233,9 @@ export async function installLocked(
 interface LockedInstall {
   readonly force: boolean
   readonly now: () => Date
-  /** Asks a person whether other machines may be asked for packs; none is before the answer. */
+  /** Asks a person whether other machines may be contacted for packs; none is before the answer. */
   readonly mayFetch: (packs: readonly PackFrom[]) => Promise<boolean>
-  /** Asks a person about packs that nobody has agreed to on this machine. */
+  /** Asks a person about packs to which the user of this machine has not agreed. */
   readonly agree: (packs: readonly FetchedPack[]) => Promise<boolean>
 }
 
@@ -249,12 +251,12 @@ function refuseOther(
       place: { file: lockFile },
       hint: hasLostQuery
         ? queryHint(source)
-        : `Nothing was installed. Look at what has changed; baton install ${source} takes it as it is now.`,
+        : `Nothing was installed. Look at what has changed; baton install ${source} accepts the current content.`,
     })
   }
-  // a lock can be edited: what is granted must be what the pack itself asks for
+  // a lock can be edited: what it grants must be what the pack itself requests
   if (isDeepStrictEqual(manifest.capabilities, locked.capabilities)) return
-  throw new BatonError('UNTRUSTED', `the lock grants ${identity} other capabilities than it asks for`, {
+  throw new BatonError('UNTRUSTED', `the lock grants ${identity} other capabilities than it requests`, {
     place: { file: lockFile },
     hint: `Nothing was installed. baton install ${source} asks again.`,
   })

@@ -12,13 +12,13 @@ import { type Surroundings, userDataFolder } from '../config/locate.ts'
 import { type Capabilities, readCapabilities } from './capabilities.ts'
 import { isRemote, originOf, originText, type PackOrigin } from './source.ts'
 
-/** An installed pack: enough to get the same one again, and to see that it is the same. */
+/** An installed pack: enough to get the same one again and to verify it. */
 export interface LockedPack {
   readonly version: string
   readonly origin: PackOrigin
   /** `contentDigest` of its files. */
   readonly digest: string
-  /** What its agents may do, whatever its `pack.toml` says later; undefined: no restriction. */
+  /** What its agents may do, even if its `pack.toml` changes later; undefined: no restriction. */
   readonly capabilities: Capabilities | undefined
   /** RFC 3339. */
   readonly installed: string
@@ -42,20 +42,20 @@ const lock: DataFile<LockedPack> = {
   },
 }
 
-/** The lock of the packs in a folder, next to it; undefined for folders that Baton installs nothing in. */
+/** The lock of the packs in a folder, next to it; undefined for folders into which Baton does not install. */
 export function lockFileOf(packRoot: string): string | undefined {
   return basename(packRoot) === 'packs' ? join(dirname(packRoot), 'packs.lock') : undefined
 }
 
 /**
- * Empty when there is no such file.
+ * Empty if the file does not exist.
  * @throws BatonError CONFIG_INVALID for one that was not written by Baton, FILE_UNREADABLE
  */
 export function readLock(file: string, reads?: ReadLog): LockedPacks {
   return readDataFile(file, lock, reads)
 }
 
-/** Adds or replaces one entry; the file is read right before, so that concurrent installations keep both. */
+/** Adds or replaces one entry; reads the file right before, so that concurrent installations keep both. */
 export function writeLocked(file: string, identity: string, pack: LockedPack): void {
   const entries = [...readLock(file), [identity, pack] as const].map(
     ([name, { version, origin, digest, capabilities, installed }]) =>
@@ -64,7 +64,7 @@ export function writeLocked(file: string, identity: string, pack: LockedPack): v
   writeDataFile(file, lock.key, new Map(entries))
 }
 
-/** A pack with one content. */
+/** A pack with specific content. */
 export interface AgreedPack {
   readonly identity: string
   /** `contentDigest` of its files, which include its capabilities. */
@@ -74,14 +74,13 @@ export interface AgreedPack {
 const agreements: DataFile<readonly string[]> = {
   key: 'packs',
   what: 'a list of packs that were agreed to',
-  hint: 'Remove it: packs of workspaces then need your agreement once more.',
+  hint: 'Remove it: packs of workspaces then need your agreement again.',
   parse: (value) => (Array.isArray(value) ? (value as readonly Json[]).map(String) : undefined),
 }
 
 /**
- * The list of packs that the user of this machine has agreed to install, and of the addresses they came from; need not
- * exist. The lock of a workspace cannot
- * say that: it comes with the workspace, and others may have written it.
+ * The list of packs that the user of this machine has agreed to install, and of their addresses; need not exist. The
+ * lock of a workspace cannot serve for this: it comes with the workspace, and others may have written it.
  */
 export function agreedFile(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(userDataFolder(around), 'agreed-packs.json')
@@ -92,7 +91,7 @@ export function isAgreed(file: string, { identity, digest }: AgreedPack): boolea
   return readPrivateDataFile(file, agreements).get(identity)?.includes(digest) ?? false
 }
 
-/** The file is read right before, so that concurrent installations keep both. */
+/** Reads the file right before, so that concurrent installations keep both. */
 export function noteAgreed(file: string, { identity, digest, origin }: AgreedPack & PackFrom): void {
   const packs = readPrivateDataFile(file, agreements)
   const known = packs.get(identity) ?? []
@@ -101,7 +100,7 @@ export function noteAgreed(file: string, { identity, digest, origin }: AgreedPac
   writePrivateDataFile(file, agreements.key, new Map([...packs, [identity, next] as const]))
 }
 
-/** A pack and where a lock says that it is. */
+/** A pack with its address in a lock. */
 export interface PackFrom {
   readonly identity: string
   readonly origin: PackOrigin

@@ -5,12 +5,12 @@ import { readTrusted, trustFile, writeTrusted } from '../config/trust.ts'
 import type { Surroundings } from '../config/locate.ts'
 
 /**
- * What the names of a folder are held to: a pack of the workspace that has the name of one of the user's, and an agent beside
- * a prompt file that has the name of a built-in one, are refused until they are trusted. Plain data.
+ * Protects names that already have a meaning: a pack of the workspace with the name of one of the user's, and an agent
+ * next to a prompt file with the name of a built-in one, are refused until they are trusted. Plain data.
  */
 export interface NameGuard {
   readonly workspace: string
-  /** The file of what is trusted. */
+  /** The file that lists what is trusted. */
   readonly trustFile: string
 }
 
@@ -18,24 +18,24 @@ export function nameGuard(workspace: string, around: Pick<Surroundings, 'env' | 
   return { workspace, trustFile: trustFile(around) }
 }
 
-/** Two places that one name means. Absolute. */
+/** A name that means two places. Absolute. */
 export interface HiddenName {
   readonly name: string
-  /** What comes with the folder, and would win: a file, or the folder of a pack. */
+  /** The file or pack folder of the workspace that would take precedence. */
   readonly path: string
   readonly kind: 'file' | 'folder'
-  /** What it hides. */
+  /** What it shadows. */
   readonly other: string
 }
 
-/** How `baton trust` and its list call it. */
+/** Its key in `baton trust` and its list. */
 export function nameKey(name: string): string {
   return `the name ${name}`
 }
 
 /**
- * Refuses what hides a name until its user has trusted its place. What is in it may change after that, as in everything else
- * that the workspace contains: it is for its user to change.
+ * Refuses a place that shadows a name until the user has trusted it. Its content may change after that, like everything
+ * else in the workspace, for which the user is responsible.
  * @throws BatonError UNTRUSTED naming both places
  */
 export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
@@ -50,21 +50,21 @@ export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
 /** Looked up once for each run: scripts name packs often. */
 const known = new WeakMap<NameGuard, Set<string>>()
 
-/** Trusts a place to mean a name, for whoever has put it there. */
+/** Trusts a place to define a name. */
 export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, store: string): void {
   const entry = { hash: '', keys: [nameKey(name)], since: new Date().toISOString() }
   writeTrusted(store, new Map([...readTrusted(store), [realPath(path), entry]]))
 }
 
 function refused({ name, path, kind, other }: HiddenName, { workspace }: NameGuard): BatonError {
-  const message = `"${name}" means two things: ${path} hides ${other}, and is not trusted`
+  const message = `"${name}" is ambiguous: ${path} shadows ${other}, and is not trusted`
   const own =
     kind === 'file'
       ? `rename it, remove it, or name it by its path, ./${path.endsWith('.md') ? relative(workspace, path) : name}`
       : 'rename or remove it'
   return new BatonError('UNTRUSTED', message, {
     place: { file: path },
-    hint: `If you want it, look at it and run baton trust ${path}; else ${own}.`,
+    hint: `If you want it, look at it and run baton trust ${path}; otherwise ${own}.`,
   })
 }
 

@@ -15,27 +15,27 @@ export interface PackFile {
   readonly bytes: Uint8Array
 }
 
-/** What a pack may contain, wherever it comes from: far more than packs have, so that nothing fills a disk. */
+/** Limits of a pack, wherever it comes from: far more than packs need, so that none can fill a disk. */
 export const packLimits = {
   files: 10_000,
   /** Of one file. */
   fileBytes: 64 * 1024 * 1024,
   /** Of all files. */
   totalBytes: 256 * 1024 * 1024,
-  /** Of an archive, and of what is downloaded. */
+  /** Of an archive, and of a download. */
   archiveBytes: 128 * 1024 * 1024,
   downloadMs: 5 * 60_000,
   cloneMs: 10 * 60_000,
 } as const
 
 const ignoredFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
-/** What programs read secrets from, but for the examples of it that are shared. */
+/** Files from which programs read secrets, except for shared examples of them. */
 const secretFiles = /^\.env(?!\.(?:example|sample|template)$)(?:rc$|$|[._-])/i
 
 /**
- * The files of a pack's folder, sorted, without those of tools and editors and without `.env*`, which may contain
+ * The files of a pack's folder, sorted, without files of tools and editors and without `.env*`, which may contain
  * secrets. Empty folders do not count.
- * @throws BatonError FILE_UNREADABLE for a link, a device, too many or too large files, or what cannot be read
+ * @throws BatonError FILE_UNREADABLE for a link, a device, too many or too large files, or unreadable files
  */
 export function readPackFiles(folder: string): readonly PackFile[] {
   const files: PackFile[] = []
@@ -50,13 +50,13 @@ export function readPackFiles(folder: string): readonly PackFile[] {
   return files
 }
 
-/** Paths in a pack's folder that are left out because they may contain secrets: relative, sorted. */
+/** Paths in a pack's folder that are omitted because they may contain secrets: relative, sorted. */
 export function secretPackFiles(folder: string): readonly string[] {
   return listPackFiles(folder).secret
 }
 
 export function leftOutText(paths: readonly string[]): string {
-  return `warning: left out, because it may contain secrets: ${paths.join(', ')}`
+  return `warning: omitted because it may contain secrets: ${paths.join(', ')}`
 }
 
 /** Paths relative to the folder, with `/`, sorted. */
@@ -94,28 +94,28 @@ function reading<T>(path: string, read: () => T): T {
 }
 
 function notAFile(path: string, entry: Dirent): BatonError {
-  const what = entry.isSymbolicLink() ? 'a link' : 'no ordinary file'
-  return new BatonError('FILE_UNREADABLE', `${path} is ${what}, and packs contain files only`, {
-    hint: 'Remove it, or put the file itself there.',
+  const what = entry.isSymbolicLink() ? 'a link' : 'not a regular file'
+  return new BatonError('FILE_UNREADABLE', `${path} is ${what}, but packs may only contain files`, {
+    hint: 'Remove it, or replace it with the file itself.',
   })
 }
 
 function tooLarge(path: string): BatonError {
   const { files, totalBytes } = packLimits
-  return new BatonError('FILE_UNREADABLE', `${path} exceeds what a pack may contain`, {
-    hint: `At most ${files} files and ${totalBytes / 1024 / 1024} MB; folders such as node_modules are left out.`,
+  return new BatonError('FILE_UNREADABLE', `${path} exceeds the limits of a pack`, {
+    hint: `At most ${files} files and ${totalBytes / 1024 / 1024} MB; folders such as node_modules are omitted.`,
   })
 }
 
 /**
- * What a pack contains, as one hash: SHA-256 over the paths in byte order, with the kind of each file and the SHA-256
- * of its content. The table `[installed]` that an installation adds does not count, so a pack has the same digest in
- * every place and form.
+ * The content of a pack as one hash: SHA-256 over the paths in byte order, with the kind of each file and the SHA-256
+ * of its content. The table `[installed]` that an installation adds does not count, so a pack has the same digest
+ * wherever and in whatever form it is stored.
  */
 export function contentDigest(files: readonly PackFile[]): string {
   const hash = createHash('sha256')
   for (const file of files.toSorted((left, right) => compareBytes(left.path, right.path))) {
-    // a path contains no NUL, so no entry reads like another one
+    // a path contains no NUL, so no two entries are encoded alike
     hash.update(`${file.path}\0${file.isExecutable ? 'x' : '-'}\0${sha256(countedBytes(file))}\n`)
   }
   return `sha256:${hash.digest('hex')}`
@@ -136,8 +136,8 @@ const archiveLimits = {
 } as const
 
 /**
- * The files of an `.aipack` archive that count, all of it checked before the first is given: names, links, sizes,
- * checksums. Nothing is written. `name` is the archive in messages.
+ * The relevant files of an `.aipack` archive; names, links, sizes and checksums of all are checked before any is
+ * returned. Nothing is written. `name` is the archive in messages.
  * @throws BatonError FILE_FAILED that names the entry; the reason of the signal
  */
 export async function readArchive(bytes: Uint8Array, name: string, signal: AbortSignal): Promise<readonly PackFile[]> {

@@ -21,7 +21,7 @@ export interface PackManifest extends PackName {
   readonly installed: { readonly source?: string; readonly commit?: string } | undefined
 }
 
-/** What AIPack packs: no build metadata, one number after the word. */
+/** The versions that AIPack packs: no build metadata, one number after the word. */
 const packable = /^\d+\.\d+\.\d+(?:-[A-Za-z][\w-]*(?:\.\d+)?)?$/
 
 const needed = [
@@ -31,7 +31,7 @@ const needed = [
 ] as const
 
 /**
- * Reads the text of a `pack.toml`; `file` is its name in messages.
+ * Parses the text of a `pack.toml`; `file` is its name in messages.
  * @throws BatonError CONFIG_INVALID with its place
  */
 export async function readPackManifest(written: string, file: string): Promise<PackManifest> {
@@ -59,9 +59,9 @@ function installedOf({ installed: table }: JsonObject): PackManifest['installed'
 }
 
 /**
- * How returned params are merged when the entry of the agent does not say it: `merge` of `[baton]` in the pack's
- * `pack.toml`, else `shallow` for agents that were named by a pack reference, else `replace`.
- * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for a `pack.toml` that cannot be used
+ * How returned params are merged if the entry of the agent does not set it: `merge` of `[baton]` in the pack's
+ * `pack.toml`, else `shallow` for agents named by a pack reference, else `replace`.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for an unusable `pack.toml`
  */
 export async function defaultMerge(
   { pack, builtIn }: Pick<AgentFile, 'pack' | 'builtIn'>,
@@ -81,8 +81,8 @@ const ownTable = /\n*\[installed\]\n(?:(?:time|source|commit) = "(?:[^"\\\n]|\\.
 const anyTable = /^\[installed\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|$))*/m
 
 /**
- * The text of a `pack.toml` that has no `[installed]`, with it as the last table. `source` is the URL or the absolute
- * path it came from, without a password; `commit` that of a git repository.
+ * The text of a `pack.toml` without `[installed]`, with that table added at the end. `source` is the URL or absolute
+ * path it came from, without a password; `commit` is that of a git repository.
  */
 export function withInstalled(
   text: string,
@@ -100,8 +100,8 @@ export function withoutOwnTable(text: string): string {
 }
 
 /**
- * The text without any `[installed]`: it describes an installation elsewhere.
- * @throws BatonError CONFIG_INVALID when the table is written so that it cannot be taken out
+ * The text without any `[installed]`, which describes an installation elsewhere.
+ * @throws BatonError CONFIG_INVALID if the table is written in a form that cannot be removed
  */
 export async function withoutInstalled(text: string, file: string): Promise<string> {
   const before = await readTomlFile(file, text)

@@ -5,7 +5,7 @@ import { isSourceFolder } from '../base/reads.ts'
 
 /** A reference to a pack or to something in it: `ns@name[$base|$workspace][/sub/path]`. */
 export interface PackRef {
-  /** Left out in `@name`, which stands for the one pack of that name. */
+  /** Omitted in `@name`, which means the only pack of that name. */
   readonly namespace?: string
   readonly name: string
   /** The pack's own folder, or the support folder: for all workspaces (`$base`) or in this one. */
@@ -14,12 +14,12 @@ export interface PackRef {
   readonly subPath?: string
 }
 
-/** Also what the name of a folder must be, so that the pack can be named. */
+/** Also required of folder names, so that the pack can be named. */
 export const identifier = /^[A-Za-z_][A-Za-z0-9_-]*$/
 const pathReference = /^[A-Za-z_][A-Za-z0-9_-]*@[A-Za-z_][A-Za-z0-9_-]*(?:[$/]|$)/
 
 /**
- * Reads a pack reference.
+ * Parses a pack reference.
  * @throws BatonError AGENT_NOT_FOUND for text that is not a reference
  */
 export function parsePackRef(text: string): PackRef {
@@ -61,14 +61,14 @@ export function packRefText({ namespace = '', name, scope, subPath }: PackRef): 
 }
 
 /**
- * True when a file path means a pack: it begins with `namespace@name`, followed by a slash, `$` or nothing. Unlike in
- * AIPack, `logo@2x.png` and `docs/a@b` are files; a file called like a pack is written `./ns@name`.
+ * True if a file path refers to a pack: it starts with `namespace@name`, followed by a slash, `$` or nothing. Unlike in
+ * AIPack, `logo@2x.png` and `docs/a@b` are files; a file named like a pack is written `./ns@name`.
  */
 export function isPackPath(path: string): boolean {
   return pathReference.test(path)
 }
 
-/** True when an agent name may mean a pack: it has an `@` before its first slash. A bare `@name` counts. */
+/** True if an agent name may refer to a pack: it has an `@` before its first slash. A bare `@name` counts. */
 export function mayBePackName(name: string): boolean {
   return /^[^./\\~][^/\\]*@|^@/.test(name)
 }
@@ -78,7 +78,7 @@ export interface PackName {
   readonly name: string
 }
 
-/** The pack of the agents that come with the product. Other packs of this name are ignored. */
+/** The pack of the agents that ship with Baton. Other packs of this name are ignored. */
 export const core: PackName = { namespace: 'baton', name: 'core' }
 
 export function isCore({ namespace, name }: PackName): boolean {
@@ -86,20 +86,20 @@ export function isCore({ namespace, name }: PackName): boolean {
 }
 
 /**
- * Folders of packs that have the name of the product's own pack. They are ignored, so that a repository cannot replace
- * the agents that come with Baton.
+ * Folders of packs with the name of Baton's own pack. They are ignored, so that a repository cannot replace the agents
+ * that ship with Baton.
  */
 export function unusedCores(packRoots: readonly string[]): readonly string[] {
   return packRoots.map((root) => join(root, core.namespace, core.name)).filter((dir) => isSourceFolder(dir, undefined))
 }
 
 export function unusedCoreText(dir: string): string {
-  return `${dir} is not used: baton@core is the pack of the agents that come with Baton`
+  return `${dir} is not used: baton@core is the pack of the agents that ship with Baton`
 }
 
 /**
- * Refuses reserved names: the namespace of the product, in any case, because it marks what Baton's makers wrote, and
- * names that cannot be folders on some systems.
+ * Refuses reserved names: Baton's own namespace, in any case, because it marks packs by Baton's authors, and names that
+ * are not valid folder names on some systems.
  * @throws BatonError USAGE
  */
 export function refuseReserved(pack: PackName): void {
@@ -111,7 +111,7 @@ export function refuseReserved(pack: PackName): void {
 }
 
 function whyReserved({ namespace, name }: PackName): string | undefined {
-  if (namespace.toLowerCase() === core.namespace) return `the packs of ${core.namespace} come with Baton`
+  if (namespace.toLowerCase() === core.namespace) return `the packs of ${core.namespace} ship with Baton`
   const place = entryPlace(`${namespace}/${name}`)
   return place.kind === 'refused' ? `it ${place.problem}` : undefined
 }

@@ -20,13 +20,13 @@ import { mayHaveServers, serverFileOf } from './server-file.ts'
 /** The MCP servers that a pack brings for its own agents. */
 export interface PackServers extends ServersOfPack {
   readonly identity: string
-  /** Of the pack: absolute. */
+  /** The folder of the pack: absolute. */
   readonly dir: string
-  /** Those that are used, as they are written. */
+  /** The servers that are used, as written. */
   readonly tables: NonNullable<Settings['mcp_servers']>
   /** Where those are written. */
   readonly origins: readonly SourcedValue[]
-  /** What is wrong with a file that nobody has trusted yet. */
+  /** Errors in a file that is not trusted yet. */
   readonly notes: readonly Issue[]
 }
 
@@ -35,10 +35,10 @@ interface Reading extends Surroundings {
 }
 
 /**
- * The servers of `.mcp.json` in the folder of a pack. One is used when the capabilities of the pack name it, so that who installs
- * it has been told, and when the user has trusted the file as it is. Other programs have such files too: without both it is no error.
- * Undefined: the pack has no such file.
- * @throws BatonError CONFIG_INVALID for a trusted file that is wrong, FILE_UNREADABLE
+ * The servers of `.mcp.json` in the folder of a pack. A server is used if the capabilities of the pack name it, so that
+ * whoever installs the pack is informed, and if the user has trusted the current content of the file. Other programs
+ * have such files too: not being usable is no error. Undefined if the pack has no such file.
+ * @throws BatonError CONFIG_INVALID for errors in a trusted file, FILE_UNREADABLE
  */
 export async function readPackServers(pack: OwningPack, context: Reading): Promise<PackServers | undefined> {
   const { identity, dir } = pack
@@ -105,7 +105,7 @@ function tablesOf({ values }: McpFile): JsonObject {
   return isJsonObject(servers) ? servers : {}
 }
 
-/** Without the servers whose names the settings of a run have: what its user has named stands in for what a pack brings. */
+/** Omits servers whose names are in the settings of a run: those of the user take precedence over those of packs. */
 export function withoutNamed(found: PackServers, settings: Pick<Settings, 'mcp_servers'>): PackServers {
   const isFree = (name: string): boolean => settings.mcp_servers?.[name] === undefined
   return {
@@ -117,8 +117,8 @@ export function withoutNamed(found: PackServers, settings: Pick<Settings, 'mcp_s
 }
 
 /**
- * The servers that the packs bring that can be named here, for who shows all of them. What is wrong with one is told by `onProblem`;
- * without it the first ends it.
+ * The servers of the packs that are available by name, for displaying all of them. Errors are passed to `onProblem`;
+ * without it, the first one is thrown.
  */
 export async function readAllPackServers(
   packRoots: readonly string[],

@@ -8,10 +8,10 @@ import { manifestName, type PackManifest, readPackManifest } from './pack-manife
 import { isThere } from './put-in-place.ts'
 import { originText } from './source.ts'
 
-/** What is in the folder of a pack now. */
+/** The state of a pack's folder. */
 export interface PresentPack {
   readonly folder: string
-  /** `none`: nothing is there. `foreign`: it was not put there by an installation. */
+  /** `none`: nothing is there. `foreign`: it was not installed by Baton. */
   readonly state: 'none' | 'locked' | 'changed' | 'foreign'
   readonly version: string | undefined
   readonly locked: LockedPack | undefined
@@ -30,22 +30,22 @@ export async function presentPack(
   return { folder, state, version, locked }
 }
 
-/** What `baton list` shows of a pack besides its agents. */
+/** What `baton list` shows of a pack in addition to its agents. */
 export interface PackStatus {
   readonly version: string | undefined
-  /** Where it came from; undefined when it was not installed. */
+  /** Where it came from; undefined if it was not installed. */
   readonly source: string | undefined
   readonly commit: string | undefined
-  /** Whether it is what the lock names; undefined when none does. */
+  /** Whether it matches the lock; undefined if it is not in a lock. */
   readonly integrity: 'locked' | 'changed' | undefined
 }
 
-/** The status of a pack in the folder of packs `root`. What cannot be read counts as missing. */
+/** The status of a pack in the folder of packs `root`. Whatever cannot be read counts as missing. */
 export async function packStatus(
   { identity, dir }: { readonly identity: string; readonly dir: string },
   root: string,
 ): Promise<PackStatus> {
-  // most packs that were written by hand have none
+  // most hand-written packs have none
   const manifest = await manifestIn(dir).catch(() => undefined)
   const locked = lockedIn(root, identity)
   if (locked === undefined) {
@@ -62,8 +62,8 @@ export async function packStatus(
 }
 
 /**
- * Finds packs whose files are not those that their lock names, each once, at its first use. It reads all files of the
- * pack. Packs that no lock names, and locks that cannot be read, are none of its business.
+ * Finds packs whose files differ from their lock, each once, at its first use. It reads all files of the pack. Packs
+ * without an entry in a lock, and locks that cannot be read, are ignored.
  */
 export function createChangeFinder(): (pack: PackInRoot) => boolean {
   const seen = new Set<string>()
@@ -88,7 +88,7 @@ function lockedIn(root: string, identity: string): LockedPack | undefined {
   return lockFile === undefined ? undefined : ifReadable(() => readLock(lockFile))?.get(identity)
 }
 
-/** A link, or a folder that is no pack as one can be installed, is a change. */
+/** A link, or a folder that is not an installable pack, is a change. */
 function integrityOf(folder: string, { digest }: LockedPack): 'locked' | 'changed' {
   const files = lstatSync(folder).isSymbolicLink() ? undefined : ifReadable(() => readPackFiles(folder))
   return files !== undefined && contentDigest(files) === digest ? 'locked' : 'changed'

@@ -19,8 +19,8 @@ const temporary = '.baton-pack-'
 const leftoverMs = 60 * 60_000
 
 /**
- * Puts a pack into its folder completely or not at all: it is written to a temporary folder, then renamed. The old
- * content is restored when that fails. A crash leaves the old pack, the new one, or for a moment none.
+ * Installs a pack into its folder completely or not at all: it is written to a temporary folder, then renamed. The old
+ * content is restored if that fails. A crash leaves the old pack, the new one, or for a moment none.
  * @throws BatonError FILE_FAILED
  */
 export function putInPlace(files: readonly PackFile[], target: string, { root }: { readonly root: string }): void {
@@ -38,7 +38,7 @@ export function putInPlace(files: readonly PackFile[], target: string, { root }:
     }
   } catch (error) {
     throw new BatonError('FILE_FAILED', `${target} cannot be written: ${messageOf(error)}`, {
-      hint: 'Check the folder, and that you may write there. The installed pack is unchanged.',
+      hint: 'Check that the folder exists and that you may write to it. The installed pack is unchanged.',
       cause: error,
     })
   }
@@ -65,7 +65,7 @@ function swap(fresh: string, target: string, old: string): void {
   }
 }
 
-/** Also for a link that leads nowhere. */
+/** Also for a dangling link. */
 export function isThere(path: string): boolean {
   try {
     lstatSync(path)
@@ -76,7 +76,7 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** Of installations that were killed. Others may be in progress, so only old ones are removed. */
+/** Folders of killed installations. Others may be in progress, so only old ones are removed. */
 function removeLeftovers(root: string): void {
   for (const name of readdirSync(root)) {
     const path = join(root, name)

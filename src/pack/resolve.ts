@@ -20,14 +20,14 @@ interface AgentPack extends Pack {
   readonly subPath?: string
 }
 
-/** `reads` also notes the file, and those that would come before it if they existed. */
+/** `reads` also records the file, and those that would take precedence over it if they existed. */
 export interface ResolveOptions extends PackPlaces {
   /** Folder that relative names start from. */
   readonly baseDir: string
-  /** Folder of the agents that come with the product. */
+  /** Folder of the agents that ship with Baton. */
   readonly builtInDir: string
   readonly place?: SourcePlace
-  /** Agents that have names of their own; left out: there are none. */
+  /** Named agents; omitted: none. */
   readonly definitions?: Definitions
 }
 
@@ -35,7 +35,7 @@ interface FoundFile {
   /** Absolute path. */
   readonly file: string
   readonly builtIn: boolean
-  /** Only when it was named by a pack reference. */
+  /** Only if it was named by a pack reference. */
   readonly pack?: AgentPack
 }
 
@@ -52,7 +52,7 @@ export interface ScriptFile extends ReadFile {
 /** A prompt file that was found and read, to be run as an agent. */
 export interface PromptFile extends ReadFile {
   readonly kind: 'prompt'
-  /** Left out: its text is that of the file. */
+  /** Default: the text of the file. */
   readonly defined?: DefinedText
 }
 
@@ -70,10 +70,10 @@ export interface CommandFile extends ReadFile {
 export type NamedFile = AgentFile | CommandFile
 
 /**
- * Finds an agent by name and reads it (docs/aipack.md "Resolution", with `.lua` beside `.aip`). `x.aip`, `x.lua` and
- * `x.md` (a prompt file) name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`, `x/main.aip`; a
- * script's name without a folder that is not found there is looked up among the built-in agents. `namespace@pack` is
- * the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
+ * Finds an agent by name and reads it (docs/aipack.md "Resolution", with `.lua` in addition to `.aip`). `x.aip`,
+ * `x.lua` and `x.md` (a prompt file) name that file; `x/` means `x/main.aip`; other names try `x.aip`, `x.lua`,
+ * `x/main.aip`; a script's name without a folder that is not found there is looked up among the built-in agents.
+ * `namespace@pack` is the `main.aip` of that pack, `namespace@pack/x` is `x` in its folder.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, FILE_UNREADABLE
  */
 export function resolveAgent(name: string, options: ResolveOptions & { readonly definitions: Definitions }): NamedFile
@@ -89,14 +89,14 @@ export function resolveAgent(name: string, options: ResolveOptions): NamedFile {
   })
 }
 
-/** A prompt file is sent to a model as it is: a folder names none outside of it by a link. */
+/** A prompt file is sent to a model verbatim, so the workspace must not name files outside of it by a link. */
 function refuseLink({ file, pack }: FoundFile, { guard, reads }: ResolveOptions): void {
   if (guard === undefined || !file.endsWith('.md')) return
   const { workspace } = guard
   refuseLeadingOut(file, { within: pack?.dir ?? workspace, cwd: workspace, reads })
 }
 
-/** The same, or undefined when nothing has this name: for words that may also name something else. */
+/** The same, or undefined if nothing has this name: for words that may also name something else. */
 export function findAgent(name: string, options: ResolveOptions): AgentFile | undefined {
   return atPlace(options, () => {
     const found = locateAgent(name, options)
@@ -105,10 +105,10 @@ export function findAgent(name: string, options: ResolveOptions): AgentFile | un
 }
 
 /**
- * An agent with a name of its own. A file beside the prompt file that has this name too is refused where the definition is the
- * user's or one of Baton, like one that hides a built-in agent; where it is trusted, or the definition comes from the same folder, the
- * name would have two meanings.
- * @throws BatonError what is wrong with the definition, UNTRUSTED, AGENT_AMBIGUOUS
+ * An agent with a definition. If a file next to the prompt file has the same name and the definition belongs to the
+ * user or to Baton, the untrusted file is refused like one that shadows a built-in agent, and a trusted one is used. If
+ * the definition comes from the same folder, the name is ambiguous.
+ * @throws BatonError the error in the definition, UNTRUSTED, AGENT_AMBIGUOUS
  */
 function findDefined(name: string, options: ResolveOptions): NamedFile | undefined {
   const { definitions, baseDir, reads, guard } = options
@@ -125,9 +125,9 @@ function findDefined(name: string, options: ResolveOptions): NamedFile | undefin
     }
     throw new BatonError(
       'AGENT_AMBIGUOUS',
-      `agent "${name}" is ambiguous: ${origin} defines it, and there is ${local}`,
+      `agent "${name}" is ambiguous: ${origin} defines it, but ${local} exists as well`,
       {
-        hint: `Rename one of them, or write the file with its ending.`,
+        hint: `Rename one of them, or write the file with its extension.`,
       },
     )
   }
@@ -151,7 +151,7 @@ function atPlace<T>({ place }: ResolveOptions, work: () => T): T {
   }
 }
 
-/** Notes also when nothing is found: a file that is created later may be the one that was meant. */
+/** Also records a failed lookup: a file that is created later may be the one that was meant. */
 function locateNoted(name: string, options: ResolveOptions): FoundFile | undefined {
   const { reads } = options
   if (reads === undefined) return locateAgent(name, options)
@@ -169,7 +169,7 @@ function locateNoted(name: string, options: ResolveOptions): FoundFile | undefin
 function read(name: string, found: FoundFile, reads: ReadLog | undefined): AgentFile {
   const { file, builtIn } = found
   const kind = file.endsWith('.md') ? 'prompt' : file.endsWith('.lua') ? 'lua' : 'aip'
-  // agents that come with the product do not change
+  // agents that ship with Baton do not change
   const text = readSource(file, reads, { part: kind === 'prompt' ? 'prompt' : 'whole', watched: !builtIn })
   return { kind, name, text, ...found }
 }
@@ -179,7 +179,7 @@ function locateAgent(name: string, options: ResolveOptions): FoundFile | undefin
   if (mayBePackName(name)) return locateByReference(name, options)
   const local = pick(name, candidates(name, options.baseDir), options)
   const isLocal = /[/\\]|\.md$/.test(name)
-  // beside a file that is found it decides nothing but whether that is refused: no source of the run
+  // if a local file is found, this only decides whether that is refused: not a source of the run
   const reads = local === undefined ? options.reads : undefined
   const file = isLocal ? undefined : pick(name, candidates(name, options.builtInDir), { reads })
   if (local === undefined) return file === undefined ? undefined : { file, builtIn: true }
@@ -188,15 +188,15 @@ function locateAgent(name: string, options: ResolveOptions): FoundFile | undefin
 }
 
 /**
- * A name without a folder and an ending is that of a built-in agent first. What a pack calls by its own names is part of
- * the pack, which was looked at where the pack was found.
+ * A name without a folder and extension means a built-in agent first. The names that a pack uses for its own agents are
+ * exempt: they were checked when the pack was found.
  */
 function refuseInPlaceOf(other: string, name: string, path: string, { guard, packRoots }: ResolveOptions): void {
   if (guard === undefined || other === path || /\.(?:aip|lua)$/.test(name)) return
   if (packOfFile(path, packRoots) === undefined) refuseHidden({ name, path, kind: 'file', other }, guard)
 }
 
-/** A name with an @ is a pack; without such a pack it may still be a file that has an @ in its name. */
+/** A name with an @ is a pack; if there is no such pack, it may still be a file with an @ in its name. */
 function locateByReference(name: string, options: ResolveOptions): FoundFile {
   try {
     return locateInPack(name, options)
@@ -211,7 +211,7 @@ function locateInPack(name: string, options: ResolveOptions): FoundFile {
   const ref = parsePackRef(name)
   if (ref.scope !== 'pack') {
     const message = `"${name}" names a support folder, which contains no agents`
-    throw new BatonError('AGENT_NOT_FOUND', message, { hint: 'Leave out $base or $workspace.' })
+    throw new BatonError('AGENT_NOT_FOUND', message, { hint: 'Omit $base or $workspace.' })
   }
   const pack = findPack(ref, options)
   if (pack === undefined) throw noPack(ref, { ...options, reads: undefined })
@@ -231,7 +231,7 @@ function locateInPack(name: string, options: ResolveOptions): FoundFile {
   }
 }
 
-/** Files a name may mean, best first; at most one of each group may exist. */
+/** Files that a name may refer to, highest precedence first; at most one of each group may exist. */
 type Candidates = readonly (readonly string[])[]
 
 function candidates(name: string, baseDir: string): Candidates {
@@ -241,7 +241,7 @@ function candidates(name: string, baseDir: string): Candidates {
   return [[`${path}.aip`, `${path}.lua`], mains(path)]
 }
 
-/** What a pack defines for models to start. */
+/** Agents that a pack defines for models to start. */
 function definedIn(folder: string, name: string): readonly string[] {
   return isDefinitionName(name) ? [join(folder, 'agents', `${name}.md`)] : []
 }
@@ -255,11 +255,11 @@ function pick(name: string, groups: Candidates, { reads }: Pick<ResolveOptions, 
     groups.map((files) => files.filter((path) => isSourceEntry(path, reads))).find(({ length }) => length > 0) ?? []
   if (found.length < 2) return found[0]
   throw new BatonError('AGENT_AMBIGUOUS', `agent "${name}" is ambiguous: both ${found.join(' and ')} exist`, {
-    hint: 'Write the name with its ending.',
+    hint: 'Write the name with its extension.',
   })
 }
 
-/** Every file a name may mean, but for built-in agents, best first. */
+/** Every file that a name may refer to, except built-in agents, highest precedence first. */
 export function possibleAgentFiles(
   name: string,
   { packRoots, baseDir }: Pick<ResolveOptions, 'packRoots' | 'baseDir'>,
@@ -276,7 +276,7 @@ export function possibleAgentFiles(
   ]
 }
 
-/** Contains the message that AIPack has for it. */
+/** Contains AIPack's message for it. */
 function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOptions): BatonError {
   const names = readdirSync(builtInDir)
     .filter((file) => /\.(?:aip|lua)$/.test(file))
@@ -284,10 +284,10 @@ function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOpt
     .toSorted()
   const found = candidates(name, baseDir)
   const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
-  const tried = `${isFolder ? 'It is a folder without an agent of its own: name a file in it. ' : ''}${triedText(found)}`
+  const tried = `${isFolder ? 'It is a folder without a main agent: name a file in it. ' : ''}${triedText(found)}`
   const meant = meantHint(name, [...names, ...(definitions?.byName.keys() ?? [])], '')
   const own = [...(definitions?.byName ?? [])].filter(([, { from }]) => from !== 'built-in').map(([known]) => known)
-  const others = own.length === 0 ? '' : ` Agents with names: ${shownNames(own)}.`
+  const others = own.length === 0 ? '' : ` Named agents: ${shownNames(own)}.`
   const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.${others}` : `${meant} ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,

@@ -4,12 +4,12 @@ import { mcpFileName, type Surroundings } from '../config/locate.ts'
 import { readTrusted, trustFile } from '../config/trust.ts'
 import type { Pack } from './find-pack.ts'
 
-/** Whether a pack has a file of MCP servers: what reads them is not loaded for the others. */
+/** Whether a pack has a file of MCP servers; the code that reads such files is not loaded for other packs. */
 export function mayHaveServers(pack: Pick<Pack, 'dir'>, reads?: ReadLog): boolean {
   return sourceExists(serverFileOf(pack), reads)
 }
 
-/** Where the servers of a pack are written, whether the file is there or not. Absolute. */
+/** The path of the server definitions of a pack, whether or not the file exists. Absolute. */
 export function serverFileOf({ dir }: Pick<Pack, 'dir'>): string {
   return join(dir, mcpFileName)
 }

@@ -2,9 +2,9 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { defined, isJsonObject, type Json } from '../base/json.ts'
 
-/** What `baton install` names. */
+/** The argument of `baton install`. */
 export type PackSource =
-  /** `namespace@name`: one that a lock has. */
+  /** `namespace@name`: a pack in a lock. */
   | { readonly kind: 'identity'; readonly identity: string }
   /** A folder or an archive. Absolute. */
   | { readonly kind: 'path'; readonly path: string }
@@ -17,7 +17,7 @@ const scpPattern = /^[\w.-]+@[\w.-]+:(?!\/\/)[^\s]+$/
 const gitScheme = /^(?:git\+(?:https?|ssh|file)|git|ssh|file):\/\//
 
 /**
- * Reads where a pack is: a path, `http(s)://…` for an archive, and for git `git+https://…`, `git+ssh://…`,
+ * Parses the source of a pack: a path, `http(s)://…` for an archive, and for git `git+https://…`, `git+ssh://…`,
  * `git+file://…`, `git://…`, `ssh://…`, `user@host:path` or an `https://…` that ends in `.git`; git URLs may end in
  * `@REF` and `#SUBDIR`. Only the text is parsed.
  * @throws BatonError USAGE
@@ -36,7 +36,7 @@ export function parseSource(text: string, { cwd, home }: { readonly cwd: string;
   return { kind: 'path', path: isAbsolute(path) ? path : resolve(cwd, path) }
 }
 
-/** `from` is where the host, or the path of the short form, begins. */
+/** `from` is where the host, or the path of the short form, starts. */
 function gitSource(text: string, from: number): PackSource {
   const hash = text.indexOf('#')
   const address = hash === -1 ? text : text.slice(0, hash)
@@ -51,7 +51,7 @@ function gitSource(text: string, from: number): PackSource {
   return { kind: 'git', url, ...defined({ ref, subdir }) }
 }
 
-/** What git reads as a name, and never as a flag. */
+/** What git parses as a name, and never as a flag. */
 function isRef(ref: string): boolean {
   return /^[\w.][\w./+-]*$/.test(ref) && !ref.includes('..') && !ref.endsWith('/') && !ref.endsWith('.lock')
 }
@@ -81,7 +81,7 @@ function invalid(text: string, reason: string): BatonError {
 export type PackOrigin =
   /** Absolute, or relative to the workspace of a workspace's lock. */
   | { readonly kind: 'folder' | 'file'; readonly path: string }
-  /** Without a name, a password and a query. */
+  /** Without a user name, a password and a query. */
   | ({ readonly kind: 'url' } & NotedUrl)
   | {
       readonly kind: 'git'
@@ -108,19 +108,19 @@ export function originText(origin: PackOrigin): string {
   }
 }
 
-/** Whether fetching asks another machine. */
+/** Whether fetching contacts another machine. */
 export function isRemote(origin: PackOrigin): boolean {
   return origin.kind === 'url' || (origin.kind === 'git' && !origin.url.startsWith('file:'))
 }
 
-/** Whether both are the same place, at whatever commit. */
+/** Whether both are the same place, at any commit. */
 export function isSameOrigin(left: PackOrigin, right: PackOrigin): boolean {
   const where = (origin: PackOrigin): string =>
     origin.kind === 'git' ? JSON.stringify([withoutSecrets(origin.url), origin.subdir]) : originText(origin)
   return left.kind === right.kind && where(left) === where(right)
 }
 
-/** Parses the origin in a lock file; undefined when it is invalid. */
+/** Parses the origin in a lock file; undefined if it is invalid. */
 export function originOf(value: Json | undefined): PackOrigin | undefined {
   if (!isJsonObject(value ?? null)) return undefined
   const { kind, path, url, query, ref, subdir, commit } = value as { readonly [key: string]: Json }
@@ -132,8 +132,8 @@ export function originOf(value: Json | undefined): PackOrigin | undefined {
 }
 
 /**
- * Text with URLs as they may be shown and stored: without passwords, for http without user names, which are often
- * tokens, and without the query, where signed links have their key.
+ * Text with its URLs in a form that may be shown and stored: without passwords, for http without user names, which are
+ * often tokens, and without the query, which contains the key in signed links.
  */
 export function withoutSecrets(text: string): string {
   return text
@@ -142,10 +142,10 @@ export function withoutSecrets(text: string): string {
     .replaceAll(/(\bhttps?:\/\/[^\s?#'"]*)\?[^\s#'"]*/gi, '$1')
 }
 
-/** An http(s) URL as a lock stores it. */
+/** An http(s) URL in the form that a lock stores. */
 export interface NotedUrl {
   readonly url: string
-  /** It had a query, which is not stored: the server may not know the file without it. */
+  /** It had a query, which is not stored: without it, the server may not find the file. */
   readonly query?: 'left out'
 }
 
@@ -155,7 +155,7 @@ export function notedUrl(url: URL): NotedUrl {
   return { url: noted.href, ...(url.search === '' ? {} : { query: 'left out' }) }
 }
 
-/** What to do when a URL without its query leads to something else. */
+/** A hint for a URL that leads to something else without its query. */
 export function queryHint(what: string): string {
-  return `Its address had a query, which is not stored because it may be a secret: name it again by baton install '${what}?…'.`
+  return `Its address had a query, which is not stored because it may be a secret: run baton install '${what}?…' with the whole address.`
 }

@@ -27,7 +27,7 @@ export interface TaskCall {
   readonly files: FileSet
   readonly given: PromptInput | undefined
   readonly drift: Drift
-  /** What an iteration makes of the instruction. */
+  /** How an iteration changes the instruction. */
   readonly promptOf?: Round['promptOf']
   /** The drift of later iterations. */
   readonly later?: (drift: Drift) => Drift
@@ -37,15 +37,15 @@ export interface PlannedTask {
   readonly before: PlannedStage
   readonly answer: AnswerPlan
   readonly after: PlannedStage
-  /** What its answer has at most; null: no limit is known. */
+  /** The maximum length of its answer; null: no limit is known. */
   readonly answerTokens: number | null
   readonly inputTokens: number | null
   readonly problem: string | null
 }
 
 /**
- * One task. What is asked is found by the code of real runs, with an executor that runs nothing.
- * @throws BatonError that would end the run, when nothing can still change it
+ * One task. The request is determined by the code of real runs, with an executor that runs nothing.
+ * @throws BatonError that would end the run, if nothing can still change it
  */
 export async function planTask(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedTask> {
   const { target, plan, state, given } = call
@@ -173,7 +173,7 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }
 
-/** How all tasks are answered: by one agent or model, with what all of them ask. */
+/** How all tasks are answered: by one agent or model, with the asks of all of them. */
 export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
   const [first] = tasks
   if (first === undefined) return unasked
@@ -203,11 +203,11 @@ function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): S
   if (answer.by === 'agent') {
     return { by: 'agent', step: { ...answer.step, runs: answers.length, asks: joinAsks(answers.flatMap(asksOf)) } }
   }
-  // who a model may start has no number, so it is the same for all
+  // the agents that a model may start are not per task, so they are the same for all
   return { ...answer, asks: joinAsks(answers.flatMap((one) => (one.by === 'model' ? one.asks : asksOf(one)))) }
 }
 
-/** All that is asked for an answer. */
+/** All asks for an answer. */
 export function asksOf(answer: AnswerPlan): readonly Ask[] {
   switch (answer.by) {
     case 'model':

@@ -7,15 +7,15 @@ import type { ModelPlanner, PlannedModel } from './models.ts'
 export interface Ask {
   /** For people, for example `openai::gpt-5-mini`. */
   readonly model: string
-  /** `at_start`: decided when the run starts. `unknown`: nobody takes the name. */
+  /** `at_start`: decided when the run starts. `unknown`: the name does not resolve. */
   readonly model_kind: PlannedModel['kind']
-  /** Those that may be paid for: tries of a host that does no work are not counted. */
+  /** Requests that may be paid for: retries of an unavailable host are not counted. */
   readonly requests: Range
   readonly input_tokens: Range
   readonly output_tokens: Range
-  /** US dollars; null when the price is not known. */
+  /** US dollars; null if the price is not known. */
   readonly usd: Range | null
-  /** Whether a request sets no output limit, so that the usual one is assumed. */
+  /** Whether a request sets no output limit, so that the default one is assumed. */
   readonly output_assumed: boolean
 }
 
@@ -23,10 +23,12 @@ export interface Ask {
 export type ModelAsk = Extract<AgentRequest, { readonly messages: unknown }>
 
 interface AskOptions {
-  /** It leads a team, whose agents it lets ask as often as it wants. */
+  /** It leads a team, whose agents it may call without limit. */
   readonly leads?: boolean
   readonly drift: Drift
-  /** How many requests the code or the shape of the answer may add, by the input tokens they have on top of the first. */
+  /**
+   * The requests that the code or the format of the answer may add, each as its input tokens in addition to the first.
+   */
   readonly followUps: (figures: Figures) => readonly number[]
   /** Tries of one request (`retry.max_attempts`). */
   readonly tries: number
@@ -35,7 +37,7 @@ interface AskOptions {
 /** Tokens of one request. */
 export interface Figures {
   readonly input: number
-  /** The most that it may answer. */
+  /** The maximum length of the answer. */
   readonly output: number
 }
 
@@ -49,8 +51,8 @@ export function figuresOf({ agent, messages }: ModelAsk): Figures {
 }
 
 /**
- * What this request, and what may follow it, can cost: one ask for the model, and one for each that takes its place when
- * it fails for good.
+ * The possible cost of this request and its follow-ups: one ask for the model, and one for each fallback that replaces
+ * it after a permanent failure.
  */
 export async function planAsk(request: ModelAsk, options: AskOptions, models: ModelPlanner): Promise<readonly Ask[]> {
   const figures = figuresOf(request)
@@ -59,7 +61,7 @@ export async function planAsk(request: ModelAsk, options: AskOptions, models: Mo
   for (const [index, name] of [agent.settings.model, ...(agent.fallbackModels ?? [])].entries()) {
     const model = await models.chooseOrNote(name)
     const once = tokensOf(figures, options)
-    // how often it calls tools, and what they give, is its own choice
+    // how often it calls tools, and what they return, is its own choice
     const all =
       !options.leads && (agent.tools === undefined || agent.tools.length === 0)
         ? once
@@ -94,7 +96,7 @@ function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): To
   return isOpen(drift) ? mapTokens(tokens, opened) : tokens
 }
 
-/** The same asks where they are made only if something else fails. */
+/** The same asks, made only if something else fails. */
 export function insteadOf(ask: Ask): Ask {
   const of = ({ at_most }: Range): Range => ({ at_least: 0, as_written: 0, at_most })
   return { ...ask, ...instead(ask), usd: ask.usd === null ? null : of(ask.usd) }
@@ -131,7 +133,7 @@ async function usdOf(
   if (rate === undefined || dearest === undefined) return null
   const cost = ({ input: forInput, output: forOutput }: TokenPrices, asked: number, answered: number): number =>
     asked * forInput + answered * forOutput
-  // the least a host takes is for input that it still had
+  // the lowest price is that of cached input
   const cached = { calls: 1, input: input.at_least, cached: input.at_least, output: 0, reasoning: 0 }
   return {
     at_least: requests.at_least === 0 ? 0 : (prices.costOf(priced, cached) ?? 0),
@@ -140,7 +142,7 @@ async function usdOf(
   }
 }
 
-/** Asks of the same model as one, in the order in which models first come. */
+/** Merges asks of the same model, in the order of first appearance. */
 export function joinAsks(asks: readonly Ask[]): readonly Ask[] {
   const byModel = new Map<string, Ask>()
   for (const ask of asks) {
@@ -159,7 +161,7 @@ function joined(left: Ask, right: Ask): Ask {
   }
 }
 
-/** The same asks while something may still decide otherwise. */
+/** The same asks while something may still change them. */
 export function openAsk(ask: Ask): Ask {
   return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd) }
 }
@@ -168,9 +170,9 @@ export function openAsk(ask: Ask): Ask {
 export interface Range {
   /** Whatever scripts decide. */
   readonly at_least: number
-  /** When no script changes anything, nothing fails, and every answer uses up its output limit. */
+  /** If no script changes anything, nothing fails, and every answer uses its whole output limit. */
   readonly as_written: number
-  /** Null: nothing limits it. */
+  /** Null: no limit. */
   readonly at_most: number | null
 }
 
@@ -184,7 +186,7 @@ function plus(left: Range, right: Range): Range {
   }
 }
 
-/** What a figure is while a script may still decide otherwise. */
+/** A figure while a script may still change it. */
 function opened({ as_written }: Range): Range {
   return { at_least: 0, as_written, at_most: null }
 }
@@ -193,13 +195,13 @@ export function sumOf(ranges: readonly Range[]): Range {
   return ranges.reduce(plus, none)
 }
 
-/** How far a request may differ, when it is reached, from what is written. */
+/** How far a request, when it is reached, may differ from what is written. */
 export interface Drift {
-  /** Places of what decides it: with any of them nothing about the request is sure. */
+  /** Places that decide about it: if there are any, nothing about the request is certain. */
   readonly by: readonly string[]
-  /** Tokens that may be missing, because a text took the place of the instruction. */
+  /** Tokens that may be missing because a text replaced the instruction. */
   readonly less: number
-  /** Tokens of answers that come on top, at most. */
+  /** Maximum number of tokens added by answers. */
   readonly more: number
 }
 
@@ -209,12 +211,12 @@ export function isOpen({ by }: Drift): boolean {
   return by.length > 0
 }
 
-/** The drift once this place has decided as well. */
+/** The drift after these places have decided as well. */
 export function decidedBy(drift: Drift, ...places: readonly string[]): Drift {
   return { ...drift, by: [...new Set([...drift.by, ...places])] }
 }
 
-/** The drift once this many tokens of answers may have been added. */
+/** The drift after this many tokens of answers may have been added. */
 export function grown(drift: Drift, tokens: number): Drift {
   return { ...drift, more: drift.more + tokens }
 }

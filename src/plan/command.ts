@@ -10,14 +10,14 @@ export interface CommandCall {
   readonly agent: CommandAgent
   /** Null is "no inputs given". */
   readonly inputs: readonly unknown[] | null
-  /** Those of its caller. */
+  /** The options of its caller. */
   readonly given: JsonObject
   readonly drift: Drift
 }
 
 /**
- * A command line as a plan has it: one request for each input, and nothing is known of how much it reads, says and costs.
- * @throws BatonError CONFIG_INVALID for options that are wrong
+ * A planned command line: one request for each input, with unknown input, output and cost.
+ * @throws BatonError CONFIG_INVALID for invalid options
  */
 export function planCommand({ agent, inputs, given, drift }: CommandCall, { scope }: RunContext): AgentPlan {
   const { name, file, line } = agent

@@ -15,7 +15,7 @@ import type { Planner } from './planner.ts'
 export interface PlannedAlone {
   readonly asked: {
     readonly answer: SingleAnswerPlan
-    /** What it has at most; null: no limit is known. */
+    /** Its maximum length; null: no limit is known. */
     readonly tokens: number | null
   }
   readonly inputTokens: number | null
@@ -24,7 +24,7 @@ export interface PlannedAlone {
 
 interface EnsembleCall extends TaskCall {
   readonly ensemble: Ensemble
-  /** Plans one answer, as if the file had no ensemble: the call that goes back up. */
+  /** Plans one answer, as if the file had no ensemble: the callback to the caller. */
   readonly alone: (call: TaskCall, planner: Planner, context: RunContext) => Promise<PlannedAlone>
 }
 
@@ -32,7 +32,7 @@ interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> 
   readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
 }
 
-/** The answers of all members, and who makes one of them. */
+/** The answers of all members, and what combines them. */
 export async function planEnsemble(
   { ensemble, alone, ...call }: EnsembleCall,
   planner: Planner,
@@ -75,7 +75,7 @@ export async function planEnsemble(
 
 const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
 
-/** What is asked last holds all answers. */
+/** The last request contains all answers. */
 function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
   const known = tokens.flatMap((each) => each ?? [])
   const more = grown(
@@ -85,7 +85,7 @@ function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }:
   return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
 }
 
-/** The same answer where a member that fails tries again. */
+/** The same answer, including retries of a failed member. */
 function tried(answer: SingleAnswerPlan, times: number): SingleAnswerPlan {
   if (times === 1) return answer
   const most = (asks: readonly Ask[]): readonly Ask[] =>

@@ -14,12 +14,12 @@ import type { SummaryPlan } from './plan.ts'
 import { planChild, type Planner } from './planner.ts'
 import { planLeaf } from './script.ts'
 
-/** How often the tasks of a prompt file are worked on. */
+/** How many times the tasks of a prompt file are processed. */
 export type Iterations = Range & { readonly at_most: number }
 
 /**
- * Characters of what may be told of one earlier iteration, and of the last check; `asked`: tokens of what a summary is asked
- * with besides answers of any length.
+ * Maximum number of characters about one earlier iteration, and about the last check; `asked`: tokens of a summary
+ * request in addition to answers of any length.
  */
 const told = { byFiles: 600, byModel: 2_600, check: 4_200, asked: 4_000 } as const
 
@@ -31,13 +31,13 @@ export function iterationsOf({ settings }: Pick<Iteration, 'settings'>): Iterati
   return { at_least: count === undefined || mayEnd ? 1 : count, as_written: most, at_most: most }
 }
 
-/** What the first iteration asks in place of the instruction. */
+/** Makes the prompt of the first iteration from the instruction. */
 export function firstPrompt(iteration: Iteration): (instruction: string) => string {
   const facts = { iteration: 0, count: undefined, baseCommit: undefined, plan: undefined, records: [] }
   return (instruction) => iterationPrompt(instruction, facts, frameOf(iteration))
 }
 
-/** A later iteration is told of those before it as well. */
+/** The prompt of a later iteration also contains information about the earlier ones. */
 export function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, instruction: string): Drift {
   if (!settings.context) return grown(drift, tokensOf(settings.continuation ?? '') + 100)
   const { at_most: most } = iterationsOf({ settings })
@@ -50,11 +50,11 @@ interface SummariesCall {
   readonly settings: Settings
   readonly instruction: string
   readonly drift: Drift
-  /** What the answers of one iteration have at most, in tokens. */
+  /** Maximum length of the answers of one iteration, in tokens. */
   readonly answers: number
 }
 
-/** What one summary asks, of the model or by an agent; undefined where it is made of the names of files. */
+/** The asks of one summary, by the model or an agent; undefined if it is made from the names of files. */
 export async function planSummary(
   { settings: { summarizer: kind }, summarizer }: Iteration,
   { settings, instruction, drift, answers }: SummariesCall,

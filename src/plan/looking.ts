@@ -17,19 +17,19 @@ export interface LookingOptions {
   readonly plugins: Plugins
   /** `PATH` of the run. */
   readonly path: string | undefined
-  /** Called with what a run would warn of. */
+  /** Called with the warnings that a run would print. */
   readonly onNote: (note: string) => void
 }
 
 export interface Looking {
   readonly context: RunContext
-  /** What agents were asked to do since the last call; none of them was run. */
+  /** Requests to agents since the last call; none of them was run. */
   readonly taken: () => readonly AgentRequest[]
 }
 
 /**
- * A context in which the code of real runs can look and nothing else: files are listed and read, agents are noted and
- * not run, and whatever would have a consequence is refused. Made for one prompt file: paths are read once.
+ * A context that lets the code of real runs look but not act: files are listed and read, agents are recorded and not
+ * run, and anything with a consequence is refused. Created for one prompt file: paths are read once.
  */
 export function createLooking({ workspace, signal, plugins, path, onNote }: LookingOptions): Looking {
   let asked: AgentRequest[] = []
@@ -51,7 +51,7 @@ export function createLooking({ workspace, signal, plugins, path, onNote }: Look
       },
       now: () => new Date(),
       signal,
-      // programs are looked for, and none is started
+      // programs are looked up, but none is started
       env: defined({ PATH: path }),
       isPlan: true,
       sources: createSources([]),

@@ -7,23 +7,23 @@ import type { PricedModel, PriceList } from '../model/prices.ts'
 import { offlineName, selectModel } from '../model/select.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 
-/** The model a name leads to, as far as that is known without asking anybody. */
+/** The model that a name resolves to, as far as that is known without contacting anything. */
 export interface PlannedModel {
   /** For people, for example `openai::gpt-5-mini`. */
   readonly label: string
-  /** `at_start`: a server of this machine is looked for when the run starts. `unknown`: nobody takes the name. */
+  /** `at_start`: a server of this machine is looked for when the run starts. `unknown`: the name does not resolve. */
   readonly kind: 'known' | 'at_start' | 'unknown'
-  /** What its price is looked up by; undefined for a name that nobody takes. */
+  /** What its price is looked up by; undefined for a name that does not resolve. */
   readonly priced: PricedModel | undefined
 }
 
 export interface ModelPlanner {
   /**
-   * The model of a name; undefined is the default one.
-   * @throws BatonError CONFIG_INVALID for a name that nobody takes
+   * The model of a name; undefined means the default model.
+   * @throws BatonError CONFIG_INVALID for a name that does not resolve
    */
   readonly choose: (name: string | undefined) => Promise<PlannedModel>
-  /** The same; a name that nobody takes is a note, because it is no mistake before it is asked. */
+  /** The same, but a name that does not resolve is a note, because it is no error until the model is called. */
   readonly chooseOrNote: (name: string | undefined) => Promise<PlannedModel>
   /** Loads the prices at the first use. */
   readonly prices: () => Promise<PriceList>
@@ -34,11 +34,11 @@ export interface ModelPlannerOptions {
   readonly settings: Settings
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
-  /** Told what would go wrong when a model is asked. */
+  /** Called with what would go wrong when a model is called. */
   readonly onNote: (note: string) => void
 }
 
-/** Looks up models as a run does, but asks no server. */
+/** Looks up models as a run does, but contacts no server. */
 export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
   const { providers, gateway, model_aliases: aliases, prices: own } = settings
   let table: Promise<ModelTable> | undefined

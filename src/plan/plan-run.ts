@@ -32,9 +32,9 @@ interface PlannedRun {
 }
 
 /**
- * What running the file with these options is going to do and may cost, as written. No script is run, nobody is asked,
+ * What running the file with these options would do and may cost, as written. No script is run, no model is called,
  * nothing is written.
- * @throws BatonError for everything that would end the run before a model is asked
+ * @throws BatonError for everything that would end the run before the first model call
  */
 export async function planRun({ inputs, signal, ...options }: PlanOptions): Promise<PlannedRun> {
   const target = await loadTargetFor(inputs, options)
@@ -112,13 +112,13 @@ async function planTarget(
   const { iterate } = target.settings
   const times = iterate && iterationsOf({ settings: iterate })
   const plan = times === undefined ? once : { ...once, iterations: times, asks: eachTime(once.asks, times) }
-  // only an agent that is run by itself can ask to be run again
+  // only an agent that is the target of the run can ask to be run again
   return planner.factsOf(agent).reach.mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
 }
 
 const redo = 'whether it is run again'
 
-/** As a run does before anything starts: a name that nobody takes ends it. */
+/** As a run does before anything starts: a name that does not resolve ends it. */
 async function checkModels(target: PromptTarget, models: ModelPlanner): Promise<void> {
   const { settings, spec } = target
   if (!mayAskModel(target)) return
@@ -148,7 +148,7 @@ function limitsOf({ settings }: Target, planned: PromptPlan | AgentPlan): Plan['
   }
 }
 
-/** What is decided only while the run goes on, in the order in which it is reached; each place once. */
+/** What is decided only during the run, in the order in which it is reached; each place once. */
 function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decision[] {
   if (target.kind !== 'prompt') return decision(at, target.decides)
   const { pre, pre_task: preTask, post_task: postTask, post } = target.stages
@@ -186,7 +186,7 @@ function decision(by: string, what: readonly string[]): readonly Decision[] {
   return what.length === 0 ? [] : [{ by, what }]
 }
 
-/** The sum of all asks. While something is open anything may be asked on top, so that nothing is the most. */
+/** The sum of all asks. While something is undecided, anything may be added, so that there is no maximum. */
 function totalOf(asks: readonly Ask[], open: readonly Decision[]): Total {
   const sum = (ranges: readonly Range[]): Range => {
     const known = sumOf(ranges)

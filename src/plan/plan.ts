@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { Ask, Range } from './ask.ts'
 
-/** What a run is going to do and what it may cost, as written: the `--json` output of `baton plan`. */
+/** What a run would do and may cost, as written: the `--json` output of `baton plan`. */
 export interface Plan {
   readonly schema: 1
   readonly type: 'plan'
@@ -11,9 +11,9 @@ export interface Plan {
   readonly limits: Limits
   readonly asks: readonly Ask[]
   readonly total: Total
-  /** What scripts decide while the run goes on; empty: everything is known. */
+  /** What scripts decide during the run; empty: everything is known. */
   readonly open: readonly Decision[]
-  /** What a person should know: what a run would warn of, keys that are missing, limits that refuse it. */
+  /** Notes for the user: warnings that a run would print, missing keys, limits that refuse it. */
   readonly notes: readonly string[]
 }
 
@@ -21,23 +21,23 @@ export interface Total {
   readonly requests: Range
   readonly input_tokens: Range
   readonly output_tokens: Range
-  /** Of the models with a known price. */
+  /** For the models with a known price. */
   readonly usd: Range
-  /** Models without one that may be asked. */
+  /** Models without a known price that may be called. */
   readonly unpriced: readonly string[]
 }
 
 export interface Limits {
   readonly budget: { readonly usd?: number; readonly tokens?: number; readonly calls?: number }
   readonly max_attempts: number
-  /** Tasks at once. */
+  /** Maximum number of tasks at the same time. */
   readonly input_concurrency: number
   readonly max_files_size_kb: number
   /** How often the run may be redone from the start. */
   readonly redo: number
 }
 
-/** Something that is decided only while the run goes on. */
+/** Something that is decided only during the run. */
 export interface Decision {
   readonly by: string
   readonly what: readonly string[]
@@ -60,25 +60,25 @@ export interface PromptPlan {
     readonly working: FileCount
     /** Paths only. */
     readonly structure: number
-    /** Of MCP servers, as they are written; left out: none. Nobody is asked how many and how large they are. */
+    /** Resources of MCP servers, as written; omitted: none. Their number and size are not queried. */
     readonly resources?: readonly string[]
   }
   /** Places that may still change files, tasks, model and instruction. */
   readonly decided_by: readonly string[]
   readonly tasks: TasksPlan
-  /** How often the tasks are worked on; left out: once. `asks` are those of all iterations. */
+  /** How many times the tasks are processed; omitted: once. `asks` are those of all iterations. */
   readonly iterations?: Range
-  /** What writes the summary of each iteration, with its asks for all of them; left out where nobody is asked. */
+  /** What writes the summary of each iteration, with its asks for all of them; omitted if no model or agent does. */
   readonly summaries?: SummaryPlan
   readonly stages: { readonly [stage in Stage]: readonly StepPlan[] }
   /** Who answers the tasks: the built-in main agent, or the agent that `agent` names. */
   readonly answer: AnswerPlan
   readonly write_mode: boolean
-  /** All is done in a git work tree; null: in the workspace. */
+  /** Everything is done in a git worktree; null: in the workspace. */
   readonly isolation: 'worktree' | null
-  /** The command that decides whether the workspace gets what was changed; null: none. */
+  /** The command that decides whether the changes reach the workspace; null: none. */
   readonly gate: string | null
-  /** All that it and the agents below it ask. */
+  /** All asks of it and of the agents below it. */
   readonly asks: readonly Ask[]
   readonly skipped: { readonly reason: string; readonly hint: string } | null
 }
@@ -94,35 +94,35 @@ export interface TasksPlan {
 export interface TaskPlanned {
   readonly label: string
   readonly working: FileCount
-  /** Of the first request of the main agent, as written; null when it is not the main agent that is asked. */
+  /** Of the first request of the main agent, as written; null if the main agent is not called. */
   readonly input_tokens: number | null
-  /** What would end the task before a model is asked, as written. */
+  /** The error that would end the task before a model is called, as written. */
   readonly problem: string | null
 }
 
 /** A tool that settings name. */
 export interface ToolPlan {
   readonly name: string
-  /** What its calls need where no rule is about some of them. */
+  /** The permission of its calls that no rule with a pattern matches. */
   readonly permission: 'allow' | 'ask' | 'deny'
-  /** Rules that are about some of its calls. */
+  /** Number of rules that match some of its calls. */
   readonly patterns: number
-  /** Why the model is not given it; null: it is. */
+  /** Why the model does not get it; null: it does. */
   readonly not_offered: string | null
-  /** Of `task`: the agents that the model may start. */
+  /** For `task`: the agents that the model may start. */
   readonly agents?: readonly string[]
 }
 
 export type AnswerPlan =
   | SingleAnswerPlan
-  /** Each step after those it needs. */
+  /** In topological order. */
   | { readonly by: 'workflow'; readonly concurrency: number; readonly steps: readonly WorkflowStepPlan[] }
   | {
       readonly by: 'ensemble'
       readonly aggregate: 'synthesis' | 'vote' | 'first' | 'aggregator'
       readonly quorum: number
       readonly members: readonly MemberPlan[]
-      /** Who makes one answer of theirs; null: nobody is asked. */
+      /** What combines the answers; null: neither a model nor an agent. */
       readonly joined_by: SingleAnswerPlan | null
     }
 
@@ -139,33 +139,33 @@ export type SingleAnswerPlan =
       readonly by: 'model'
       readonly asks: readonly Ask[]
       readonly tools: readonly ToolPlan[]
-      /** What one answer can have at most, in tokens. */
+      /** Maximum length of one answer, in tokens. */
       readonly output_limit: number
       readonly decided_by: readonly string[]
-      /** The agents that it may start; left out: none. */
+      /** The agents that it may start; omitted: none. */
       readonly team?: TeamPlan
     }
   | { readonly by: 'agent'; readonly step: StepPlan }
 
 /** The agents that a model may start by `[collab]`. */
 export interface TeamPlan {
-  /** That work at once. */
+  /** Maximum number of agents that work at the same time. */
   readonly max_agents: number
   readonly max_depth: number
-  /** Of all of them together; null: that of the run alone. */
+  /** For all of them together; null: only that of the run. */
   readonly budget: { readonly usd?: number; readonly tokens?: number; readonly calls?: number } | null
   readonly roles: readonly RolePlan[]
-  /** Of the models that roles name: as often as the model decides, or not at all. */
+  /** Asks of the models that roles name: as many as the model decides, or none. */
   readonly asks: readonly Ask[]
 }
 
 export interface RolePlan {
   readonly name: string
-  /** What it names as its agent; null: it is the model itself, with what the role says. */
+  /** The agent that it names; null: the model itself, configured by the role. */
   readonly agent: string | null
-  /** Null: that of whoever starts it. */
+  /** Null: that of its starter. */
   readonly model: string | null
-  /** Null: all of whoever starts it. */
+  /** Null: all tools of its starter. */
   readonly tools: readonly string[] | null
 }
 
@@ -177,20 +177,20 @@ export interface WorkflowStepPlan {
   /** `success`, `failure`, `always`, or a Lua expression. */
   readonly when: string
   readonly for_each: string | null
-  /** Items at once; null: as many as steps. */
+  /** Maximum number of items at the same time; null: as for steps. */
   readonly concurrency: number | null
   readonly on_error: 'fail_fast' | 'continue'
-  /** It works in a git work tree; null: in the workspace. */
+  /** It works in a git worktree; null: in the workspace. */
   readonly isolation: 'worktree' | null
   readonly fallback: readonly string[]
   /** Null: the main agent. */
   readonly agent: AgentPlan | PromptPlan | null
-  /** Of the main agent, where it answers the step. */
+  /** Tools of the main agent, if it answers the step. */
   readonly tools: readonly ToolPlan[]
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
   readonly decides: readonly string[]
-  /** Of one item, where it has items. */
+  /** For one item, if it has items. */
   readonly asks: readonly Ask[]
 }
 
@@ -199,18 +199,18 @@ export interface StepPlan {
   readonly at: string
   readonly name: string
   readonly enabled: boolean
-  /** What its entry says besides its name, stage and `enabled`. */
+  /** The keys of its entry besides name, stage and `enabled`. */
   readonly entry: JsonObject
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
   readonly runs: number
-  /** Null: it is off, so nobody looked for it. */
+  /** Null: it is disabled, so it was not looked up. */
   readonly agent: AgentPlan | PromptPlan | null
-  /** What of the run its answer may change. */
+  /** What in the run its answer may change. */
   readonly changes: readonly string[]
-  /** What of all this is known only once it is run. */
+  /** What of all this is only known once it is run. */
   readonly decides: readonly string[]
-  /** All that it and the agents below it ask, over all its runs; `agent` shows the first of them. */
+  /** All asks of it and the agents below it, over all its runs; `agent` shows the first of them. */
   readonly asks: readonly Ask[]
 }
 
@@ -220,14 +220,14 @@ export interface AgentPlan {
   readonly name: string
   readonly file: string
   readonly source: 'built-in' | 'pack' | 'file'
-  /** The program of a command line; what it costs is not known. */
+  /** The program of a command line; its cost is not known. */
   readonly command?: string
-  /** Sections of an `.aip` file, in the order in which they act. */
+  /** Sections of an `.aip` file, in the order of execution. */
   readonly sections: readonly string[]
-  /** In force, where they differ from the defaults: its own, those of who runs it, those of the entry. */
+  /** Options in force that differ from the defaults: its own, those of its caller, those of the entry. */
   readonly options: JsonObject
   readonly inputs: number
-  /** How often the target of a run is run; left out: once. `asks` are those of all iterations. */
+  /** How many times the target of a run is run; omitted: once. `asks` are those of all iterations. */
   readonly iterations?: Range
   readonly tools: readonly ToolPlan[]
   readonly asks: readonly Ask[]

@@ -31,11 +31,11 @@ export interface Planner {
   readonly tries: number
   readonly signal: AbortSignal
   readonly onNote: (note: string) => void
-  /** What the plug-ins of the run bring. */
+  /** Tools and modes from the plugins of the run. */
   readonly plugins: Plugins
-  /** The MCP servers that an agent file (absolute) has. */
+  /** The MCP servers available to an agent file (absolute). */
   readonly serversOf: (file: string) => Promise<ServersOfPack>
-  /** Plans a prompt file that an agent is: the call that goes up, handed down. */
+  /** Plans a prompt file that is an agent: the callback to the caller. */
   readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
   readonly loadChild: (agent: Pick<PromptFile, 'name' | 'file' | 'text' | 'defined'>) => Promise<PromptTarget>
@@ -99,24 +99,26 @@ export async function planChild(
   return planner.planPrompt({ target, given, inputs: [], drift }, planner, childContext(target, context))
 }
 
-/** What Lua code may start, found by reading it. */
+/** What Lua code may start, determined from its text. */
 interface LuaReach {
-  /** Agents that it runs by a name that stands in it, each once. */
+  /** Agents that it runs by a literal name, each once. */
   readonly names: readonly string[]
-  /** False: it runs no other agent, whatever happens. */
+  /** False: it never runs another agent. */
   readonly mayRunAgents: boolean
   /** Whether it may ask to be run again (`aip.flow.redo_run`). */
   readonly mayRedo: boolean
 }
 
-/** Comments and texts: what stands in them is no code, because `load` is a way of its own. */
+/** Comments and strings: their content is not code, because `load` is covered by `otherWays`. */
 const noCode = /--\[(=*)\[[^]*?\]\1\]|--[^\n]*|\[(=*)\[[^]*?\]\2\]|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g
 
-/** A way to `aip.agent.run` besides calls by name: without one `aip` is only ever followed by the name of another module. */
+/**
+ * Ways to `aip.agent.run` other than literal calls. Without them, `aip` is only followed by the name of another module.
+ */
 const otherWays =
   /(?<![.:])\b(?:load|loadstring|dofile|loadfile|debug|package|_G|_ENV)\b|\baip\b(?!\s*\.\s*(?:agent\s*\.\s*extract_options\b|(?!agent\b)\w))/
 
-/** Reads code and the modules it names, and theirs, in the `lua` folders of `folders`. Nothing is run. */
+/** Reads code and, recursively, the modules it names, in the `lua` folders of `folders`. Runs nothing. */
 export function reachOf(code: string, folders: readonly string[]): LuaReach {
   const names = new Set<string>()
   const seen = new Set<string>()
@@ -127,7 +129,7 @@ export function reachOf(code: string, folders: readonly string[]): LuaReach {
     const calls = namedCalls(text)
     for (const { kind, name } of calls) if (kind === 'agent') names.add(name)
     const modules = calls.filter(({ kind }) => kind === 'module')
-    // one that is named otherwise may hold anything
+    // a module with a computed name may contain anything
     const bare = text.replace(noCode, '""')
     const named = [...bare.matchAll(/\brequire\b/g)].length
     mayRunAgents ||= otherWays.test(bare) || named > modules.length

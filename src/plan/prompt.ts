@@ -27,7 +27,7 @@ export interface PromptCall {
 
 export interface PlannedPrompt {
   readonly plan: PromptPlan
-  /** What all its answers together have at most, in tokens; null: no limit is known. */
+  /** Maximum length of all its answers together, in tokens; null: no limit is known. */
   readonly answer: number | null
 }
 
@@ -148,7 +148,7 @@ function postCall({ plans, files, tasks, drift, ...chain }: PostParts): StageCal
   return {
     ...chain,
     stage: 'post',
-    // where an answer has no known limit, the drift says so already
+    // if an answer has no known limit, the drift already includes that
     drift: grown(drift, answers ?? 0),
     extra: {
       ...variableInput(chain.target),

@@ -21,7 +21,7 @@ export interface ScriptCall<Agent = PlannedScript> {
   readonly agent: Agent
   /** Null is "no inputs given". */
   readonly inputs: readonly Json[] | null
-  /** What the agent starts from, and what its caller gives. */
+  /** The options that the agent starts with, and those of its caller. */
   readonly options: { readonly inherited: JsonObject; readonly given: JsonObject }
   /** How far its inputs may differ when it is run. */
   readonly drift: Drift
@@ -30,7 +30,7 @@ export interface ScriptCall<Agent = PlannedScript> {
 
 type PlannedScript = ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
 
-/** What an agent asks that is no prompt file: a script, found by parsing and without running any Lua; or a command line. */
+/** The asks of an agent that is not a prompt file: a script, parsed without running any Lua; or a command line. */
 export async function planLeaf(
   call: ScriptCall<PlannedScript | CommandAgent>,
   planner: Planner,
@@ -41,7 +41,7 @@ export async function planLeaf(
   return planCommand({ agent, inputs, given: options.given, drift }, context)
 }
 
-/** What a script agent asks by itself. */
+/** The asks of a script agent itself. */
 export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
   const { agent, at } = call
   const { document, reach } = planner.factsOf(agent)
@@ -91,7 +91,7 @@ function withoutDefaults(options: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(options).filter((entry) => !isDefault(entry)))
 }
 
-/** As an agent takes them: without any it works once, where it has a section for that. */
+/** The inputs in the form that agents take: without any, it works once if it has a section for that. */
 function inputsOf({ inputs }: ScriptCall, document: AipDocument | undefined): readonly Json[] {
   if (inputs !== null && inputs.length > 0) return inputs
   const isTask = document === undefined || [document.data, document.output, document.parts[0]].some(Boolean)
@@ -113,7 +113,7 @@ interface ScriptAsking extends Omit<ScriptCall, 'options' | 'inputs'> {
   readonly document: AipDocument
 }
 
-/** The requests of its prompt sections, rendered with what is known: without what its code would give. */
+/** The requests of its prompt sections, rendered without what its code would return. */
 async function asksOf(
   { agent, inputs, options, document, drift }: ScriptAsking,
   planner: Planner,
@@ -136,7 +136,7 @@ async function asksOf(
     try {
       await askAip({ request, options, section }, document, task)
     } catch (error) {
-      // a template may only work with what the code gives
+      // a template may depend on what the code returns
       if (!isBatonError(error) || !isOpen(drift)) throw error
     }
     const rendered = looking.taken().filter((asked) => 'messages' in asked)
@@ -148,7 +148,7 @@ async function asksOf(
   return joinAsks(hasTexts(document) && isShifted(drift) ? asks.map(openAsk) : asks)
 }
 
-/** The request of a prompt that is nothing without what the code gives. */
+/** The request of a prompt that cannot be rendered without what the code returns. */
 function unrendered({ name }: ScriptAgent, options: JsonObject): ModelAsk {
   const agent = { kind: 'llm', name, settings: modelOf(options), fallbackModels: fallbackModels(options) } as const
   return { kind: 'model', agent, messages: [] }
@@ -158,7 +158,7 @@ function hasTexts({ parts }: AipDocument): boolean {
   return parts.some(({ content, optionText = '' }) => `${optionText}${content}`.includes('{{'))
 }
 
-/** A template may use a text as often as it likes, so what a longer one costs is not known. */
+/** A template may repeat a text any number of times, so the cost of a longer one is not known. */
 function isShifted({ less, more }: Drift): boolean {
   return less > 0 || more > 0
 }

@@ -24,7 +24,7 @@ export interface StageCall {
 
 export interface PlannedStage {
   readonly steps: readonly StepPlan[]
-  /** How far what comes after the chain may differ. */
+  /** How far anything after the chain may differ. */
   readonly drift: Drift
 }
 
@@ -109,7 +109,7 @@ interface TextEffect {
   readonly changes: readonly string[]
 }
 
-/** What the text of a prompt file may change by the `as` of its entry; `answer` is its length in tokens, at most. */
+/** What the text of a prompt file may change by the `as` of its entry; `answer` is its maximum length in tokens. */
 function effectOfText({ stage, config, state }: StepCall, answer: number | null): TextEffect {
   const nothing = { kind: 'known', more: 0, less: 0, changes: [] } as const
   const use = stage === 'post_task' || stage === 'post' ? 'result' : (config.as ?? 'append')
@@ -129,7 +129,7 @@ function effectOfText({ stage, config, state }: StepCall, answer: number | null)
   }
 }
 
-/** The same chain for several tasks: each step once, with what all of them ask. */
+/** The same chain for several tasks: each step once, with the asks of all of them. */
 export function mergeStages(stages: readonly PlannedStage[], fallback: Drift): PlannedStage {
   const [first, ...others] = stages
   if (first === undefined) return { steps: [], drift: fallback }

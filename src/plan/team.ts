@@ -6,8 +6,8 @@ import type { RolePlan, TeamPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 
 /**
- * The agents that the model of a prompt file may start. How many, and what they do, is its choice: their models may be asked any number
- * of times, or not at all, within the budgets.
+ * The agents that the model of a prompt file may start. How many, and what they do, is its choice: their models may be
+ * called any number of times, or not at all, within the budgets.
  */
 export async function planTeam(
   { settings, roles }: Pick<PromptTarget, 'settings' | 'roles'>,

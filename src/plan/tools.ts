@@ -9,7 +9,10 @@ import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
 import { isWriter, toolNames } from '../tool/toolbox/names.ts'
 import type { ToolPlan } from './plan.ts'
 
-/** The tools that settings name, with those of plug-ins and servers: what calls of each need, or why a model is not given it. */
+/**
+ * The tools that settings name, including those of plugins and servers: the permission of each, or why a model does not
+ * get it.
+ */
 export async function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
   { names: servers }: Pick<ServersOfPack, 'names'>,
@@ -47,7 +50,10 @@ interface Servers {
   readonly servers: readonly string[]
 }
 
-/** Tools of servers, which are not asked: those that are named by themselves, else `server__*` for those that a pattern means. */
+/**
+ * Tools of servers, which are not contacted: those with a literal name, else `server__*` for those that a pattern
+ * matches.
+ */
 function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, scope, servers }: Servers) {
   const { rights } = scope
   const rules = rights.rules.flat().filter(({ origin }) => origin !== 'default')
@@ -72,18 +78,18 @@ function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, 
   })
 }
 
-/** As models know it: `server__tool`. */
+/** The name for models: `server__tool`. */
 function withoutPrefix(name: string): string {
   return name.replace(/^mcp__(?=.*__)/, '')
 }
 
-/** Whether a rule is about some tools of a server, and not about all of them. */
+/** Whether a rule matches some tools of a server, but not all of them. */
 function isAboutSomeOf(rule: ToolRule, server: string): boolean {
   const { tool } = ruledTools(rule)
   return mayMean(tool, server) && !meansAll(tool, server)
 }
 
-/** Whether a rule decides about some of the calls of a tool. */
+/** Whether a rule decides about some calls of a tool. */
 function isAboutSome({ tool, pattern, origin }: ToolRule, name: string): boolean {
   return pattern !== undefined && origin !== 'default' && toolPattern(tool)(name)
 }

@@ -38,16 +38,16 @@ export interface WorkflowCall {
 
 export interface PlannedWorkflow {
   readonly answer: AnswerPlan & { readonly by: 'workflow' }
-  /** What its answer has at most, in tokens; null: no limit is known. */
+  /** Maximum length of its answer, in tokens; null: no limit is known. */
   readonly tokens: number | null
 }
 
-/** What is known of a step that others need. */
+/** What is known about a step that others need. */
 interface Planned {
   readonly plan: WorkflowStepPlan
   readonly tokens: number | null
   readonly drift: Drift
-  /** It is there for a failure, so that as written it does not run. */
+  /** It only runs after a failure, so that as written it does not run. */
   readonly isSpare: boolean
 }
 
@@ -120,12 +120,12 @@ async function planStep({ step }: StepNode, call: StepCall, planner: Planner, co
   }
 }
 
-/** How far the input of a step may differ: by the answers of all that it needs. */
+/** How far the input of a step may differ: by the answers of all its needs. */
 function driftOf(drift: Drift, needs: readonly Planned[]): Drift {
   return needs.reduce((sum, need) => grown(decidedBy(sum, ...need.drift.by), need.tokens ?? 0), drift)
 }
 
-/** A template may use an answer as often as it likes. */
+/** A template may repeat an answer any number of times. */
 function usesTexts({ input = '', instructions = '' }: WorkflowStep): boolean {
   return /\{\{[^}]*\bsteps\b/.test(input + instructions)
 }
@@ -183,10 +183,10 @@ async function planNamed(
   }
   const layers = { inherited: context.scope.options, given: options }
   const plan = await planLeaf({ agent, inputs: [''], options: layers, drift, at }, planner, context)
-  return { plan, asks: plan.asks, decides: ['what it gives', ...plan.decides], tokens: null }
+  return { plan, asks: plan.asks, decides: ['its result', ...plan.decides], tokens: null }
 }
 
-/** A value that a variable may have: what fills it is known only once the step runs. */
+/** A possible value of a variable, whose real value is known only when the step runs. */
 function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
   const [choice] = choices
   if (own !== undefined) return own
@@ -205,12 +205,12 @@ function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
   }
 }
 
-/** The settings that the main agent answers a step with. */
+/** The settings with which the main agent answers a step. */
 function settingsOf({ options }: WorkflowStep, { target, state }: WorkflowCall): Settings {
   return target.settingsFor({ ...state.params, ...options })
 }
 
-/** The request is found by the code of real runs, with what is known of its input. */
+/** The request, determined by the code of real runs with what is known of its input. */
 async function planMain(
   step: WorkflowStep,
   call: AgentsCall,

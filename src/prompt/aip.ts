@@ -5,7 +5,7 @@ import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { type AipFence, linesOf, nextAipFence } from './lines.ts'
 
-/** Code of a section. `text` has empty lines so that its line numbers are those of the Markdown file. */
+/** Code of a section. `text` is padded with empty lines so that its line numbers are those of the Markdown file. */
 export interface AipBlock {
   readonly text: string
   /** Line of the first line of code in the file, from 1. */
@@ -17,7 +17,7 @@ export interface AipPart {
   /** The text between the first backticks of the heading, in lower case. */
   readonly optionText?: string
   readonly content: string
-  /** Line of the heading, from 1; the content begins on the next. */
+  /** Line of the heading, from 1; the content starts on the next line. */
   readonly line: number
 }
 
@@ -52,7 +52,7 @@ const promptHeadings: Readonly<Record<string, AipPart['role'] | undefined>> = {
   'jedi trick': 'assistant',
 }
 
-/** What the lines below a heading are: code before, in and after its fence, a prompt part, or nothing. */
+/** The kind of the lines below a heading: code before, in and after its fence, a prompt part, or nothing. */
 type Position =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'armed' | 'capturing'; readonly section: CodeSection }
@@ -91,7 +91,7 @@ export function parseAip(file: string, text: string): AipDocument {
   }
 }
 
-/** True for a level-1 heading that begins a section. */
+/** True for a level-1 heading that starts a section. */
 export function isSectionHeading(line: string): boolean {
   return /^#(?!#)/.test(line) && readHeading(line, 0).kind !== 'ignored'
 }
@@ -130,7 +130,7 @@ function blocksOf(code: Code): Pick<AipDocument, CodeSection> {
 }
 
 /**
- * Reads the `# Options` block of an agent file as TOML; several fences are one document. Keys are not checked.
+ * Parses the `# Options` block of an agent file as TOML; several fences are one document. Keys are not checked.
  * @throws BatonError PROMPT_SYNTAX with line and column in the agent file
  */
 export async function readTable(file: string, text: string, block: AipBlock): Promise<DataText> {
@@ -144,7 +144,7 @@ export async function readTable(file: string, text: string, block: AipBlock): Pr
   })
 }
 
-/** The place of the option string in a prompt heading, which begins after the first backtick. */
+/** The place of the option string in a prompt heading, which starts after the first backtick. */
 export function placeOfOption(heading: SourcePlace): SourcePlace {
   const line = heading.text?.split('\n')[(heading.line ?? 1) - 1] ?? ''
   const mark = line.indexOf('`')
@@ -154,8 +154,8 @@ export function placeOfOption(heading: SourcePlace): SourcePlace {
 const optionHint = 'Write key = value between the backticks: # User `cache = true`.'
 
 /**
- * Reads the option string of a prompt heading: whether the part is to be cached. An option string that is not empty
- * must have `cache`; other keys are ignored. `place` is where it begins.
+ * Parses the option string of a prompt heading: whether to cache the part. A non-empty option string must have `cache`;
+ * other keys are ignored. `place` is where it starts.
  * @throws BatonError PROMPT_SYNTAX at the heading
  */
 export async function readCacheOption(text: string, place: SourcePlace): Promise<boolean> {
@@ -167,7 +167,7 @@ export async function readCacheOption(text: string, place: SourcePlace): Promise
   throw new BatonError('PROMPT_SYNTAX', `the option of this heading ${message}`, { place, hint: optionHint })
 }
 
-/** An inline table whose braces may be left out. */
+/** An inline table whose braces may be omitted. */
 async function readInlineTable(text: string, place: SourcePlace): Promise<JsonObject> {
   const trimmed = text.trim()
   const key = 'options = '
@@ -184,7 +184,7 @@ async function readInlineTable(text: string, place: SourcePlace): Promise<JsonOb
     return data['options'] as JsonObject
   } catch (error) {
     if (!isBatonError(error) || error.place?.column === undefined) throw error
-    // the text added in front is in no file
+    // the added prefix is not part of the file
     const shift = (place.column ?? 1) - 1 + text.indexOf(trimmed) - key.length - open.length
     throw new BatonError(error.code, error.message, {
       place: { ...place, column: Math.max(1, error.place.column + shift) },

@@ -11,28 +11,28 @@ import { linesOf } from './lines.ts'
 interface PromptMeta {
   readonly data: JsonObject
   readonly language: 'toml' | 'yaml' | 'none'
-  /** Position of a key or value in the prompt file; for what is not written, of the nearest part above it. */
+  /** Position of a key or value in the prompt file; if it is not written, of the nearest enclosing part. */
   readonly locate: DataText['locate']
 }
 
-/** A prompt file as it is written, before any key has a meaning. Lines count from 1. */
+/** A prompt file as written, before its keys are interpreted. Lines count from 1. */
 export interface PromptDocument {
-  /** As errors name it. */
+  /** The name of the file in errors. */
   readonly file: string
   readonly text: string
-  /** SHA-256 of the part above the `====` line: what a run reads, and what watching compares. */
+  /** SHA-256 of the part above the `====` line: what a run reads and what watching compares. */
   readonly hash: string
   readonly meta: PromptMeta
   /** Without front matter, transcript, and empty lines around it; line endings are `\n`. */
   readonly instruction: string
   readonly instructionLine: number
-  /** Line of the `====` that the transcript begins with. */
+  /** Line of the `====` that starts the transcript. */
   readonly transcriptLine?: number
 }
 
 /**
- * Reads a prompt file in one of its three forms: TOML between `+++`, YAML between `---`, or one fenced `toml` or `yaml`
- * block that begins with `#!meta`; a file without front matter is an instruction alone.
+ * Parses a prompt file in one of its three forms: TOML between `+++`, YAML between `---`, or one fenced `toml` or
+ * `yaml` block that starts with `#!meta`; a file without front matter is only an instruction.
  * @throws BatonError PROMPT_SYNTAX with file, line and column
  */
 export async function parsePrompt(file: string, text: string): Promise<PromptDocument> {
@@ -52,15 +52,15 @@ export async function parsePrompt(file: string, text: string): Promise<PromptDoc
 }
 
 /**
- * The hash of what counts of a prompt file, from any text: of the part above its `====` line, or of all of it when that
- * line cannot be found. Equal exactly when `hash` of the documents is.
+ * The hash of the relevant part of a prompt file, computed from any text: the part above its `====` line, or all of it
+ * if that line cannot be found. Equal exactly when `hash` of the documents is.
  */
 export function hashPrompt(text: string): string {
   const clean = withoutMark(text)
   return sha256(clean.slice(0, offsetIfFound(clean)))
 }
 
-/** The text without what is below its `====` line: the same document, but for its transcript. */
+/** The text without what is below its `====` line: the same document without its transcript. */
 export function withoutTranscript(text: string): string {
   const clean = withoutMark(text)
   const offset = offsetIfFound(clean)
@@ -69,7 +69,7 @@ export function withoutTranscript(text: string): string {
   return end === -1 ? clean : clean.slice(0, end + 1)
 }
 
-/** Undefined also for front matter that is not closed. */
+/** Also undefined if the front matter is not closed. */
 function offsetIfFound(text: string): number | undefined {
   try {
     return transcriptOffset({ file: '', text })

@@ -27,7 +27,7 @@ interface MetaFence {
 }
 
 export interface Layout {
-  /** Line of the `====` that begins the transcript; undefined when there is none. */
+  /** Line of the `====` that starts the transcript, if any. */
   readonly transcript: number | undefined
   readonly leading: MetaBlock | undefined
   /** Fenced `#!meta` blocks above the transcript, in order. */
@@ -36,10 +36,10 @@ export interface Layout {
 
 /**
  * Finds the parts of a prompt file. Front matter is a block between `+++` (TOML) or `---` (YAML) lines at the start,
- * after empty lines or none, or a fenced `#!meta` block. The transcript begins at a line exactly `====`, outside
- * fences, after an empty line or nothing; below a `#!meta` block the empty line is not needed, and a Setext heading is
- * not cut. Nothing below that line is read.
- * @throws BatonError PROMPT_SYNTAX when the block at the start is not closed, or too long
+ * optionally after empty lines, or a fenced `#!meta` block. The transcript starts at a line that is exactly `====`,
+ * outside fences, at the start or after an empty line, so that a Setext heading is not cut; below a `#!meta` block the
+ * empty line is not needed. Nothing below that line is read.
+ * @throws BatonError PROMPT_SYNTAX if the block at the start is not closed, or too long
  */
 export function findLayout(prompt: PromptText): Layout {
   const leading = findLeadingBlock(prompt)
@@ -68,7 +68,7 @@ export function findLayout(prompt: PromptText): Layout {
 }
 
 /**
- * Offset of the `====` line in a text without byte order mark; undefined when there is none.
+ * Offset of the `====` line in a text without byte order mark; undefined if there is none.
  * @throws BatonError as `findLayout`
  */
 export function transcriptOffset({ file, text }: Pick<PromptText, 'file' | 'text'>): number | undefined {
@@ -83,7 +83,7 @@ export function lineOffset(text: string, line: number): number {
   return offset
 }
 
-/** Front matter is settings, not data: this is far above any real one and bounds the work of the YAML reader. */
+/** Front matter is settings, not data: far above any real size, and limits the work of the YAML parser. */
 const maxBlockCharacters = 1_000_000
 
 function findLeadingBlock(prompt: PromptText): MetaBlock | undefined {
@@ -94,15 +94,15 @@ function findLeadingBlock(prompt: PromptText): MetaBlock | undefined {
   const end = lines.findIndex((line, index) => index > start && line.trimEnd() === mark)
   if (end !== -1) return checkSize({ language: mark === '+++' ? 'toml' : 'yaml', start, end, head: 1 }, prompt)
   throw syntaxError(
-    `the front matter begins with ${mark} but is not closed`,
+    `the front matter starts with ${mark} but is not closed`,
     mark === '+++' ? 'End it with a line +++.' : 'End it with a line ---; a rule at the start is written ***.',
     { prompt, line: start },
   )
 }
 
 /**
- * The one block that is front matter; undefined when there is none.
- * @throws BatonError PROMPT_SYNTAX for two blocks, a block that is not closed, or one in another language
+ * The one block that is front matter, if any.
+ * @throws BatonError PROMPT_SYNTAX for two blocks, an unclosed block, or one in another language
  */
 export function metaBlock(prompt: PromptText, { leading, fences: [first, second] }: Layout): MetaBlock | undefined {
   if (first === undefined) return leading
@@ -116,10 +116,10 @@ export function metaBlock(prompt: PromptText, { leading, fences: [first, second]
   if (language !== 'toml' && language !== 'yaml') {
     const named = first.language === '' ? 'no language' : `the language "${first.language}"`
     const message = `the #!meta block has ${named}`
-    throw syntaxError(message, 'Begin it with ```toml or ```yaml.', { prompt, line: start })
+    throw syntaxError(message, 'Start it with ```toml or ```yaml.', { prompt, line: start })
   }
   if (end === undefined) {
-    const hint = 'End it with the same marks it begins with.'
+    const hint = 'End it with the same marks that it starts with.'
     throw syntaxError('the #!meta block is not closed', hint, { prompt, line: start })
   }
   return checkSize({ language, start, end, head: 2 }, prompt)

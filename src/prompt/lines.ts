@@ -1,4 +1,4 @@
-/** Lines without their endings (`\n` or `\r\n`); a line ending at the end of the text begins no further line. */
+/** Lines without their endings (`\n` or `\r\n`); a line ending at the end of the text does not start another line. */
 export function linesOf(text: string): readonly string[] {
   if (text === '') return []
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))

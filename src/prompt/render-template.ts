@@ -8,9 +8,9 @@ const timeMs = 20_000
 const memoryMb = 512
 
 /**
- * Fills in a template as `RenderTemplate` does; one that may take long in a thread, for 20 seconds at most. `place`: where
- * the template begins.
- * @throws BatonError PROMPT_SYNTAX, or LIMIT when it takes too long or too much memory; the reason of the signal
+ * Renders a template as `RenderTemplate` does; a potentially slow one in a thread, for 20 seconds at most. `place`:
+ * where the template starts.
+ * @throws BatonError PROMPT_SYNTAX, or LIMIT if it takes too long or too much memory; the reason of the signal
  */
 export async function renderTemplate(
   template: string,
@@ -23,8 +23,8 @@ export async function renderTemplate(
     return (await runApart(task, { timeMs, memoryMb, signal })) as string
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
-    throw new BatonError('LIMIT', `the template cannot be filled in: ${error.message}`, {
-      hint: 'Loops in loops multiply: prepare the text in a script, and insert it as one value.',
+    throw new BatonError('LIMIT', `the template cannot be rendered: ${error.message}`, {
+      hint: 'Nested loops multiply: prepare the text in a script, and insert it as one value.',
       place,
     })
   }

@@ -1,12 +1,12 @@
 import { shapeOf } from './template-tags.ts'
 
-/** So much is done in some tenths of a second: characters, and values that are looked at. */
+/** Work that takes some tenths of a second, in characters and visited values. */
 const mostWork = 20_000_000
 const mostTags = 500
 
 /**
- * Whether a template may take longer than starting a thread does: expressions are read one by one, each may look at all
- * of the data, and a loop does what is in it for each value.
+ * Whether a template may take longer than starting a thread: expressions are evaluated one by one, each may visit all
+ * of the data, and a loop repeats its body for each value.
  */
 export function isSlowTemplate(template: string, data: unknown): boolean {
   const { tags, loops } = shapeOf(template)
@@ -15,7 +15,7 @@ export function isSlowTemplate(template: string, data: unknown): boolean {
   return (template.length + tags * (values + characters / 1000)) * Math.max(1, values) ** loops > mostWork
 }
 
-/** Of data, as far as it matters. */
+/** The size of the data, up to the limit. */
 function sizeOf(data: unknown): { readonly values: number; readonly characters: number } {
   let [values, characters] = [0, 0]
   const open: unknown[] = [data]

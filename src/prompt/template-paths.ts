@@ -1,12 +1,12 @@
-/** A name that a template asks for, from the data that the template is rendered with. */
+/** A name in a template that refers to the data with which it is rendered. */
 export interface TemplatePath {
   /** `steps.a.output` as `['steps', 'a', 'output']`; empty for all of the data. */
   readonly parts: readonly string[]
-  /** As it is written. */
+  /** As written. */
   readonly written: string
 }
 
-/** What of a parsed template is looked at; the names are those of the library. */
+/** The parts of a parsed template that are used here, with the library's names. */
 interface AstNode {
   readonly type: string
   readonly body?: readonly AstNode[]
@@ -17,14 +17,14 @@ interface AstNode {
   readonly inverse?: AstNode
   /** Of a path: `@root`. */
   readonly data?: boolean
-  /** Of a path: how many `../` it begins with. */
+  /** Of a path: its number of leading `../`. */
   readonly depth?: number
-  /** Of a path. A call inside a path is no text. */
+  /** Of a path. A call inside a path is not a string. */
   readonly parts?: readonly unknown[]
   readonly original?: unknown
 }
 
-/** Blocks that keep the data they are in. */
+/** Blocks that do not change the data context. */
 const plainBlocks: ReadonlySet<string> = new Set([
   'if',
   'unless',
@@ -41,8 +41,8 @@ const plainBlocks: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The names that a parsed template takes from its data. What is written inside `each` and `with` belongs to their values,
- * unless it leads out of them by `../` or `@root`.
+ * The names that a parsed template takes from its data. Names inside `each` and `with` refer to their values, unless
+ * they lead out with `../` or `@root`.
  */
 export function pathsIn(template: unknown): readonly TemplatePath[] {
   const found: TemplatePath[] = []
@@ -61,7 +61,7 @@ export function pathsIn(template: unknown): readonly TemplatePath[] {
     const values = [...params, ...(hash?.pairs ?? []).map(({ value }) => value)]
     for (const value of values) look(value, inner)
     if (node.type === 'PathExpression') take(node, inner)
-    // with anything behind it, or as a part of an expression, a name is that of a helper
+    // with arguments, or in a subexpression, a name is that of a helper
     const isCall = values.length > 0 || node.type === 'SubExpression'
     if (path !== undefined && !isCall) look(path, inner)
     for (const part of body) look(part, inner)

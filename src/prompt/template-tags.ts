@@ -1,6 +1,6 @@
 import { nearest } from '../base/suggest.ts'
 
-/** Something wrong with a template. Offsets count from 0, in the template as it is written. */
+/** A problem in a template. Offsets count from 0, in the template as written. */
 export interface TemplateProblem {
   /** Completes the sentence "the template cannot be rendered: …". */
   readonly message: string
@@ -10,9 +10,9 @@ export interface TemplateProblem {
 }
 
 /**
- * Rewrites a template of handlebars-rust without escaping so that Handlebars 4 reads it the same way: `{{{x}}}` is
+ * Rewrites a template of handlebars-rust without escaping so that Handlebars 4 parses it the same way: `{{{x}}}` is
  * `{{x}}`, `{{x}}}` is an expression and a literal `}`, and `a.0` is `a.[0]`. Comments, raw blocks and escaped braces
- * stay as they are.
+ * are left alone.
  */
 export function adaptTemplate(template: string): string {
   let result = ''
@@ -28,9 +28,9 @@ export function adaptTemplate(template: string): string {
 interface TemplateTag {
   readonly kind: 'expression' | 'verbatim' | 'open-ended'
   readonly start: number
-  /** Where the text after the tag begins. */
+  /** Where the text after the tag starts. */
   readonly end: number
-  /** As Handlebars 4 reads it. */
+  /** In the form for Handlebars 4. */
   readonly adapted: string
 }
 
@@ -62,7 +62,7 @@ function readTag(template: string, start: number): TemplateTag {
 /** Name of the helper that prints the `}` which Handlebars cannot parse after an expression. */
 export const closingBrace = '__closing_brace'
 
-/** The end of a part that is kept as it is: an escaped mustache, a raw block, a comment. */
+/** The end of a verbatim part: an escaped mustache, a raw block, a comment. */
 function verbatimEnd(template: string, open: number): number | undefined {
   if (template[open - 1] === '\\') return open + 2
   if (template.startsWith('{{{{', open)) return endAfter(template, '}}}}', template.indexOf('{{{{/', open + 4))
@@ -103,16 +103,16 @@ interface Expression extends TemplateTag {
   readonly name: string
 }
 
-/** Far more than anybody writes: the parser takes a second for so many, and much longer for deeper blocks. */
+/** Far more than real templates have: the parser takes a second for that many, and much longer for deeper blocks. */
 const mostTags = 5_000
 const mostDepth = 100
-/** One problem has many others as its consequence. */
+/** One problem causes many others. */
 const mostProblems = 50
 
-/** Blocks that do what is in them once. */
+/** Blocks whose body is rendered at most once. */
 const choices: ReadonlySet<string> = new Set('if unless with eq ne gt gte lt lte and or not raw'.split(' '))
 
-/** How many tags a template has, and how many of its blocks that may be loops stand in each other. */
+/** The number of tags of a template, and the nesting depth of its blocks that may be loops. */
 export function shapeOf(template: string): { readonly tags: number; readonly loops: number } {
   let [tags, loops] = [0, 0]
   const open: boolean[] = []
@@ -129,7 +129,7 @@ export function shapeOf(template: string): { readonly tags: number; readonly loo
   return { tags, loops }
 }
 
-/** What the parser would take very long for: too many expressions, or blocks that are nested too deep. */
+/** What would take the parser too long: too many expressions, or blocks that are nested too deep. */
 export function sizeProblem(template: string): TemplateProblem | undefined {
   const hint = 'Prepare the text in a script, and insert it as one value.'
   let [count, depth] = [0, 0]
@@ -146,8 +146,8 @@ export function sizeProblem(template: string): TemplateProblem | undefined {
 }
 
 /**
- * What is wrong with how the tags of a template fit together, in their order, 50 problems at most: braces and blocks that
- * are not closed, and ends of blocks that were not opened. The parser reports such things without a place.
+ * Mismatched tags of a template, in order, at most 50: unclosed braces and blocks, and ends of blocks that were not
+ * opened. The parser reports such problems without a position.
  */
 export function tagProblems(template: string): readonly TemplateProblem[] {
   const problems: TemplateProblem[] = []
@@ -163,7 +163,7 @@ export function tagProblems(template: string): readonly TemplateProblem[] {
     const expression = readExpression(template, tag)
     const at = { start, end: tag.end }
     if (expression.sign === 'partial')
-      problems.push({ message: 'partials are not supported', hint: 'Write the text here, or put it into data.', ...at })
+      problems.push({ message: 'partials are not supported', hint: 'Write the text here, or pass it as data.', ...at })
     if (expression.sign === 'open') open.push(expression)
     if (expression.sign === 'close') problems.push(...closeProblems(expression, open.pop()))
   }
@@ -179,7 +179,7 @@ export function tagProblems(template: string): readonly TemplateProblem[] {
 function closeProblems({ name, start, end }: Expression, opened: Expression | undefined): readonly TemplateProblem[] {
   const shown = shortened(name)
   if (opened === undefined) {
-    const hint = `Begin the block with {{#${shown} …}}, or remove it.`
+    const hint = `Start the block with {{#${shown} …}}, or remove it.`
     return [{ message: `{{/${shown}}} closes nothing`, hint, start, end }]
   }
   if (opened.name === name) return []
@@ -199,15 +199,15 @@ function signOf(mark: string, name: string): Expression['sign'] {
   if (mark.endsWith('>')) return 'partial'
   if (mark.startsWith('#')) return 'open'
   if (mark.startsWith('/')) return 'close'
-  // {{^}} is {{else}}, {{^name}} begins a block
+  // {{^}} is {{else}}, {{^name}} starts a block
   if (mark.startsWith('^')) return name === '' ? 'inverse' : 'open'
   return name === 'else' ? 'inverse' : 'value'
 }
 
-/** Expressions that are parsed alone to find the one at fault. */
+/** Expressions that are parsed individually to find the faulty one. */
 const mostTried = 500
 
-/** Adds to a problem that the parser or renderer reports by line only the tag it is about, if that is certain. */
+/** Adds the tag to a problem for which the parser or renderer reports only a line, if the tag is certain. */
 export function atTag(
   template: string,
   { message, line }: { readonly message: string; readonly line: number | undefined },
@@ -237,7 +237,7 @@ const needValue: ReadonlySet<string> = new Set(['if', 'unless', 'each', 'with'])
 
 /**
  * Unknown helpers in a template, and blocks without the value they need. An expression with values after its name is a
- * call, everywhere; others are values of the data. The first 50.
+ * call everywhere; others are values of the data. The first 50.
  */
 export function helperProblems(template: string, helpers: readonly string[]): readonly TemplateProblem[] {
   const problems: TemplateProblem[] = []
@@ -252,7 +252,7 @@ export function helperProblems(template: string, helpers: readonly string[]): re
   return problems
 }
 
-/** Of a name that somebody has mistyped. */
+/** Maximum length of a mistyped name in messages. */
 const mostOfName = 80
 
 function shortened(name: string): string {
@@ -276,14 +276,14 @@ function valueProblem(sign: Expression['sign'], [name = '', ...given]: readonly 
   return { message: `{{#${name}}} ${message}`, hint: `Write {{#${name} data.name}}.` }
 }
 
-/** Words, strings and brackets; `as |x|` and what follows are left out. */
+/** Words, strings and brackets; `as |x|` and everything after it are omitted. */
 function wordsOf(body: string): readonly string[] {
   const words: readonly string[] = body.match(/"[^"]*"|'[^']*'|[()]|[^\s()"']+/g) ?? []
   const block = words.indexOf('as')
   return block === -1 ? words : words.slice(0, block)
 }
 
-/** Names that are called: the first word when others follow, and the word after each opening bracket. */
+/** Names that are called: the first word if others follow, and the word after each opening bracket. */
 function calledIn(words: readonly string[]): readonly string[] {
   const isCall = words.length > 1 && words[0] !== '('
   const first = isCall ? words.slice(0, 1) : []

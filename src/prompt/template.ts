@@ -14,12 +14,12 @@ import {
 import { pathsIn, type TemplatePath } from './template-paths.ts'
 import { textOf } from './value-text.ts'
 
-/** `place` is where the template begins, for errors: its first line, and the column on it when that is not 1. */
+/** `place` is where the template starts, for errors: its first line, and the column on it if that is not 1. */
 export type RenderTemplate = (template: string, data: Json, place?: SourcePlace) => string
 
 export interface Templates {
   readonly render: RenderTemplate
-  /** Everything that is wrong with a template, without rendering it, in the order it is written. */
+  /** All problems of a template, found without rendering it, in the order written. */
   readonly problems: (template: string, place?: SourcePlace) => readonly BatonError[]
   /** The names that a template without problems takes from its data. */
   readonly paths: (template: string) => readonly TemplatePath[]
@@ -33,8 +33,8 @@ export interface TemplateOptions {
 }
 
 /**
- * Loads Handlebars, made to behave like handlebars-rust without escaping, which AIPack's packs are written for
- * (docs/aipack.md "Prompts and answers"): nothing is escaped, what is missing is empty, an empty object is false, lists
+ * Loads Handlebars, adapted to behave like handlebars-rust without escaping, for which AIPack's packs are written
+ * (docs/aipack.md "Prompts and answers"): nothing is escaped, missing values are empty, an empty object is false, lists
  * and objects print as `[1, 2]` and `[object]`, and the comparison helpers exist.
  */
 export async function loadTemplates({ tables = 'as in Rust' }: TemplateOptions = {}): Promise<Templates> {
@@ -83,12 +83,12 @@ interface CompiledTemplate {
   readonly main: (container: { escapeExpression: (value: unknown) => string }, ...rest: readonly unknown[]) => string
 }
 
-/** More steps up than this from the root lead nowhere. */
+/** Enough copies of the root: more `../` than this resolve to nothing. */
 const stepsAboveRoot = 16
 
 /**
- * The function that prints values is shared by all environments of the library, those of a host program too. Each
- * template takes it from its own container, where it can be replaced before the template begins. Above the root, `../`
+ * The function that prints values is shared by all environments of the library, including those of a host program. Each
+ * template takes it from its own container, where it can be replaced before rendering starts. Above the root, `../`
  * stays at the root.
  */
 function printingOwnWay(compiled: CompiledTemplate, tables: Required<TemplateOptions>['tables']): CompiledTemplate {
@@ -123,12 +123,12 @@ function placed(template: string, error: unknown, compile: (adapted: string) => 
   return atTag(template, { message, line: line === undefined ? undefined : Number(line) }, fails)
 }
 
-/** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names tokens of a grammar that no author knows. */
+/** `Expecting 'ID', 'STRING', …, got 'CLOSE'` names grammar tokens that authors do not know. */
 function readable(message: string): string {
   const got = /, got '(\w+)'$/.exec(message)?.[1]
-  // else it points with a caret
-  if (got === undefined) return /^-*\^$/.test(message) ? 'the expression cannot be read' : message
-  return tokens[got] ?? 'the expression cannot be read'
+  // otherwise it points with a caret
+  if (got === undefined) return /^-*\^$/.test(message) ? 'the expression cannot be parsed' : message
+  return tokens[got] ?? 'the expression cannot be parsed'
 }
 
 const tokens: Readonly<Record<string, string>> = {
@@ -157,7 +157,7 @@ function isTrue(value: unknown): boolean {
 }
 
 interface HelperOptions {
-  /** Only of blocks. */
+  /** Only for blocks. */
   readonly fn?: (
     context: unknown,
     more?: { readonly data: unknown; readonly blockParams: readonly unknown[] },
@@ -170,7 +170,7 @@ interface HelperOptions {
 
 type Helper = (this: unknown, ...args: readonly unknown[]) => unknown
 
-/** A helper of a fixed number of values, which is called with what is missing as null, as in JSON. */
+/** A helper with a fixed number of values; missing ones are passed as null, as in JSON. */
 function helper(
   count: number,
   work: (values: readonly unknown[], options: HelperOptions, context: unknown) => unknown,
@@ -184,7 +184,7 @@ function helper(
   }
 }
 
-/** A condition: true or false where it is a value, and a choice where it is a block. */
+/** A condition: true or false as a value, and a choice as a block. */
 function condition(count: number, holds: (...values: readonly unknown[]) => boolean): Helper {
   return helper(count, (values, options, context) => {
     const result = holds(...values)
@@ -196,7 +196,7 @@ function chosen(isFirst: boolean, { fn, inverse }: HelperOptions, context: unkno
   return (isFirst ? fn : inverse)?.(context) ?? ''
 }
 
-/** The order of two values; undefined where they have none. Texts are also compared with numbers. */
+/** The order of two values, if they have one. Texts are also compared with numbers. */
 function order(left: unknown, right: unknown): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareBytes(left, right)
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
@@ -243,7 +243,7 @@ const helpers: { readonly [name: string]: Helper } = {
   raw: helper(0, (_, options, context) => chosen(true, options, context)),
   log: () => '',
   [closingBrace]: () => '}',
-  // a name alone is a value that is not there; with anything behind it, it is a call
+  // a name alone is a missing value; with anything after it, it is a call
   helperMissing: helper(0, (values, { name, hash }) => {
     if (values.length + Object.keys(hash).length > 0) throw new Error(`unknown helper "${name}"`)
     return undefined
@@ -251,8 +251,8 @@ const helpers: { readonly [name: string]: Helper } = {
 }
 
 /**
- * The error for a problem of a template. `place` is where the template begins: its first line, and the column on it (1
- * when it has none).
+ * The error for a problem in a template. `place` is where the template starts: its first line, and the column on it
+ * (default: 1).
  */
 function templateError(
   template: string,

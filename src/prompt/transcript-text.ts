@@ -1,15 +1,15 @@
 import { withoutMark } from '../base/text-lines.ts'
 import { transcriptOffset } from './layout.ts'
 
-/** What one task leaves in the transcript. */
+/** What one task adds to the transcript. */
 export interface TranscriptBlock {
   readonly time: Date
   readonly label: string
-  /** The model that answered; empty when none was asked. */
+  /** The model that answered; empty if none was called. */
   readonly model: string
   /** Tokens of all calls of the task. */
   readonly usage: { readonly input: number; readonly output: number }
-  /** In US dollars; null when the price is not known. */
+  /** In US dollars; null if the price is not known. */
   readonly costUsd: number | null
   readonly runId: string
   readonly result:
@@ -19,9 +19,9 @@ export interface TranscriptBlock {
 }
 
 /**
- * What a run writes from the `====` line on, with `\n` as line ending: the blocks in the given order, an empty line
- * between them. Without blocks it is the `====` line alone. An answer may contain such a line: the first one of the
- * file decides, and that is the one this text begins with.
+ * What a run writes from the `====` line on, with `\n` as line ending: the blocks in the given order, separated by
+ * empty lines. Without blocks it is just the `====` line. An answer may contain such a line: the first one in the file
+ * counts, which is the one this text starts with.
  */
 export function transcriptText(blocks: readonly TranscriptBlock[]): string {
   return blocks.map(blockText).join('\n') || '====\n'
@@ -67,9 +67,9 @@ function localTime(time: Date): string {
 }
 
 /**
- * The text of a prompt file with another transcript: everything above its `====` line stays as it is, byte order mark
- * included, and the new part takes the line ending of most lines above. Undefined when there is no `====` line.
- * @throws BatonError PROMPT_SYNTAX when front matter is not closed, so that the line cannot be found
+ * The text of a prompt file with a new transcript: everything above its `====` line is unchanged, including the byte
+ * order mark, and the new part uses the line ending of most lines above. Undefined if there is no `====` line.
+ * @throws BatonError PROMPT_SYNTAX if front matter is not closed, so that the line cannot be found
  */
 export function replaceTranscript(
   { file, text }: { readonly file: string; readonly text: string },
@@ -82,7 +82,7 @@ export function replaceTranscript(
   return text.slice(0, start) + (hasMostlyCrlf(text, start) ? transcript.replaceAll('\n', '\r\n') : transcript)
 }
 
-/** Counts the `====` line too: it may be the only one. */
+/** Includes the `====` line, which may be the only one. */
 function hasMostlyCrlf(text: string, start: number): boolean {
   const lineEnd = text.indexOf('\n', start)
   const breaks = text.slice(0, lineEnd === -1 ? start : lineEnd + 1).match(/\r?\n/g) ?? []

@@ -1,6 +1,6 @@
 import type { Json } from '../base/json.ts'
 
-/** A value as text: a list of texts with blank lines between them, other tables and lists as JSON. */
+/** A value as text: a list of strings is joined with blank lines, other tables and lists become JSON. */
 export function textOf(value: Json): string {
   if (value === null) return ''
   if (typeof value === 'string') return value
@@ -10,7 +10,7 @@ export function textOf(value: Json): string {
     : JSON.stringify(value, null, 2)
 }
 
-/** Texts with blank lines between them; empty ones are left out. */
+/** Texts joined with blank lines; empty ones are omitted. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text.trim() !== '').join('\n\n')
 }

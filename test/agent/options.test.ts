@@ -56,11 +56,11 @@ describe('options of script agents', () => {
 
     it.each([
       ['{ temperature = "hot" }', '"temperature" must be a number, not "hot"'],
-      ['{ model = 7 }', '"model" must be text that is not empty, not the number 7'],
+      ['{ model = 7 }', '"model" must be non-empty text, not the number 7'],
       ['{ input_concurrency = 0 }', '"input_concurrency" must be a whole number of at least 1, not the number 0'],
       ['{ input_concurrency = 1.5 }', '"input_concurrency" must be a whole number of at least 1, not the number 1.5'],
       ['{ allow_run_on_task_fail = 1 }', '"allow_run_on_task_fail" must be true or false, not the number 1'],
-      ['{ model_aliases = { x = 1 } }', '"model_aliases" must be a table of texts, not a table'],
+      ['{ model_aliases = { x = 1 } }', '"model_aliases" must be a table of strings, not a table'],
     ])('end aip.agent.run before anything is asked: %s', async (options, problem) => {
       const { run, provider } = world({
         'a.lua': `local x = 1\nlocal r = aip.agent.run("b", { input = 1, options = ${options} })\nreturn r`,
@@ -71,12 +71,7 @@ describe('options of script agents', () => {
     })
 
     it.each([
-      [
-        'Before All',
-        'before_all_response',
-        '{ model = 7 }',
-        ': "model" must be text that is not empty, not the number 7',
-      ],
+      ['Before All', 'before_all_response', '{ model = 7 }', ': "model" must be non-empty text, not the number 7'],
       ['Before All', 'before_all_response', '7', ' must be a table, not the number 7'],
       ['Data', 'data_response', '{ top_p = {} }', ': "top_p" must be a number, not a table'],
       ['Data', 'data_response', '{ { temperature = 1 } }', ' must be a table, not a list'],

@@ -197,45 +197,45 @@ const hiding: Readonly<Record<string, Hiding>> = {
     work: { 'reviewer.lua': 'return {}', 'ask.md': offline('sub_agents = ["reviewer"]') },
     args: ['ask.md'],
     trust: 'reviewer.lua',
-    named: [/reviewer\.lua hides .*agents\/reviewer\.aip/],
+    named: [/reviewer\.lua shadows .*agents\/reviewer\.aip/],
   },
   'a Lua agent beside the prompt file': {
     work: { 'summarizer.lua': 'return {}', 'ask.md': offline('sub_agents = ["summarizer"]') },
     args: ['ask.md'],
     trust: 'summarizer.lua',
-    named: [/summarizer\.lua hides .*agents\/summarizer\.aip/],
+    named: [/summarizer\.lua shadows .*agents\/summarizer\.aip/],
   },
   'a folder beside the prompt file': {
     work: { 'code-map/main.lua': 'return {}', 'ask.md': offline('sub_agents = ["code-map"]') },
     args: ['ask.md'],
     trust: 'code-map/main.lua',
-    named: [/code-map\/main\.lua hides .*agents\/code-map\.aip/],
+    named: [/code-map\/main\.lua shadows .*agents\/code-map\.aip/],
   },
   'an agent of the command line': {
     work: { 'reviewer.aip': saying('mine') },
     args: ['run', 'reviewer'],
     trust: 'reviewer.aip',
-    named: [/reviewer\.aip hides .*agents\/reviewer\.aip/],
+    named: [/reviewer\.aip shadows .*agents\/reviewer\.aip/],
   },
   'an agent that a script runs': {
     work: { 'reviewer.aip': saying('mine'), 'go.aip': '# Output\n\n```lua\naip.agent.run("reviewer")\n```\n' },
     args: ['go.aip'],
     trust: 'reviewer.aip',
-    named: [/reviewer\.aip hides .*agents\/reviewer\.aip/],
+    named: [/reviewer\.aip shadows .*agents\/reviewer\.aip/],
   },
   'a pack in .aipack/pack/custom': {
     work: { '.aipack/pack/custom/pro/coder/main.aip': saying('mine') },
     home: installed,
     args: ['pro@coder'],
     trust: '.aipack/pack/custom/pro/coder',
-    named: [/custom\/pro\/coder hides .*installed\/pro\/coder/],
+    named: [/custom\/pro\/coder shadows .*installed\/pro\/coder/],
   },
   'a pack in .baton/packs': {
     work: { '.git/HEAD': '', '.baton/packs/pro/coder/main.aip': saying('mine') },
     home: installed,
     args: ['pro@coder'],
     trust: '.baton/packs/pro/coder',
-    named: [/packs\/pro\/coder hides .*installed\/pro\/coder/],
+    named: [/packs\/pro\/coder shadows .*installed\/pro\/coder/],
   },
   'a pack by its bare name': {
     work: { '.aipack/pack/custom/pro/coder/main.aip': saying('mine') },
@@ -459,7 +459,7 @@ attack('the home folder is no workspace to write to', { core: homes, every: 2 },
   const HOME = { plain: world.work, link: join(world.folder, 'link-to-work') }[home]
   const before = readdirSync(world.work)
   const end = await world.run(args, { env: { HOME } })
-  expect(end.stderr).toMatch(/home folder.*no workspace to write to/)
+  expect(end.stderr).toMatch(/home folder.*cannot be a writable workspace/)
   expect(end.stderr).toMatch(/-C FOLDER/)
   expect(end.code).toBe(code)
   expect(readdirSync(world.work)).toEqual(before)
@@ -472,7 +472,7 @@ it('nothing is written to the root folder; a folder in the home folder is one to
   const world = createWorld({ work: { 'project/w.aip': write, 'w.aip': write } })
   const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../'.repeat(9) })
   expect(root.code).not.toBe(0)
-  expect(root.stderr).toContain('which is no workspace to write to')
+  expect(root.stderr).toContain('which cannot be a writable workspace')
   expect(existsSync('/made.txt')).toBe(false)
   const inner = await world.run(['w.aip'], { env: { HOME: world.work }, cwd: 'project' })
   expect(inner.code).toBe(0)
@@ -487,7 +487,7 @@ it('an answer changes no file of the home folder, and is still shown', async () 
   try {
     const end = await world.run(['ask.md', '-m', 'any'], { env: { HOME: world.work, BATON_GATEWAY_URL: server.url } })
     expect(end.code).toBe(1)
-    expect(end.stderr).toContain('no workspace to write to')
+    expect(end.stderr).toContain('cannot be a writable workspace')
     expect(existsSync(join(world.work, 'made.txt'))).toBe(false)
     const plain = await world.run(['ask.md', '-m', 'any', '-c', 'write_mode=false'], {
       env: { HOME: world.work, BATON_GATEWAY_URL: server.url },

@@ -145,7 +145,7 @@ it('what a user has agreed to install is not written through a link', async () =
   symlinkSync(join(world.outside, 'kept.json'), join(world.state, 'data/agreed-packs.json'))
   const end = await world.run(['install', './notes', '-y'])
   expectHeld(world, end, [1])
-  expect(end.stderr).toContain('is a link, and is not written through it')
+  expect(end.stderr).toContain('is a link; Baton does not write through links here')
 })
 
 it('the folder of a run that is resumed is closed to others', async () => {

@@ -146,7 +146,7 @@ async function multiplies(work: Files, { isPatient }: { readonly isPatient: bool
   const options = isPatient ? {} : { interruptWhen: world.hasBegun }
   const end = await world.run([file, '-i', 'x', '-m', 'offline::extractive'], options)
   expectHeld(world, end, [isPatient ? 4 : 130])
-  if (isPatient) expect(end.stderr).toContain('the template cannot be filled in: it took longer than 20000 ms')
+  if (isPatient) expect(end.stderr).toContain('the template cannot be rendered: it took longer than 20000 ms')
 }
 
 async function interrupted(world: World, args: readonly string[]): Promise<void> {

@@ -26,7 +26,7 @@ describe('files that are made', () => {
   it('are none at all when one of them exists', () => {
     const folder = tempTree({ 'b.md': 'mine' })
     const files = ['a.md', 'b.md'].map((name) => ({ path: join(folder, name), text: 'new' }))
-    expect(() => createFiles(files, { within: folder })).toThrow(`${join(folder, 'b.md')} exists already`)
+    expect(() => createFiles(files, { within: folder })).toThrow(`${join(folder, 'b.md')} already exists`)
     expect(readdirSync(folder)).toEqual(['b.md'])
     expect(readFileSync(join(folder, 'b.md'), 'utf8')).toBe('mine')
   })
@@ -34,7 +34,7 @@ describe('files that are made', () => {
   it('are not written through a link that leads nowhere', () => {
     const folder = tempTree()
     symlinkSync(join(folder, 'elsewhere.md'), join(folder, 'a.md'))
-    expect(() => createFiles([{ path: join(folder, 'a.md'), text: 'x' }], { within: folder })).toThrow('exists already')
+    expect(() => createFiles([{ path: join(folder, 'a.md'), text: 'x' }], { within: folder })).toThrow('already exists')
     expect(existsSync(join(folder, 'elsewhere.md'))).toBe(false)
   })
 
@@ -84,7 +84,7 @@ describe('names', () => {
       expect(() => readPackName(name), name).toThrow(expect.objectContaining({ code: 'USAGE' }))
     }
     expect(() => readPackName('demo/notes')).toThrow(expect.objectContaining({ hint: 'Did you mean demo@notes?' }))
-    for (const name of ['baton@core', 'Baton@new']) expect(() => readPackName(name)).toThrow('come with Baton')
+    for (const name of ['baton@core', 'Baton@new']) expect(() => readPackName(name)).toThrow('ship with Baton')
     expect(() => readPackName('con@notes')).toThrow('it has the name of a device (con)')
   })
 

@@ -144,7 +144,7 @@ describe('checking a prompt file', () => {
       ),
       'a.aip': `# Options\n\n\`\`\`toml\nmodel = "mine"\n[model_aliases]\nmine = "somebody::x"\n\`\`\`\n\n${section('return 1')}`,
     }
-    const missing = 'warning ask.md:3:20 openai::x needs a key, and OPENAI_API_KEY is not set'
+    const missing = 'warning ask.md:3:20 openai::x needs a key, but OPENAI_API_KEY is not set'
     const others = [
       'error ask.md:2:9 unknown model "opnai::x"',
       'error ask.md:4:53 unknown model "nobody::x"',
@@ -236,7 +236,7 @@ describe('checking a prompt file', () => {
 
   it('warns of a file that was hardly meant', async () => {
     expect(await check({ 'a.ts': 'export const a = 1\n' }, { file: 'a.ts' })).toEqual([
-      'warning a.ts:1 a.ts does not look like a prompt file: its name ends in .ts, and it has no front matter',
+      'warning a.ts:1 a.ts does not look like a prompt file: it ends in .ts and has no front matter',
     ])
     expect(await check({ 'a.ts': prompt('temperature = 0') }, { file: 'a.ts' })).toEqual([])
     expect(await check({ 'notes.txt': 'Do it.\n' }, { file: 'notes.txt' })).toEqual([])
@@ -255,7 +255,7 @@ describe('checking an agent', () => {
     expect(await check({ 'a.aip': text }, { file: 'a.aip' })).toEqual([
       'error a.aip:4:15 "temperature" must be a number, not "hot"',
       'warning a.aip:5:1 nothing reads the option "modle"',
-      'warning a.aip:8:1 the heading "# Usr" begins no section',
+      'warning a.aip:8:1 the heading "# Usr" does not start a section',
       expect.stringMatching(/^error a\.aip:12:\d+ the option of this heading is not valid TOML/),
       'error a.aip:14:1 the template cannot be rendered: unknown helper "nope"',
       'error a.aip:15:1 the template cannot be rendered: unknown helper "nope"',
@@ -277,7 +277,7 @@ describe('checking an agent', () => {
       'lua/two.lua': 'return {\n',
     }
     expect(await check(files, { file: 'a.aip' })).toEqual([
-      'warning a.aip:5:22 there is no module "gone"',
+      'warning a.aip:5:22 the module "gone" does not exist',
       expect.stringMatching(/^error lua\/two\.lua:\d .*<eof> < lua\/one\.lua:2:21 < a\.aip:4:21$/),
     ])
   })

@@ -88,15 +88,15 @@ describe("AIPack's config files", () => {
   })
 
   it.each([
-    ['model = 5', '"options.model" must be text that is not empty, not the number 5'],
-    ['model = ""', '"options.model" must be text that is not empty, not empty text'],
+    ['model = 5', '"options.model" must be non-empty text, not the number 5'],
+    ['model = ""', '"options.model" must be non-empty text, not empty text'],
     ['temperature = "hot"', '"options.temperature" must be a number, not "hot"'],
     ['top_p = true', '"options.top_p" must be a number, not true'],
     ['input_concurrency = 1.5', '"options.input_concurrency" must be a whole number of at least 1, not the number 1.5'],
     ['input_concurrency = 0', '"options.input_concurrency" must be a whole number of at least 1, not the number 0'],
     ['allow_run_on_task_fail = "yes"', '"options.allow_run_on_task_fail" must be true or false, not "yes"'],
-    ['model_aliases = ["a"]', '"options.model_aliases" must be a table of texts, not a list'],
-    ['model_aliases = { a = 1 }', '"options.model_aliases" must be a table of texts, not a table'],
+    ['model_aliases = ["a"]', '"options.model_aliases" must be a table of strings, not a list'],
+    ['model_aliases = { a = 1 }', '"options.model_aliases" must be a table of strings, not a table'],
   ])('refuse %s at its place', async (line, message) => {
     const found = await refused({ [wks]: `[options]\n${line}\n` })
     expect(found).toEqual([expect.stringMatching(/^\.aipack\/config\.toml:2:\d+ /)])

@@ -51,16 +51,16 @@ describe('commands of files', () => {
     const { byName, warnings } = await commandsIn({ 'commands/help.md': 'Do not help.' })
     expect([...byName]).toEqual([])
     expect(warnings).toEqual([
-      expect.objectContaining({ message: 'commands/help.md is not used: /help is a command of every chat' }),
+      expect.objectContaining({ message: 'commands/help.md is not used: /help is a built-in chat command' }),
     ])
   })
 
   it.each([
-    ['+++\ntool = ["read"]\n+++\nx', 2, 'unknown key "tool" of a command'],
-    ['+++\ndescription = "d"\ntools = "read"\n+++\nx', 3, '"tools" must be a list of texts, not "read"'],
-    ['+++\nmodel = 5\n+++\nx', 2, '"model" must be text that is not empty, not the number 5'],
+    ['+++\ntool = ["read"]\n+++\nx', 2, 'unknown key "tool" in a command'],
+    ['+++\ndescription = "d"\ntools = "read"\n+++\nx', 3, '"tools" must be a list of strings, not "read"'],
+    ['+++\nmodel = 5\n+++\nx', 2, '"model" must be non-empty text, not the number 5'],
     ['+++\nmodel = \n+++\nx', 2, 'the front matter is not valid TOML: invalid value'],
-    ['+++\nmodel = "m"\n+++\n', undefined, 'commands/bad.md is no command: it has no text'],
+    ['+++\nmodel = "m"\n+++\n', undefined, 'commands/bad.md is not a command: it has no text'],
   ])('that are wrong are left out with a warning that names the place: %j', async (text, line, message) => {
     const { byName, warnings } = await commandsIn({ 'commands/bad.md': text, 'commands/good.md': 'Fine.' })
     expect([...byName.keys()]).toEqual(['good'])

@@ -114,7 +114,7 @@ return_when = "any"\non_stall = "fail"\nstall_after = "10s"\nbudget = { tokens =
       maxAgents: 3,
     })
     expect(await problems({ user: '[collab]\nenabled = true' })).toEqual([
-      expect.stringContaining(':2:1 CONFIG_INVALID "collab.enabled" can be set in a prompt file only'),
+      expect.stringContaining(':2:1 CONFIG_INVALID "collab.enabled" can only be set in a prompt file'),
     ])
   })
 
@@ -127,12 +127,12 @@ return_when = "any"\non_stall = "fail"\nstall_after = "10s"\nbudget = { tokens =
 describe('what does not fit together', () => {
   it('is told with its line: waits', async () => {
     expect(await problems({ prompt: '[collab]\nmax_wait = "5s"' })).toEqual([
-      'p.md:3:12 CONFIG_INVALID [collab] min_wait (10s, its default) is longer than max_wait (5s): no wait could be both | ' +
-        'Set both, the shorter one as min_wait.',
+      'p.md:3:12 CONFIG_INVALID [collab] min_wait (10s, its default) is longer than max_wait (5s) | ' +
+        'Set both, with min_wait the shorter one.',
     ])
     expect(await problems({ user: '[collab]\nmax_wait = "1m"', prompt: '[collab]\nmin_wait = "2m"' })).toEqual([
-      'p.md:3:12 CONFIG_INVALID [collab] min_wait (2m) is longer than max_wait (1m): no wait could be both | ' +
-        'Set both, the shorter one as min_wait.',
+      'p.md:3:12 CONFIG_INVALID [collab] min_wait (2m) is longer than max_wait (1m) | ' +
+        'Set both, with min_wait the shorter one.',
     ])
     expect(await problems({ prompt: '[collab]\ndefault_wait = "10m"' })).toEqual([
       'p.md:3:16 CONFIG_INVALID [collab] default_wait (10m) is longer than max_wait (5m, its default) | ' +
@@ -164,11 +164,11 @@ describe('what does not fit together', () => {
     ],
     [
       '[collab.roles.worker]\nagent = "Explore"\nmodel = "m"',
-      '4:1 the role "worker" has both agent and model: its agent has settings of its own | Keep one of them: set model where the agent is defined.',
+      '4:1 the role "worker" has both agent and model, but its agent has its own settings | Keep one of them: set model where the agent is defined.',
     ],
     [
       'agent = "x.aip"\n[collab]',
-      '3:2 "agent" and [collab] do not go together: the model of the file starts agents, and it is not asked | Move [collab] into the file of the agent.',
+      '3:2 "agent" and [collab] cannot be combined: the model of the file starts agents, but it is not called | Move [collab] into the file of the agent.',
     ],
   ])('or is of no use: %j', async (toml, said) => {
     expect(await wrong(toml)).toEqual([expect.stringContaining(said)])

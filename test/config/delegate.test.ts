@@ -34,8 +34,8 @@ describe('[delegate]', () => {
       'delegate.workers.1: "leader" cannot be the name of a worker',
       'delegate.workers.2: two workers of the team are named "Plan"',
     ])
-    expect(said({ workers: [] })).toEqual(['delegate.workers: the team has no worker'])
-    expect(said({ task_list: 'docs/' })).toEqual(['delegate.task_list: "docs/" cannot be the list of the team'])
+    expect(said({ workers: [] })).toEqual(['delegate.workers: the team has no workers'])
+    expect(said({ task_list: 'docs/' })).toEqual(['delegate.task_list: "docs/" cannot be the task list of the team'])
     expect(said({ task_list: './docs/tasks.md' })).toEqual([])
   })
 
@@ -44,10 +44,10 @@ describe('[delegate]', () => {
       checkStrategies(data).map(({ message }) => message)
     expect(said({ delegate: {}, ensemble: {} })).toHaveLength(1)
     expect(said({ delegate: {}, agent: 'x' })).toEqual([
-      '"agent" and [delegate] do not go together: the workers name their agents',
+      '"agent" and [delegate] cannot be combined: the workers name their agents',
     ])
     expect(said({ delegate: {}, collab: {} })).toEqual([
-      '[delegate] and [collab] do not go together: the leader of a team starts its workers',
+      '[delegate] and [collab] cannot be combined: the leader of a team starts its workers',
     ])
   })
 })

@@ -13,36 +13,36 @@ async function findings(text: string): Promise<readonly string[]> {
 
 describe('what does not fit together in [ensemble]', () => {
   it.each([
-    ['[ensemble]\nquorum = 2', 'ensemble: "ensemble" has no agent'],
-    ['[[ensemble.agents]]\nname = "x"', 'ensemble.agents.0: ensemble member "x" does not say who answers'],
+    ['[ensemble]\nquorum = 2', 'ensemble: "ensemble" has no agents'],
+    ['[[ensemble.agents]]\nname = "x"', 'ensemble.agents.0: ensemble member "x" does not name who answers'],
     [
       '[[ensemble.agents]]\nname = "x"\nagent = "a"\ncommand = "c"',
       'ensemble.agents.0.command: ensemble member "x" has both agent and command',
     ],
     [
       '[[ensemble.agents]]\nmodel = "m"\nargs = ["-p"]',
-      'ensemble.agents.0.args: "args" of member 1 of the ensemble is for a command line, and none is named',
+      'ensemble.agents.0.args: "args" of member 1 of the ensemble is for a command line, but none is named',
     ],
     [
       '[[ensemble.agents]]\nname = "x"\nmodel = "a"\n[[ensemble.agents]]\nname = "x"\nmodel = "b"',
       'ensemble.agents.1.name: two ensemble members are named "x"',
     ],
-    [`[ensemble]\nquorum = 3\n${two}`, 'ensemble.quorum: "ensemble.quorum" is 3, and there are only 2 members'],
+    [`[ensemble]\nquorum = 3\n${two}`, 'ensemble.quorum: "ensemble.quorum" is 3, but there are only 2 members'],
     [
       `[ensemble]\nquorum = 1\naggregate = "first"\n${two}`,
-      'ensemble.quorum: "ensemble.quorum" has no meaning where the first answer is taken',
+      'ensemble.quorum: "ensemble.quorum" has no effect if the first answer is taken',
     ],
     [
       `[ensemble]\naggregate = "vote"\naggregator = "a"\n${two}`,
-      'ensemble.aggregator: "ensemble.aggregate" and "ensemble.aggregator" do not go together',
+      'ensemble.aggregator: "ensemble.aggregate" and "ensemble.aggregator" cannot be combined',
     ],
     [
       `[ensemble]\naggregate = "synthesis"\ncheck = "true"\n${two}`,
-      'ensemble.check: "ensemble.check" does nothing beside aggregate = "synthesis"',
+      'ensemble.check: "ensemble.check" has no effect with aggregate = "synthesis"',
     ],
     [
       `[ensemble]\naggregate = "vote"\nmodel = "m"\n${two}`,
-      'ensemble.model: "ensemble.model" does nothing beside aggregate = "vote"',
+      'ensemble.model: "ensemble.model" has no effect with aggregate = "vote"',
     ],
   ])('%j', async (text, finding) => {
     expect(await findings(text)).toEqual([finding])

@@ -38,7 +38,7 @@ describe('types', () => {
   })
 
   it.each([
-    ['model = ""', '"model" must be text that is not empty, not empty text'],
+    ['model = ""', '"model" must be non-empty text, not empty text'],
     ['model = 3', '"model" must be text, not the number 3'],
     ['top_p = 1.5', '"top_p" must be a number from 0 to 1, not the number 1.5'],
     ['max_tokens = 0.5', '"max_tokens" must be a whole number of at least 1, not the number 0.5'],
@@ -139,7 +139,7 @@ describe('top-level keys that are not reserved', () => {
       > 3 | temprature = 1
           | ^
         4 | +++
-      Write temperature; if it really is a parameter of yours, put it below [params]."
+      Write temperature; if it really is your own parameter, put it in [params]."
     `)
   })
 
@@ -197,7 +197,7 @@ describe('keys that need trust', () => {
 describe('several issues', () => {
   it('are found at once, in the order of the lines', async () => {
     expect(await issues('temprature = 1\nmodel = 3\nseed = 1.5\nsub_agents = [7]\ninstructions = "auto"')).toEqual([
-      '2:1 CONFIG_INVALID unknown key "temprature"; did you mean "temperature"? | Write temperature; if it really is a parameter of yours, put it below [params].',
+      '2:1 CONFIG_INVALID unknown key "temprature"; did you mean "temperature"? | Write temperature; if it really is your own parameter, put it in [params].',
       '3:9 CONFIG_INVALID "model" must be text, not the number 3 | Write text.',
       '4:8 CONFIG_INVALID "seed" must be a whole number, not the number 1.5 | Write a whole number.',
       '5:15 CONFIG_INVALID sub_agents[0] must be a name or a table with a name, not the number 7 | Write "name" or { name = "name" }.',

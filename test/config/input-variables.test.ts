@@ -49,7 +49,7 @@ t = { type = "table", default = { a = 1 } }`
     ['[input.x]\nenum = ["a"]\ndefault = "b"', '4:11 "input.x.default" must be one of "a", not "b"'],
     ['[input.x]\nenum = []', '3:8 "input.x.enum" must not be empty'],
     ['[input.x]\nenum = ["a", 2]', '3:8 "input.x.enum" must contain text only, not the number 2'],
-    ['[input.x]\nrequired = true\ndefault = "b"', '3:12 "input.x.required" has no effect beside a default'],
+    ['[input.x]\nrequired = true\ndefault = "b"', '3:12 "input.x.required" has no effect with a default'],
   ])('is checked: %j', async (toml, start) => {
     const [first = '', ...others] = await issues(toml)
     expect(first.slice(0, start.length)).toBe(start)
@@ -59,7 +59,7 @@ t = { type = "table", default = { a = 1 } }`
   it('belongs into prompt files only', async () => {
     const { checkSettings } = await import('../../src/config/check-settings.ts')
     expect(checkSettings({ input: {} }, { scope: 'flag', userFile: 'u' })).toMatchObject([
-      { message: '"input" can be set in a prompt file only' },
+      { message: '"input" can only be set in a prompt file' },
     ])
   })
 })

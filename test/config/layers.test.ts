@@ -100,14 +100,14 @@ describe('-c key=value', () => {
     expect(await issues('modle=x', 'temperature=hot', 'delegate={}', 'name=x')).toEqual([
       '-c modle: USAGE unknown key "modle" | Did you mean "model"?',
       '-c temperature: CONFIG_INVALID "temperature" must be a number from 0 to 2, not "hot" | Write a number from 0 to 2.',
-      '-c delegate: USAGE "delegate" can be set in a prompt file only | Move it into the front matter.',
-      '-c name: USAGE "name" can be set in a prompt file only | Move it into the front matter.',
+      '-c delegate: USAGE "delegate" can only be set in a prompt file | Move it into the front matter.',
+      '-c name: USAGE "name" can only be set in a prompt file | Move it into the front matter.',
     ])
   })
 
   it('does not take where keys are sent, nor repeat what may be a key', async () => {
     expect(await issues('providers.a.api_key=sk-123')).toEqual([
-      '-c providers.a.api_key: USAGE "providers" cannot be set by -c | Put it into your config file ~/config.toml.',
+      '-c providers.a.api_key: USAGE "providers" cannot be set by -c | Set it in your config file ~/config.toml.',
     ])
   })
 

@@ -87,21 +87,18 @@ enabled = false
       '2:1 (hidden) the server "a" has a url and is of type "stdio"',
     ],
     ['[mcp_servers.a]\ntype = "sse"\ncommand = "x"', '2:1 (hidden) the server "a" has a command and is of type "sse"'],
-    [
-      '[mcp_servers.a]\nurl = "http://h/"\nargs = []',
-      '3:1 (hidden) the server "a" has a url, so "args" has no meaning',
-    ],
+    ['[mcp_servers.a]\nurl = "http://h/"\nargs = []', '3:1 (hidden) the server "a" has a url, so "args" has no effect'],
     [
       '[mcp_servers.a]\ncommand = "x"\nheaders = {}',
-      '3:1 (hidden) the server "a" has a command, so "headers" has no meaning',
+      '3:1 (hidden) the server "a" has a command, so "headers" has no effect',
     ],
     [
       '[mcp_servers.a__b]\ncommand = "x"',
-      '1:14 (shown) "a__b" cannot be the name of a server: it stands before "__" in the names of its tools',
+      '1:14 (shown) "a__b" cannot be the name of a server: it precedes "__" in the names of its tools',
     ],
     [
       '[mcp_servers."a b"]\ncommand = "x"',
-      '1:14 (shown) "a b" cannot be the name of a server: it stands before "__" in the names of its tools',
+      '1:14 (shown) "a b" cannot be the name of a server: it precedes "__" in the names of its tools',
     ],
     [
       '[mcp_servers.a]\nurl = "ftp://h/"',
@@ -115,16 +112,13 @@ enabled = false
       '[mcp_servers.a]\nurl = "http://h/"\nbearer_token_env = "a token"',
       '3:20 (hidden) "mcp_servers.a.bearer_token_env" must be the name of an environment variable',
     ],
-    [
-      '[mcp_servers.a]\nurl = "http://h/"\nheaders = { "a b" = "x" }',
-      '3:13 (hidden) "a b" is not the name of a header',
-    ],
+    ['[mcp_servers.a]\nurl = "http://h/"\nheaders = { "a b" = "x" }', '3:13 (hidden) "a b" is not a valid header name'],
     [
       '[mcp_servers.a]\nurl = "http://h/"\nbearer_token_env = "T"\nheaders.authorization = "x"',
       '4:9 (hidden) the server "a" has bearer_token_env, which is the header Authorization',
     ],
     ['[mcp_servers.a]\ncommand = "x"\nenv = { KEY = 4711 }', '3:15 (hidden) "mcp_servers.a.env.KEY" must be text'],
-    ['[mcp_servers.a]\ncommand = "x"\nargs = "-k 4711"', '3:8 (hidden) "mcp_servers.a.args" must be a list of texts'],
+    ['[mcp_servers.a]\ncommand = "x"\nargs = "-k 4711"', '3:8 (hidden) "mcp_servers.a.args" must be a list of strings'],
     [
       '[mcp_servers.a]\ncommand = "x"\ntool_timeout_sec = 0',
       '3:20 (shown) "mcp_servers.a.tool_timeout_sec" must be a number from 0.1 to 1000000, not the number 0',

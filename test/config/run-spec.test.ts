@@ -421,7 +421,7 @@ describe('config files', () => {
     ).toEqual([
       'baton.toml:1:15 "temperature" must be a number from 0 to 2, not "hot"',
       'baton.toml:2:1 unknown key "modle"',
-      'baton.toml:3:1 "name" can be set in a prompt file only',
+      'baton.toml:3:1 "name" can only be set in a prompt file',
       'p.md:2:8 "seed" must be a whole number, not "s"',
     ])
   })

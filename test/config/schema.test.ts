@@ -51,7 +51,7 @@ file_contains = { "b.txt" = ["x", "y"] }`),
     ],
     [
       '[[test]]\nname = "a"\n[[test]]\nname = "a"',
-      '5: "test[1].name" must be a name that no other test of the file has, not "a" | Write a name that no other test of the file has.',
+      '5: "test[1].name" must be a name that is unique among the tests of the file, not "a" | Write a name that is unique among the tests of the file.',
     ],
   ])('refuses %j', async (toml, issue) => {
     expect(await issues(toml)).toEqual([issue])

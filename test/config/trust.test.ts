@@ -88,7 +88,7 @@ describe('trusted files', () => {
     trust('baton.toml', sha256(text))
     await expect(config()).rejects.toMatchObject({
       code: 'UNTRUSTED',
-      message: expect.stringContaining('only your own config file says which key is sent'),
+      message: expect.stringContaining('only your own config file decides which key is sent'),
       place: { line: 3 },
     })
   })

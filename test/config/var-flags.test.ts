@@ -82,7 +82,7 @@ describe('--var', () => {
 
   it('is refused for a file without [input], which needs none', async () => {
     expect(await problems(['a=1'], 'Hi\n')).toEqual([
-      'USAGE --var a is given, but p.md has no [input] | Leave it out, or add [input.a] to the front matter.',
+      'USAGE --var a is given, but p.md has no [input] | Omit it, or add [input.a] to the front matter.',
     ])
     expect(await read([], 'Hi\n')).toBeUndefined()
   })

@@ -157,7 +157,7 @@ describe('doctor with a local server', { retry: 3 }, () => {
 
   it('asks no other machine', async () => {
     const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: 'models.example' } })
-    expect(of(checks, 'servers').join('\n')).toContain('OLLAMA_HOST is not on this machine: it is not asked')
+    expect(of(checks, 'servers').join('\n')).toContain('OLLAMA_HOST is not on this machine: it is not contacted')
   })
 })
 
@@ -229,7 +229,7 @@ url = "http://127.0.0.1:9/mcp?key=1"
       `ok here is started as ${process.execPath} (config.toml:1); baton mcp list --check starts it`,
       'warn gone needs no-such-program, which is not found',
       'warn the MCP server key needs the variable NOT_SET_HERE, which is not set',
-      'ok web is asked at 127.0.0.1:9 (config.toml:8); baton mcp list --check asks it',
+      'ok web is at 127.0.0.1:9 (config.toml:8); baton mcp list --check contacts it',
       'note the server theirs of .mcp.json is left out: the file is not trusted',
     ])
   })

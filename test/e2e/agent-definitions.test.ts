@@ -162,10 +162,14 @@ describe('what a folder defines', () => {
     [
       { 'baton.toml': '[agents.Plan]\nmodel = "m"\n' },
       'p.md',
-      '"agents.Plan" may not be set in baton.toml: it hides the built-in agent Plan',
+      '"agents.Plan" may not be set in baton.toml: it shadows the built-in agent Plan',
     ],
-    [{ 'agents/Plan.md': 'Mine.' }, 'plan.md', 'agents/Plan.md hides the built-in agent Plan'],
-    [{ 'agents/Explore.md': '+++\ndescription = "x"\n+++\n' }, 'task.md', 'agents/Explore.md hides the built-in agent'],
+    [{ 'agents/Plan.md': 'Mine.' }, 'plan.md', 'agents/Plan.md shadows the built-in agent Plan'],
+    [
+      { 'agents/Explore.md': '+++\ndescription = "x"\n+++\n' },
+      'task.md',
+      'agents/Explore.md shadows the built-in agent',
+    ],
     [{ 'agents/x.md': '+++\npreset = "claude"\n+++\n' }, 'x.md', '"preset" may not be set by agents/x.md'],
   ])('needs trust where it hides a name or starts a program: %j', async (files, name, message) => {
     const { run } = await world(

@@ -90,7 +90,7 @@ describe('a new project', () => {
     ])
     for (const { code, stdout, stderr } of again) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-      expect(stderr).toMatch(/^error: \S+ exists already\nhint: /)
+      expect(stderr).toMatch(/^error: \S+ already exists\nhint: /)
     }
     expect(snapshot(cwd)).toEqual(before)
   })
@@ -129,7 +129,7 @@ describe('a new project', () => {
     const { stdout, stderr } = await baton(['list', 'commands'], { cwd: folder })
     expect(stdout).toMatch(/^commands of a chat \(\/NAME\)\n {2}help {2,}list the commands\n/)
     expect(stdout).toMatch(/\n {2}ship {2,}WHERE ships it \(commands\/ship\.md\)\n$/)
-    expect(stderr).toMatch(/^warning: commands\/help\.md is not used: \/help is a command of every chat\n/)
+    expect(stderr).toMatch(/^warning: commands\/help\.md is not used: \/help is a built-in chat command\n/)
     const json = jsonLines((await baton(['list', 'commands', '--json', '-q'], { cwd: folder })).stdout)
     expect(json.at(-1)).toEqual({
       kind: 'command',

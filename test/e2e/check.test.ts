@@ -36,7 +36,7 @@ describe('baton check', () => {
           |                  ^^^^^^
         4 | sub_agents = ["b.lua"]
         5 | +++
-      hint: Globs are relative to base_dir, which is the workspace when it is not set.
+      hint: Globs are relative to base_dir, which defaults to the workspace.
       error: unexpected symbol near ')'
         at b.lua:2:8
         1 | aip.file.save("made.txt", "x")

@@ -50,7 +50,7 @@ describe('installing on the command line', () => {
     const packed = await baton(['pack', 'notes', '-o', 'out/deep/'], { cwd })
     expect(packed).toMatchObject({ code: 0, stdout: 'out/deep/demo@notes-v1.0.0.aipack\n' })
     expect(packed.stderr).toMatch(
-      /^warning: left out, because it may contain secrets: \.env\ndemo@notes 1\.0\.0: 3 files/,
+      /^warning: omitted because it may contain secrets: \.env\ndemo@notes 1\.0\.0: 3 files/,
     )
     expect(await baton(['pack', 'notes', '-o', 'dist', '--json'], { cwd })).toMatchObject({
       code: 0,
@@ -71,7 +71,7 @@ describe('installing on the command line', () => {
     })
     const installed = await baton(['install', 'core', '-y', '--force'], { cwd })
     expect(installed).toMatchObject({ code: 2, stdout: '' })
-    expect(installed.stderr).toContain('a pack cannot be called baton@core: the packs of baton come with Baton')
+    expect(installed.stderr).toContain('a pack cannot be called baton@core: the packs of baton ship with Baton')
     const run = await baton(['ask.lua'], { cwd })
     expect(run.stderr).toContain('.baton/packs/baton/core is not used: baton@core is the pack of the agents')
     expect(run).toMatchObject({ code: 0, stdout: 'true\n' })

@@ -149,8 +149,8 @@ describe('installing packs', () => {
   it.each([
     ['1.0.1', 'install'],
     ['1.0.0', 'up to date'],
-    ['0.9.9', 'is older than 1.0.0'],
-    ['1.0.0-rc.1', 'is older than 1.0.0'],
+    ['0.9.9', 'is older than the installed 1.0.0'],
+    ['1.0.0-rc.1', 'is older than the installed 1.0.0'],
     ['1.1.0-alpha', 'is a pre-release without a number'],
     ['1.1.0-alpha.1', 'install'],
   ])('decides about %s over 1.0.0: %s', async (version, outcome) => {
@@ -568,7 +568,7 @@ describe('hostile packs', () => {
     await expect(get(folder)).rejects.toThrow('passwd.lua is a link')
     rmSync(join(folder, 'passwd.lua'))
     execFileSync('mkfifo', [join(folder, 'pipe')])
-    await expect(get(folder)).rejects.toThrow('is no ordinary file')
+    await expect(get(folder)).rejects.toThrow('is not a regular file')
   })
 
   it('tells contents apart whose names and texts run into each other', () => {

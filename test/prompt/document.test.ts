@@ -80,7 +80,7 @@ describe('the three forms of front matter', () => {
 describe('errors in front matter', () => {
   it('names +++ that is not closed', async () => {
     expect(await failure('+++\nmodel = "m"\n\nText')).toMatchInlineSnapshot(`
-      "PROMPT_SYNTAX the front matter begins with +++ but is not closed
+      "PROMPT_SYNTAX the front matter starts with +++ but is not closed
       > 1 | +++
           | ^
         2 | model = "m"
@@ -89,7 +89,7 @@ describe('errors in front matter', () => {
   })
 
   it('names --- that is not closed', async () => {
-    expect(await failure('---\nmodel: m')).toMatch(/^PROMPT_SYNTAX the front matter begins with --- but is not closed/)
+    expect(await failure('---\nmodel: m')).toMatch(/^PROMPT_SYNTAX the front matter starts with --- but is not closed/)
   })
 
   it('shows a TOML error where it stands in the Markdown file', async () => {

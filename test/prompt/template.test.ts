@@ -93,12 +93,12 @@ describe('what is wrong with a template', () => {
   it.each([
     ['{{#if a}}\n{{x}}\n', ['10:1-10:10 {{#if}} is not closed | End the block with {{/if}}.']],
     ['a {{x\nb', ['10:3-10:6 the {{ is not closed | Close it with }}; text with braces is written \\{{.']],
-    ['x\n  {{/if}}', ['11:3-11:10 {{/if}} closes nothing | Begin the block with {{#if …}}, or remove it.']],
+    ['x\n  {{/if}}', ['11:3-11:10 {{/if}} closes nothing | Start the block with {{#if …}}, or remove it.']],
     [
       '{{#if a}}\n {{/each}}',
       ['11:2-11:11 {{/each}} closes {{#if}} | Write {{/if}} here, or close the inner block first.'],
     ],
-    ['{{> part}}', ['10:1-10:11 partials are not supported | Write the text here, or put it into data.']],
+    ['{{> part}}', ['10:1-10:11 partials are not supported | Write the text here, or pass it as data.']],
     ['{{a}} {{a b=}} {{c}}', [`10:7-10:15 the expression ends too early | ${look}`]],
     ['{{else}}', [`10:1-10:9 {{else}} or {{^}} is outside of a block | ${look}`]],
     ['{{a}}\n{{#if (eqq a 1)}}{{/if}}', ['11:1-11:18 unknown helper "eqq" | Did you mean "eq"?']],

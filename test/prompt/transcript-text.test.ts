@@ -98,7 +98,7 @@ describe('replacing a transcript', () => {
   })
 
   it('refuses front matter that is not closed', () => {
-    expect(() => replaced('+++\nmodel = "m"\n\n====\n')).toThrow('the front matter begins with +++ but is not closed')
+    expect(() => replaced('+++\nmodel = "m"\n\n====\n')).toThrow('the front matter starts with +++ but is not closed')
   })
 
   it('is found again after an answer with ==== lines, fences and front matter', async () => {

@@ -16,7 +16,7 @@ describe('a definition that cannot be used', () => {
     const loading = load({ 'agents/Explore.md': '+++\ndescription = "x"\n+++\nMine.\n' })
     await expect(loading).rejects.toMatchObject({
       code: 'UNTRUSTED',
-      message: expect.stringMatching(/agents\/Explore\.md hides the built-in agent Explore/),
+      message: expect.stringMatching(/agents\/Explore\.md shadows the built-in agent Explore/),
     })
   })
 

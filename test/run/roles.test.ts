@@ -95,7 +95,7 @@ describe('roles of [collab] (R106)', () => {
   it('have no tools that the file has not, which check says', async () => {
     const keys = 'tools = ["read"]\n[collab.roles.worker]\ntools = ["read", "todo", "grep"]'
     expect(await check({ 'ask.md': prompt(keys) })).toEqual([
-      'warning 5:9 the role "worker" is not given todo, grep: agents have the tools of the file at most',
+      'warning 5:9 the role "worker" does not get todo, grep: agents have at most the tools of the file',
     ])
   })
 

@@ -90,7 +90,7 @@ describe('writing answers into the prompt file', () => {
 
   it.each([
     ['the line is gone', 'its ==== line is gone', 'Do it.\n'],
-    ['its front matter is open', 'the front matter begins with +++ but is not closed', '+++\n\n====\n'],
+    ['its front matter is open', 'the front matter starts with +++ but is not closed', '+++\n\n====\n'],
     [
       'it is not text',
       'contains a byte that is not UTF-8',

@@ -75,7 +75,7 @@ export function agentScenarios(engine: WorldOptions['engine']): void {
     const world = createWorld(files, { engine, userFiles })
     const refused = await world.run(['driver'])
     expect(refused.code).toBe(6)
-    expect(refused.stderr).toContain('"own@both" means two things')
+    expect(refused.stderr).toContain('"own@both" is ambiguous')
     await world.trust('.aipack/pack/custom/own/both')
     const run = await world.run(['driver'])
     expect(run.stderr).toBe('')

@@ -72,10 +72,10 @@ describe('what cannot work is found before anything runs', () => {
     [
       'an unknown id',
       steps('first', 'b:frist'),
-      '10:10 workflow step "b" needs "frist", and there is no step with that id | Did you mean "first"?',
+      '10:10 workflow step "b" needs "frist", but there is no step with that id | Did you mean "first"?',
     ],
     ['two steps of one id', steps('a', 'a'), '8:6 two workflow steps have the id "a"'],
-    ['no step at all', 'concurrency = 3', '2:2 "workflow" has no step'],
+    ['no step at all', 'concurrency = 3', '2:2 "workflow" has no steps'],
     [
       'an id that is none',
       '[[workflow.step]]\nid = "a b"\nagent = "./a.lua"',
@@ -86,7 +86,7 @@ describe('what cannot work is found before anything runs', () => {
     [
       'fallback without agents',
       steps('a;on_error = "fallback"'),
-      '7:1 workflow step "a" has on_error = "fallback" and no fallback',
+      '7:1 workflow step "a" has on_error = "fallback" but no fallback',
     ],
     ['concurrency without items', steps('a;concurrency = 2'), '7:1 workflow step "a" has concurrency without for_each'],
     ['a misspelled key', steps('a;neds = ["b"]'), '7:1 unknown key "neds" in workflow.step[0] | Did you mean "needs"?'],
@@ -98,7 +98,7 @@ describe('what cannot work is found before anything runs', () => {
     [
       'a failure of nobody',
       steps('a;when = "failure"'),
-      '7:8 workflow step "a" can never run: it waits for a failure and needs no step',
+      '7:8 workflow step "a" can never run: it waits for a failure but needs no step',
     ],
     [
       'a failure that ends the run',
@@ -108,7 +108,7 @@ describe('what cannot work is found before anything runs', () => {
     [
       'both ends of one step',
       steps('a', 'b:a;when = "failure"', 'c:a,b'),
-      '15:9 workflow step "c" can never run: "a" would have to be done and to have failed',
+      '15:9 workflow step "c" can never run: "a" would have to have both succeeded and failed',
     ],
     [
       'Lua that is none',
@@ -148,11 +148,7 @@ describe('what cannot work is found before anything runs', () => {
       '11:12 workflow step "b" names "outptu" of step "a", which a step does not have | Did you mean "output"?',
     ],
     ['an item without items', steps('a;input = "{{item}}"'), '7:12 workflow step "a" names "item" and has no for_each'],
-    [
-      'an item in a condition',
-      steps('a;for_each = "params.x";when = "item == 1"'),
-      '8:9 workflow step "a": "item" is not known to when',
-    ],
+    ['an item in a condition', steps('a;for_each = "params.x";when = "item == 1"'), '8:9 workflow step "a": "item" is not known to when'],
     [
       'an unknown name',
       steps('a;input = "{{step.b}}"'),
@@ -197,8 +193,8 @@ describe('what cannot work is found before anything runs', () => {
   })
 
   it.each([
-    ['[iterate]\ncondition = "3"\n', '[iterate] and [workflow] do not go together'],
-    ['agent = "./a.lua"\n', '"agent" and [workflow] do not go together'],
+    ['[iterate]\ncondition = "3"\n', '[iterate] and [workflow] cannot be combined'],
+    ['agent = "./a.lua"\n', '"agent" and [workflow] cannot be combined'],
   ])('another strategy beside it: %s', async (other, message) => {
     const options = optionsFor(`+++\n${other}[workflow]\n${steps('a')}\n+++\n`, {})
     const thrown: unknown = await loadTarget(options).catch((error: unknown) => error)
