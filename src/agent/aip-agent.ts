@@ -12,9 +12,9 @@ import { placeOfInput, type ScriptRun } from './script-run.ts'
 import { mapSiblings } from './siblings.ts'
 
 /**
- * Runs an `.aip` agent: Before All, then Data, prompt and Output per input, then After All.
- * Each section gets a fresh Lua state; values cross as JSON.
- * @throws BatonError SCRIPT_FAILED when a section fails, and what the model call throws
+ * Runs an `.aip` agent: Before All, then Data, prompt and Output for each input, then After All. Each section gets a
+ * fresh Lua state; values are passed as JSON.
+ * @throws BatonError SCRIPT_FAILED when a section fails, and errors of the model call
  */
 export async function runAip(run: ScriptRun, document: AipDocument): Promise<ScriptResult> {
   const { agent } = run.request
@@ -78,7 +78,7 @@ function readInputs(value: Json | undefined, before: readonly Json[] | null): re
   throw new BatonError('SCRIPT_FAILED', 'inputs of aip.flow.before_all_response must be a list')
 }
 
-/** One task without input when there are none; files say how they are shown. */
+/** Without inputs there is one task without input; `_display` of an input is its label. */
 function taskInputs({ data, output, parts }: AipDocument, given: readonly Json[] | null): readonly Json[] | null {
   const hasTaskSections = data !== undefined || output !== undefined || parts.length > 0
   if (hasTaskSections && (given ?? []).length === 0) return [null]

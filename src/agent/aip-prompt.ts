@@ -19,8 +19,8 @@ export interface PromptData {
 }
 
 /**
- * Renders the prompt sections of an agent, asks its model, and gives what Output sees as `ai_response`; undefined when
- * nothing was asked: no section renders to text and there is no attachment, or the run is dry.
+ * Renders the prompt sections of an agent, asks its model, and returns what Output sees as `ai_response`. Undefined if
+ * the model was not asked: no section renders to text and there is no attachment, or the run is dry.
  */
 export async function askAip(run: ScriptRun, document: AipDocument, task: PromptData): Promise<JsonObject | undefined> {
   if (document.parts.length === 0 && task.attachments.length === 0) return undefined
@@ -30,7 +30,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
 
   const { options } = task
   const { agent } = run.request
-  // AIPack has neither: agents without them load nothing for it
+  // these options are not part of AIPack; most agents use none of them and load no code for them
   const isPlain = ['tools', 'mode', 'collab'].every((key) => options[key] === undefined)
   const { equipped, context } = isPlain
     ? { equipped: {}, context: task.context }
@@ -54,7 +54,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   return aiResponse(result, options)
 }
 
-/** AIPack sends temperature and top_p only, and an effort that is part of the model's name. */
+/** AIPack sends only temperature and top_p, and an effort that is part of the model name. */
 function modelSettings(options: JsonObject): ModelSettings {
   const { temperature, top_p } = options
   return {
@@ -105,7 +105,10 @@ async function renderPart(
   return { ...textMessage(role, rendered.slice(end + 1)), ...(cache ? { cache: true } : {}) }
 }
 
-/** What Output sees of an answer, in the shape packs read: trimmed as in AIPack. Without a known price there is no `price_usd`. */
+/**
+ * An answer as Output sees it, in the form that packs expect: trimmed as in AIPack. Without a known price there is no
+ * `price_usd`.
+ */
 function aiResponse({ text, reasoning, calls, model, spent, seconds }: ModelResult, options: JsonObject): JsonObject {
   const { usage, costUsd } = spent
   const price = costUsd === null ? undefined : Math.round(costUsd * 1e6) / 1e6

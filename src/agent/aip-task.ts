@@ -19,18 +19,18 @@ export interface AipTask extends Started {
 
 /** How one input ended; JSON, because it is recorded as the boundary of its task. */
 export interface AipTaskResult {
-  /** Null for nil and skips; `{ error }` for an input that failed in a run that continues. */
+  /** Null for nil and for skipped inputs; `{ error }` for a failed input in a run that continues. */
   readonly output: Json
   readonly failed: boolean
 }
 
-/** What failed in a task of a run that continued. */
+/** The error of a failed input in a run that continues. */
 export function failureInTask({ output, failed }: AipTaskResult): ErrorInfo | undefined {
   const error = failed && isJsonObject(output) ? output['error'] : undefined
   return typeof error === 'string' ? { code: 'TASK_FAILED', message: error } : undefined
 }
 
-/** One input of an `.aip` agent: Data, the prompt and its answer, Output. */
+/** Runs one input of an `.aip` agent: Data, the prompt and its answer, Output. */
 export async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask): Promise<AipTaskResult> {
   try {
     const { agent } = run.request
@@ -41,7 +41,7 @@ export async function runAipTask(run: ScriptRun, document: AipDocument, task: Ai
       return { output: null, failed: false }
     }
     const ready = { ...task, ...data }
-    // scripts that ask nobody load nothing for it
+    // agents that ask no model load no code for it
     const asks = document.parts.length > 0 || ready.attachments.length > 0
     const answer = asks ? await (await import('./aip-prompt.ts')).askAip(run, document, ready) : undefined
     const output = await inSection(agent, document.output, () => outputOf(run, document, { ...ready, answer }))
@@ -100,7 +100,7 @@ async function runData({ section }: ScriptRun, { data }: AipDocument, task: AipT
 
 type Answered = AipTask & { readonly data: Json | undefined; readonly answer: JsonObject | undefined }
 
-/** What Output returns; without that section the text of the answer. */
+/** The result of Output; without that section, the text of the answer. */
 async function outputOf(run: ScriptRun, { output }: AipDocument, task: Answered): Promise<Json> {
   if (task.context.scope.dry === 'res') return null
   if (output === undefined) return task.answer?.['content'] ?? null

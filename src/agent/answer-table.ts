@@ -14,8 +14,8 @@ interface Block {
 }
 
 /**
- * Reads the one table of an answer, as JSON or TOML: the whole text, else the first outermost fenced block that says it
- * is one of them, else the first that says nothing.
+ * Parses the table in an answer, JSON or TOML: the whole text, else the first outermost fenced block labeled as one of
+ * them, else the first without a label.
  */
 export async function readAnswerTable(text: string): Promise<AnswerTable> {
   if (text.trim() === '') return { kind: 'wrong', problem: 'is empty' }

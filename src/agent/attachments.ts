@@ -9,7 +9,7 @@ import { resolvePath } from '../script/host/resolve-path.ts'
 import { readBytes } from '../tool/workspace-reads.ts'
 import { isUtf8 } from 'node:buffer'
 
-/** A file that is to be attached. */
+/** A file to attach. */
 export interface AttachmentSource {
   readonly file_source: string
   readonly file_name?: string
@@ -17,16 +17,16 @@ export interface AttachmentSource {
 }
 
 /**
- * The files a data response attaches, one user message each, before all prompt sections. A file
- * that cannot be read becomes a message that says so. Text files are quoted, all others travel as binary parts.
+ * The attached files of a data response, one user message each, before all prompt sections. An unreadable file becomes
+ * a message that says so. Text files are quoted, all others are sent as binary parts.
  */
 export function loadAttachments(sources: readonly AttachmentSource[], context: RunContext): readonly Message[] {
   return sources.map((source, index) => loadAttachment(source, below(context, item(index))))
 }
 
 /**
- * Reads `attachments` of a data response: one table or a list of them; null and an empty table stand for none.
- * @throws BatonError SCRIPT_FAILED when the value has another shape
+ * Reads `attachments` of a data response: one table or a list of tables; null and an empty table mean none.
+ * @throws BatonError SCRIPT_FAILED for any other value
  */
 export function readAttachments(value: Json | undefined): readonly AttachmentSource[] {
   if (value === undefined || value === null) return []

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { ToolCallPart } from '../event/message.ts'
 
-/** The arguments of a call; the text itself where it is no JSON. */
+/** The arguments of a call, or its raw text if that is not JSON. */
 export function inputOf({ input }: Pick<ToolCallPart, 'input'>): Json {
   try {
     return JSON.parse(input) as Json

@@ -7,25 +7,25 @@ import type { AgentParts, ChosenModel } from './parts.ts'
 export interface ModelNames {
   readonly model?: string
   readonly fallback_models: readonly string[]
-  /** They are given tools: models that cannot call any are a problem. */
+  /** They get tools: models that cannot call tools are a problem. */
   readonly usesTools?: boolean
 }
 
-/** What is wrong with a name, and the key it is written at: `['model']`, `['fallback_models', 0]`. */
+/** A problem with a model name, and the key of the name: `['model']`, `['fallback_models', 0]`. */
 export interface NameProblem {
   readonly path: DataPath
   readonly error: BatonError
 }
 
-/** The models of the names that can be asked, in order, and what is wrong with the others. */
+/** The models that can be asked, in order, and the problems of the others. */
 export interface CheckedNames {
   readonly usable: readonly ChosenModel[]
   readonly problems: readonly NameProblem[]
 }
 
 /**
- * Looks up all models that may be asked, without asking any. Names that are not given are not looked for. Only
- * `normal`, `high` and `fast` may look for a server on this machine, where no key says what they mean.
+ * Looks up all models that may be asked, without asking any. If no model is set, no default is looked up. Only
+ * `normal`, `high` and `fast` may resolve to a server on this machine, if no key decides what they mean.
  */
 export async function checkModelNames(
   { model, fallback_models: fallbacks, usesTools = false }: ModelNames,
@@ -51,7 +51,7 @@ export async function checkModelNames(
 }
 
 /**
- * Refuses a model that cannot call tools, for a request that offers some.
+ * Rejects a model that cannot call tools, for a request that offers tools.
  * @throws BatonError CONFIG_INVALID
  */
 export function refuseWithoutTools({ provider, label }: Pick<ChosenModel, 'provider' | 'label'>): void {
@@ -60,15 +60,15 @@ export function refuseWithoutTools({ provider, label }: Pick<ChosenModel, 'provi
   throw new BatonError(code, message, { hint })
 }
 
-/** What is said of a model that cannot call tools. */
+/** The error for a model that cannot call tools. */
 export function withoutTools(label: string): Pick<Finding, 'code' | 'message' | 'hint'> {
   const message = `${label} cannot call tools`
   return { code: 'CONFIG_INVALID', message, hint: 'Leave out tools, or name another model.' }
 }
 
 /**
- * What keeps a run from starting: a name that nobody knows; a key that is missing or cannot be sent, unless another model
- * of the list can be asked.
+ * The problem that prevents a run from starting: an unknown name, or a missing or unusable key unless another model of
+ * the list can be asked.
  */
 export function fatalProblem({ usable, problems }: CheckedNames): NameProblem | undefined {
   const isKey = ({ error }: NameProblem): boolean => error.code === 'KEY_MISSING' || error.code === 'KEY_REFUSED'
@@ -76,7 +76,7 @@ export function fatalProblem({ usable, problems }: CheckedNames): NameProblem | 
 }
 
 /**
- * Refuses models without a known price where a limit in dollars is to hold.
+ * Rejects models without a known price if there is a limit in dollars.
  * @throws BatonError BUDGET
  */
 export async function refuseUnpriced(
@@ -85,7 +85,7 @@ export async function refuseUnpriced(
 ): Promise<void> {
   for (const { priced, label } of models) {
     if (priced.isFree || (await prices()).perToken(priced) !== undefined) continue
-    throw new BatonError('BUDGET', `no price is known for ${label}, so a limit in dollars cannot hold`, {
+    throw new BatonError('BUDGET', `no price is known for ${label}, so a limit in dollars cannot be enforced`, {
       hint: 'Give its price in [prices] of your config file, name another model, limit [budget] tokens or calls, or set [budget] unpriced = "allow".',
     })
   }

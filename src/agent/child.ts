@@ -20,10 +20,10 @@ export interface ChildCall {
 }
 
 /**
- * `aip.agent.run`: finds the agent from the caller's folder, runs it and waits.
- * A child does not take its parent's front matter. Null outputs are nil in the list, which is nil when there was no task. The outputs of a prompt
- * file are its answers.
- * @throws BatonError when the agent is missing, cyclic or fails; then with the line that failed in its text
+ * `aip.agent.run`: resolves the agent from the caller's folder, runs it and waits. A child does not inherit its
+ * parent's front matter. Null outputs are nil in the list, which is nil itself if there was no task. The outputs of a
+ * prompt file are its answers.
+ * @throws BatonError if the agent is missing, cyclic or fails; the text then includes the line that failed
  */
 export async function runChild(
   { name, call, place }: ChildCall,
@@ -49,7 +49,7 @@ export async function runChild(
   }
 }
 
-/** Null for what was skipped. */
+/** Null for a skipped agent. */
 function outputsOf(result: ScriptResult | PromptResult): readonly Json[] {
   if (result.end !== 'skipped') return result.outputs
   return result.kind === 'prompt' ? [null] : []

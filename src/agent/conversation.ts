@@ -17,7 +17,7 @@ import { createTurns } from './turns.ts'
 
 /**
  * Opens a conversation with a model: each message is a prompt, executed in its mode. Its turns are recorded below the
- * nearest task, and it streams its answers as `item.*` events of the place that opened it. See docs/design/places.md.
+ * nearest task, and its answers are streamed as `item.*` events of the place that opened it. See docs/design/places.md.
  */
 export async function openConversation(
   agent: ModelAgent,
@@ -31,7 +31,7 @@ export async function openConversation(
   let status: SessionStatus = { kind: 'idle' }
   let last: ModelResult | undefined
   let current = new AbortController()
-  /** Settles when everything that was sent is answered. */
+  /** Settles when everything that was sent has been answered. */
   let tail: Promise<unknown> = Promise.resolve()
   let end: (last: ModelResult | undefined) => void = () => {}
   const ended = new Promise<ModelResult | undefined>((resolve) => (end = resolve))
@@ -64,13 +64,15 @@ export async function openConversation(
       const id = String(answers.size)
       const result = tail.then(() => answer(messages, choice))
       answers.set(id, result)
-      // whoever asks for the answer sees the failure
+      // the caller of `answer` gets the failure
       tail = result.catch(() => undefined)
       return id
     },
     answer(submission) {
       const found = answers.get(submission)
-      return found ?? Promise.reject(new BatonError('AGENT_FAILED', `${agent.name} was not sent ${submission}`))
+      return (
+        found ?? Promise.reject(new BatonError('AGENT_FAILED', `agent ${agent.name} has no submission ${submission}`))
+      )
     },
     approve: (toolCallId) => respond.decide((executor) => executor.approve?.(toolCallId)),
     reject: (toolCallId, reason) => respond.decide((executor) => executor.reject?.(toolCallId, reason)),
@@ -93,9 +95,9 @@ export async function openConversation(
 interface Responder {
   readonly answer: (messages: readonly Message[], choice: PromptChoice, signal: AbortSignal) => Promise<ModelResult>
   readonly wasAnswered: () => boolean
-  /** Hands an answer to the executors of prompts that are in progress. */
+  /** Passes an answer to the executors of the prompts in progress. */
   readonly decide: (tell: (executor: PromptExecutor) => Promise<void> | undefined) => void
-  /** With those that it was opened with, oldest first. */
+  /** Including the prompts it was opened with, oldest first. */
   readonly prompts: () => readonly Prompt[]
   readonly messages: () => readonly Message[]
 }
@@ -111,7 +113,7 @@ interface Places {
   readonly context: RunContext
 }
 
-/** Answers messages one after the other, each as a prompt in its mode. */
+/** Answers messages one after another, each as a prompt in its mode. */
 function createResponder({ agent, parts, plugins }: Answering, places: Places): Responder {
   const { opener } = places
   const turns = createTurns(agent, parts, places)
@@ -159,14 +161,14 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       before.push(() => executor.prompt)
       const prompt = await prompts.execute(executor, signal).finally(work.begin)
       const text = answerOf(prompt)
-      // a mode that asks no model has said it all the same
+      // a mode that asked no model has answered all the same
       if (turns.log.all().at(-1)?.role === 'user') turns.log.add([textMessage('assistant', text)])
       return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result() }
     },
   }
 }
 
-/** The system prompt, then what was said before, then the prompt (R181). */
+/** The system prompt, then the earlier messages, then the prompt (R181). */
 function withEarlier(messages: readonly Message[], earlier: readonly Message[]): readonly Message[] {
   if (earlier.length === 0) return messages
   const first = messages.findIndex(({ role }) => role !== 'system')

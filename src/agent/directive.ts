@@ -2,7 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { givenOptions } from './options.ts'
 
-/** What a stage value asks for besides being a value (docs/aipack.md "Flow"). */
+/** The meaning of a stage value: a plain value or a flow response (docs/aipack.md "Flow"). */
 export type Directive =
   | { readonly kind: 'value'; readonly value: Json | undefined }
   | { readonly kind: 'before_all'; readonly response: JsonObject }
@@ -16,7 +16,7 @@ const responseKeys = {
 } as const
 
 /**
- * Reads the marker tables that `aip.flow.*` makes; anything else is a plain value.
+ * Reads the marker tables that `aip.flow.*` creates; anything else is a plain value.
  * @throws BatonError SCRIPT_FAILED for an unknown kind and for unknown keys of a response, naming them
  */
 export function readDirective(value: Json | undefined): Directive {
@@ -36,7 +36,7 @@ export function readDirective(value: Json | undefined): Directive {
       return { kind: 'redo' }
     default:
       throw new BatonError('SCRIPT_FAILED', `unknown flow response "${kind}"`, {
-        hint: 'Make flow responses with aip.flow.before_all_response, data_response, skip or redo_run.',
+        hint: 'Create flow responses with aip.flow.before_all_response, data_response, skip or redo_run.',
       })
   }
 }
@@ -47,7 +47,7 @@ function readResponse(kind: keyof typeof responseKeys, data: Json): JsonObject {
   const unknown = Object.keys(data).filter((key) => !known.includes(key))
   if (unknown.length === 0) return data
   throw new BatonError('SCRIPT_FAILED', `${kind} has unknown keys: ${unknown.join(', ')}`, {
-    hint: `It may hold ${known.join(', ')}.`,
+    hint: `Allowed keys: ${known.join(', ')}.`,
   })
 }
 
@@ -57,14 +57,14 @@ function readReason(data: Json): string | undefined {
 }
 
 /**
- * The options of a flow response; none when it says nothing of them.
- * @throws BatonError SCRIPT_FAILED for options that are wrong, naming the key
+ * The options of a flow response; empty if it has none.
+ * @throws BatonError SCRIPT_FAILED for invalid options, naming the key
  */
 export function optionsOf(response: JsonObject, flow: 'before_all_response' | 'data_response'): JsonObject {
   return givenOptions(response['options'], `aip.flow.${flow}`)
 }
 
-/** The error for a flow response in a section that may not give it. */
+/** The error for a flow response in a section that may not return it. */
 export function misplaced(name: string, section: string): BatonError {
   const where: Readonly<Record<string, string>> = {
     redo_run: 'Before All or After All',

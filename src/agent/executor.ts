@@ -34,12 +34,12 @@ import { createSectionRunner } from './script-run.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 import { serverNamesOf } from '../mcp/names.ts'
 
-/** Joins the kinds of agents behind the one `AgentExecutor`. Every run is announced and ended by one event each. */
+/** Combines the kinds of agents behind the one `AgentExecutor`. One event announces each run, and one ends it. */
 export function createAgentExecutor(given: AgentParts): AgentExecutor {
   let runs = given.agentRunsBefore
   const parts: ScriptParts = { ...given, findModule: createModuleReader(), countRun: () => (runs += 1) }
 
-  // loaded for agents that ask a model
+  // loaded only for agents that ask a model
   const open = async (agent: ModelAgent, context: RunContext): ReturnType<AgentExecutor['open']> =>
     (await import('./conversation.ts')).openConversation(agent, parts, context)
 
@@ -82,7 +82,7 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
     if (parts.converseWithFile === undefined) return undefined
     noteExecuted(agent, context)
     const held = await holdToPack(agent, parts, context)
-    // a model that starts an agent of its own kind tells it something else; how deep they may be, others say
+    // a model that starts its own kind of agent gives it new work; the limit of nesting is checked elsewhere
     const own = { name: agent.name, file: identity(agent) }
     return parts.converseWithFile(request, descend(own, placeText(context.scope.at), held))
   }
@@ -107,7 +107,10 @@ async function runFile(
     : parts.runPromptFile({ ...request, agent: answering }, inner)
 }
 
-/** Which text of which files is executed. What comes with Baton does not change, nor front matter of the file that is run. */
+/**
+ * Notes which text of which files is executed. Not needed for agents that come with Baton, or for the front matter of
+ * the file that is run: they cannot change.
+ */
 function noteExecuted(agent: ScriptRequest['agent'] | TextAgent, { scope, services }: RunContext): void {
   const { at } = scope
   const defined = 'defined' in agent ? agent.defined : undefined
@@ -118,7 +121,7 @@ function noteExecuted(agent: ScriptRequest['agent'] | TextAgent, { scope, servic
   }
 }
 
-/** Agents that one file defines are not each other. */
+/** Agents that one file defines are different agents. */
 function identity({ file, name, defined }: TextAgent): string {
   return defined === undefined ? file : `${file}#${name}`
 }
@@ -144,7 +147,7 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   )
 }
 
-/** Stops an agent that takes longer than its options say. */
+/** Stops an agent that exceeds its time limit. */
 function limited<T>(
   { agent, options }: { readonly agent: ScriptRequest['agent']; readonly options: JsonObject },
   context: RunContext,
@@ -162,14 +165,14 @@ function outputOf(result: ScriptResult | PromptResult): Json {
   return (result.end === 'done' ? result.afterAll : undefined) ?? single
 }
 
-/** Where an agent is defined: its file, with the line of its table where it is one of several. */
+/** Where an agent is defined: its file, with the line of its table if the file defines several. */
 function definedAt(agent: ScriptRequest['agent'] | PromptRequest['agent']): SourcePlace {
   const [source] = 'defined' in agent ? (agent.defined?.sources ?? []) : []
   const line = source === undefined || source.at.length === 0 ? undefined : tableLine(source)
   return { file: agent.file, ...defined({ line }) }
 }
 
-/** Errors that know no place get the file of the agent they come from. */
+/** Adds the file of the agent to errors without a place. */
 function located(error: unknown, { agent }: ScriptRequest | PromptRequest): unknown {
   if (!isBatonError(error)) return error
   const isOwn = agent.kind === 'command' || ['SCRIPT_FAILED', 'LIMIT', 'AGENT_CYCLE'].includes(error.code)

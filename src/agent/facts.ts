@@ -4,8 +4,8 @@ import { runUid } from '../script/run-uid.ts'
 import type { ScriptParts } from './parts.ts'
 
 /**
- * The context of an agent run with what its scripts see of it as `CTX`. Runs start in any order, so the number is
- * recorded: a resumed run gives the same.
+ * The context of an agent run with the values that its scripts see as `CTX`. Runs start in any order, so the number is
+ * recorded, and a resumed run gets the same one.
  */
 export function withRunFacts(context: RunContext, { countRun }: Pick<ScriptParts, 'countRun'>): RunContext {
   const { scope, services } = context
@@ -15,7 +15,7 @@ export function withRunFacts(context: RunContext, { countRun }: Pick<ScriptParts
   return withScope(context, { facts })
 }
 
-/** The context of a section with the position of its input. Places of inputs are those of `placeOfInput`. */
+/** The context of a section with the position of its input. `placeOfInput` makes the places of inputs. */
 export function withTaskFacts(context: RunContext, run: RunContext): RunContext {
   const { facts, at } = context.scope
   if (facts === undefined) return context

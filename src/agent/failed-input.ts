@@ -2,8 +2,8 @@ import { isJsonObject, type Json } from '../base/json.ts'
 import type { ScriptResult } from '../event/agent.ts'
 
 /**
- * Why a script that got one input failed, where its options let the others of a list continue: then no error was thrown.
- * Undefined when it did not fail, or its After All returned a value all the same.
+ * Why a script with a single input failed, if its options let the other inputs of a list continue: then no error was
+ * thrown. Undefined if it did not fail, or if its After All returned a value anyway.
  */
 export function failedInput(result: ScriptResult): string | undefined {
   if (result.end !== 'done' || result.failedInputs === 0 || result.afterAll !== undefined) return undefined
@@ -12,7 +12,7 @@ export function failedInput(result: ScriptResult): string | undefined {
   return typeof message === 'string' ? message : 'its input failed'
 }
 
-/** What a script agent gave: the value of After All, else its first output; null when it gave nothing. */
+/** The result of a script agent: the value of After All, else its first output; null if there is neither. */
 export function valueOfScript(result: ScriptResult): Json {
   if (result.end === 'skipped') return null
   const first = result.outputs[0] ?? null

@@ -6,10 +6,11 @@ import { aipackBase, temporaryFolder } from '../script/host/resolve-path.ts'
 import type { AgentParts } from './parts.ts'
 
 /**
- * The context of an agent: held to the capabilities of the pack it is part of, also where it was named by its path, and
- * what it runs with it, and with the MCP servers that this pack brings and no other does. Agents of no pack, and of packs without capabilities, may do what their caller may. A pack that
- * is not what was installed is told before anything of it runs.
- * @throws BatonError CONFIG_INVALID for capabilities that cannot be read
+ * The context of an agent, limited to the capabilities of its pack (also if it was named by its path), like everything
+ * it runs, and with the MCP servers that only this pack provides. Agents of no pack, and of packs without capabilities,
+ * may do what their caller may. If the files of a pack differ from what was installed, a warning is sent before
+ * anything of it runs.
+ * @throws BatonError CONFIG_INVALID for unreadable capabilities
  */
 export async function holdToPack(
   agent: Pick<ScriptAgent, 'file'>,
@@ -28,8 +29,8 @@ export async function holdToPack(
   if ((await isChangedPack?.(pack)) === true) {
     emit(context, {
       type: 'warning',
-      message: `${pack.identity} is not what was installed: files in ${pack.dir} were changed`,
-      hint: `baton list ${pack.identity} shows where it came from; baton install ${pack.identity} --force puts that in its place.`,
+      message: `${pack.identity} was modified after its installation: files in ${pack.dir} were changed`,
+      hint: `baton list ${pack.identity} shows where it came from; baton install ${pack.identity} --force reinstalls it.`,
       urgent: true,
     })
   }

@@ -4,10 +4,10 @@ import type { RunContext } from '../event/context.ts'
 import type { Inbox, InboxMessage } from '../event/inbox.ts'
 import { callPlace, part } from '../event/place.ts'
 
-/** Several inboxes as one: messages of all, those of the first one first. */
+/** Combines several inboxes into one; messages of the first inbox come first. */
 export function joinInboxes(inboxes: readonly Inbox[]): Inbox {
   return {
-    // all are asked: each may throw what ends the run
+    // all inboxes are checked: each may throw an error that ends the run
     isOpen: () => inboxes.map((inbox) => inbox.isOpen()).includes(true),
     waiting: () => inboxes.flatMap((inbox) => inbox.waiting()),
     know: (ids) => inboxes.forEach((inbox) => inbox.know(ids)),
@@ -15,7 +15,7 @@ export function joinInboxes(inboxes: readonly Inbox[]): Inbox {
   }
 }
 
-/** True when one of them has a message, false when none will come in any; a suspension only when nothing else goes on. */
+/** True if one of them has a message, false if none will get one; a suspension only if nothing else can continue. */
 async function firstOf(inboxes: readonly Inbox[], signal: AbortSignal): Promise<boolean> {
   const enough = new AbortController()
   const until = AbortSignal.any([signal, enough.signal])
@@ -37,14 +37,14 @@ async function firstOf(inboxes: readonly Inbox[], signal: AbortSignal): Promise<
   try {
     return await unlessAborted(found, signal)
   } finally {
-    enough.abort(new DOMException('somebody else had a message', 'AbortError'))
+    enough.abort(new DOMException('another inbox had a message', 'AbortError'))
   }
 }
 
 /**
- * The same inbox for a conversation whose mail comes at any time: whether it goes on when its model has no more to do is recorded, at
- * `<place of the context>/inbox`, with the messages that it goes on for. So a resumed run goes on for the same ones, whoever has sent
- * them may send them again later.
+ * An inbox for a conversation that gets messages at any time. If its model has nothing more to do, its decision to
+ * continue is recorded at `<place of the context>/inbox`, with the messages that it continues for. So a resumed run
+ * continues for the same ones, even if they are sent again only later.
  */
 export function recordedInbox(inbox: Inbox, { scope, services: { effects } }: RunContext): Inbox {
   const promised = new Map<string, InboxMessage>()

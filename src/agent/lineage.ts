@@ -3,14 +3,13 @@ import { canonicalHash } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
 import { type Ancestor, type RunContext, withScope } from '../event/context.ts'
 
-/** How deep agents may run agents. */
+/** How deep agents may be nested. */
 const maxDepth = 8
 
 /**
- * The context of an agent that is about to run, with the agent added to its ancestors.
- * An agent that is called again with the very input it is working on can never end and is reported at once;
- * other recursion is allowed down to `maxDepth`.
- * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth
+ * The context of an agent that is about to run, with the agent added to its ancestors. An agent that is called again
+ * with the same input can never end and is reported immediately; other recursion is allowed down to `maxDepth`.
+ * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth if no agent repeats
  */
 export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, context: RunContext): RunContext {
   const ancestor: Ancestor = { name: agent.name, file: agent.file, call: canonicalHash(input) }
@@ -24,7 +23,7 @@ export function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, con
   }
   if (path.length > maxDepth) {
     throw new BatonError('LIMIT', `agents are nested more than ${maxDepth} deep: ${names(path)}`, {
-      hint: `At most ${maxDepth} agents may run inside each other.`,
+      hint: `Agents may be nested at most ${maxDepth} deep.`,
     })
   }
   return withScope(context, { ancestors: path })

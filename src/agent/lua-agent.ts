@@ -6,8 +6,8 @@ import { placeOfInput, type ScriptRun } from './script-run.ts'
 import { mapSiblings } from './siblings.ts'
 
 /**
- * Runs a `.lua` agent: one chunk per input, with `input` and `options` in scope; what it returns is the output.
- * Without inputs it runs once and `input` is nil.
+ * Runs a `.lua` agent: one chunk per input, with `input` and `options` in scope; its return value is the output.
+ * Without inputs it runs once with `input` nil.
  * @throws BatonError SCRIPT_FAILED
  */
 export async function runLua({ request, options, section }: ScriptRun): Promise<ScriptResult> {

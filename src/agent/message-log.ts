@@ -3,24 +3,24 @@ import { canonicalJson, type Json } from '../base/json.ts'
 import type { Message } from '../event/message.ts'
 import type { RecordedMessages } from './model-call.ts'
 
-/** The messages of a conversation, and which of them are recorded already. */
+/** The messages of a conversation, and how many of them are recorded. */
 export interface MessageLog {
   readonly all: () => readonly Message[]
   readonly add: (messages: readonly Message[]) => void
-  /** Those that are new since the last answer, which records the rest. */
+  /** The messages since the last answer; earlier ones are recorded already. */
   readonly next: () => RecordedMessages
-  /** Adds an answer of the model: it is recorded by its call. */
+  /** Adds an answer of the model, which is recorded by its call. */
   readonly answered: (message: Message) => void
 }
 
 interface LogOptions {
-  /** Messages that another run has recorded: they are told by their hash, wherever they stand. */
+  /** Messages that another run has recorded: wherever they are, only their hash is recorded. */
   readonly said?: readonly Message[] | undefined
-  /** What a text is on every machine, and whatever the secrets are there: that is hashed. Left out: itself. */
+  /** Replaces machine-specific paths and secrets in a text before it is hashed. Default: no change. */
   readonly portable?: ((text: string) => string) | undefined
 }
 
-/** The log of a conversation that begins. */
+/** Creates the log of a new conversation. */
 export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
   const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)
@@ -49,7 +49,7 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
   }
 }
 
-/** The same text for values of this process and for those that a record gives back. */
+/** The same text for values of this process and for values read from a record. */
 export function canonicalText(value: readonly Message[] | Json): string {
   return canonicalJson(JSON.parse(JSON.stringify(value)) as Json)
 }

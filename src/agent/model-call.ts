@@ -13,35 +13,36 @@ import { callWithRetries } from '../model/retry.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 import { takenMessages } from './taken-files.ts'
 
-/** What one model call gave; it is recorded, so it is plain JSON. */
+/** The result of a model call. It is recorded, so it is plain JSON. */
 export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
-  /** Null when the price of the model is not known. */
+  /** Null if the price of the model is not known. */
   readonly costUsd: number | null
-  /** How long it took, with all its tries. */
+  /** The duration, including all attempts. */
   readonly seconds: number
 }
 
 export interface ModelCall {
   readonly chosen: ChosenModel
   readonly request: ModelRequest
-  /** What of the request's messages is recorded: those before are known by their hash. */
+  /** The messages of the request to record; earlier ones are recorded by their hash. */
   readonly recorded: RecordedMessages
   readonly at: Place
   /** The item that the pieces of the answer belong to. */
   readonly itemId: string
 }
 
-/** The messages of a request that are new in its conversation, so that a journal grows with the conversation only. */
+/** The new messages of a request, so that a journal grows only with the conversation. */
 export type RecordedMessages = {
   readonly messages: readonly Message[]
   readonly before?: { readonly count: number; readonly hash: string }
 }
 
 /**
- * Calls a model as one `model` effect: recorded before and after, and safe to be sent again. What fails for the moment
- * is tried again inside the effect, each try with a reservation of its own; a place among the model requests of the
- * process is held only while a request is in progress.
- * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host asks for more patience than there is), BUDGET, UNTRUSTED
+ * Calls a model as one `model` effect: recorded before and after, and safe to repeat. Temporary failures are retried
+ * inside the effect, each attempt with its own reservation; a slot of the process's request limit is held only while a
+ * request is in progress.
+ * @throws BatonError MODEL_FAILED, KEY_REFUSED, LIMIT (the host requires a longer wait than the patience allows),
+ * BUDGET, UNTRUSTED
  */
 export async function callModel(call: ModelCall, parts: AgentParts, context: RunContext): Promise<Answer> {
   const { chosen, request, recorded, at, itemId } = call
@@ -60,7 +61,7 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
     },
     async (stop, granted) => {
       const started = performance.now()
-      // the effect knows when the run ends, the context when a sibling failed
+      // `stop` aborts when the run ends, the signal of the context when a sibling failed
       const signal = AbortSignal.any([stop, context.services.signal])
       const inner = withServices(context, { signal })
       const messages = await takenMessages(request.messages, chosen.taken, signal)
@@ -100,7 +101,7 @@ function withLimit(request: ModelRequest, outputTokens: number | undefined): Mod
   return outputTokens === undefined ? request : { ...request, max_tokens: outputTokens }
 }
 
-/** Characters of one answer; a model that never ends would otherwise fill the memory. */
+/** Limit of characters in one answer; an endless answer would otherwise exhaust the memory. */
 const maxCharacters = 64 * 1024 * 1024
 
 interface Try {
@@ -108,7 +109,7 @@ interface Try {
   readonly granted: Granted
 }
 
-/** One request. What a failed one used is counted at once. */
+/** Sends one request. The usage of a failed request is counted immediately. */
 async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Untimed> {
   const { chosen, request } = call
   // loaded while the model answers
@@ -138,7 +139,7 @@ async function receive({ chosen, request, itemId }: ModelCall, arrived: Assembly
     }
     if (arrived.size() <= maxCharacters) continue
     if (!arrived.hasCut()) throw endless(chosen)
-    // the rest of a call that is refused anyway is not waited for
+    // the call will be rejected anyway, so the rest of the answer is not awaited
     const usage = estimatedUsage(request, arrivedText(arrived.answer()))
     for (const last of [
       { type: 'usage', usage },

@@ -11,21 +11,21 @@ import type { ChosenModel } from './parts.ts'
 
 export interface ModelChooserOptions {
   readonly sources: ModelSources
-  /** What the user says models cost. */
+  /** The user's prices. */
   readonly prices?: OwnPrices
   readonly timeouts: ModelTimeouts
-  /** What the user says models take besides text. */
+  /** The user's setting of what models accept besides text. */
   readonly files?: readonly ('image' | 'pdf')[] | undefined
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
   readonly signal: AbortSignal
   /** As in `chooseModelFor`. */
   readonly isAttended: boolean
-  /** Told once what a person should know about a choice. */
+  /** Called once per notice about a choice of a model. */
   readonly onNotice: (notice: string) => void
 }
 
-/** Turns model names into providers; each name is looked up and made once per run. */
+/** Resolves model names to providers; each name is looked up and created once per run. */
 export function createModelChooser({
   sources,
   prices = {},
@@ -79,7 +79,7 @@ export function createModelChooser({
   }
 }
 
-/** What the price of a model is looked up by. One that the user gives a price is not free. */
+/** The key for the price of a model. A model with a price set by the user is not free. */
 export function pricedModel({ provider, model, label }: ModelChoice, prices: OwnPrices): PricedModel {
   if (provider.kind === 'offline') return { provider: 'offline', baseUrl: undefined, model, isFree: true }
   const { name, baseUrl, isFree } = provider
@@ -89,7 +89,9 @@ export function pricedModel({ provider, model, label }: ModelChoice, prices: Own
     : { provider: name, baseUrl, model, isFree: false, own }
 }
 
-/** What the user says of models counts; else what is known of the host. Formats that are not shared by everybody have parts for documents. */
+/**
+ * The user's setting takes precedence over what is known of the host. Formats other than `chat` support document parts.
+ */
 function takenFiles({ provider }: ModelChoice, files: ModelChooserOptions['files']): TakenFiles {
   if (files !== undefined) return { image: files.includes('image'), document: files.includes('pdf') }
   if (provider.kind === 'offline') return { image: false, document: false }

@@ -7,7 +7,9 @@ import { askedModel, resolveAlias } from '../model/alias.ts'
 
 const joinedTables = ['model_aliases', 'collab'] as const
 
-/** Later wins, except null, which says nothing; `model_aliases` and `collab` join key by key. */
+/**
+ * Merges options. Later layers take precedence; null means "not set"; `model_aliases` and `collab` are merged by key.
+ */
 export function mergeOptions(...layers: readonly (JsonObject | undefined)[]): JsonObject {
   let merged: JsonObject = {}
   for (const layer of layers) {
@@ -27,8 +29,8 @@ function tableOf(value: JsonObject[string] | undefined): JsonObject {
 }
 
 /**
- * Options for a script agent, as a script or an entry of a chain gives them; `of` says whose they are.
- * @throws BatonError SCRIPT_FAILED when they are no table, and for the first that is wrong, naming its key
+ * Checks options for a script agent that come from a script or an entry of a chain; `of` names their owner.
+ * @throws BatonError SCRIPT_FAILED if they are not a table, and for the first invalid option, naming its key
  */
 export function givenOptions(value: Json | undefined, of: string): JsonObject {
   if (value !== undefined && value !== null && !isJsonObject(value) && !isEmptyTable(value)) {
@@ -40,7 +42,7 @@ export function givenOptions(value: Json | undefined, of: string): JsonObject {
   throw new BatonError('SCRIPT_FAILED', `options of ${of}: ${finding.message}`, { hint: finding.hint })
 }
 
-/** Without those that are null, which say nothing; an empty Lua table cannot say whether it is a list. */
+/** Drops nulls, which mean "not set", and fixes empty tables: an empty Lua table may be a list. */
 export function fromLua(options: JsonObject): JsonObject {
   const said = Object.entries(options).filter(([, value]) => value !== null)
   return Object.fromEntries(said.map(([key, value]) => [key, isEmptyTable(value) ? (empty[key] ?? value) : value]))
@@ -52,14 +54,14 @@ function isEmptyTable(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** Options as scripts see them: with `resolved_model`, the name that the model's alias stands for. */
+/** The options as scripts see them: with `resolved_model`, the target of the model's alias. */
 export function shownOptions(options: JsonObject): JsonObject {
   const { model } = options
   if (typeof model !== 'string') return options
   return { ...options, resolved_model: resolveAlias(model, textTable(options['model_aliases'])) }
 }
 
-/** The model that a request names, and the effort that is written behind the name of its alias. */
+/** The model for a request, and the effort written after its alias. */
 export function modelOf(options: JsonObject): Pick<ModelSettings, 'model' | 'reasoning_effort'> {
   const { model: name } = options
   if (typeof name !== 'string') return {}
@@ -67,7 +69,7 @@ export function modelOf(options: JsonObject): Pick<ModelSettings, 'model' | 'rea
   return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
 }
 
-/** The models that are asked when `model` fails for good, with the names their aliases stand for. */
+/** The models to ask when `model` fails for good, with aliases resolved. */
 export function fallbackModels(options: JsonObject): readonly string[] {
   const { fallback_models: names } = options
   if (!Array.isArray(names)) return []
@@ -75,13 +77,13 @@ export function fallbackModels(options: JsonObject): readonly string[] {
   return names.filter((name) => typeof name === 'string').map((name) => resolveAlias(name, aliases))
 }
 
-/** The texts of a table; other values are left out. */
+/** The strings of a table; other values are dropped. */
 function textTable(value: JsonObject[string] | undefined): { readonly [key: string]: string } {
   const entries = Object.entries(tableOf(value))
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
-/** How many inputs of an agent may be worked on at once; 1 when its options do not say. */
+/** How many inputs of an agent are processed at the same time; 1 by default. */
 export function concurrencyOf(options: JsonObject): number {
   const value = options['input_concurrency']
   return typeof value === 'number' && value >= 1 ? Math.floor(value) : 1

@@ -8,8 +8,8 @@ import type { OtherTools } from './tool-names.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 
 /**
- * Everything that is wrong with the options that a script agent sets itself: besides their values, tools and a mode that
- * nobody knows. Plug-ins may bring both, and are loaded for agents that name one.
+ * All problems of the options that a script agent sets itself, including unknown tools and modes. Plug-ins may provide
+ * both, and are loaded if an agent names one.
  */
 export async function ownIssues(
   own: OwnOptions,
@@ -28,7 +28,7 @@ export async function ownIssues(
   return [...own.issues, ...ofTeam, ...ofTools, ...ofMode]
 }
 
-/** Its table is that of prompt files; what checks it is loaded for those that have one. */
+/** `collab` has the keys of the table in prompt files; the code that checks it is loaded only if it is set. */
 async function teamIssues(table: JsonObject, { placeOf }: OwnOptions): Promise<readonly Issue[]> {
   const { collabFindings } = await import('./collab/options.ts')
   const findings = collabFindings(table)
@@ -44,7 +44,7 @@ async function toolIssues(
   const findings = unknownTools(named, ['tools'], others)
   return Promise.all(
     findings.map(async (finding) => {
-      // what is to be looked at, and can be trusted, is the file of the server
+      // the file to review and trust is the one that configures the server
       const file =
         finding.code === 'UNTRUSTED' ? leftOutFile(named[Number(finding.path.at(-1))] ?? '', others) : undefined
       return withPlace(finding, file === undefined ? await placeOf(finding.path, finding.part) : { file })

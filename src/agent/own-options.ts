@@ -8,21 +8,21 @@ import type { ScriptAgent } from '../event/agent.ts'
 import { type AipDocument, readTable } from '../prompt/aip.ts'
 
 export interface OwnOptions {
-  /** Options that are known and right. */
+  /** Known and valid options. */
   readonly values: JsonObject
-  /** Of its `[permission]`: what it and the agents that it runs are held to besides. */
+  /** Rules of its `[permission]`, which further restrict it and the agents that it runs. */
   readonly rules: readonly PermissionRule[]
-  /** Wrong values, with their places in the agent file; what only plug-ins know is for `ownIssues`. */
+  /** Invalid values, with their places in the agent file; checks that need plug-ins are in `ownIssues`. */
   readonly issues: readonly Issue[]
-  /** Keys that nothing reads: warnings in `check`, silent in a run. */
+  /** Unknown keys: warnings in `check`, ignored in a run. */
   readonly unknown: readonly Issue[]
   /** Where an option is written. */
   readonly placeOf: (path: DataPath, part: 'key' | 'value') => Promise<SourcePlace>
 }
 
 /**
- * The `# Options` of an agent.
- * @throws BatonError PROMPT_SYNTAX when they are no TOML
+ * Reads the `# Options` of an agent.
+ * @throws BatonError PROMPT_SYNTAX if they are not valid TOML
  */
 export async function readOwnOptions(
   { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
@@ -30,7 +30,7 @@ export async function readOwnOptions(
 ): Promise<OwnOptions> {
   if (block === undefined) return { values: {}, rules: [], issues: [], unknown: [], placeOf: async () => ({ file }) }
   const { data, locate } = await readTable(file, text, block)
-  // tests are for baton test
+  // tests are read by `baton test`
   const { test: _, permission, ...options } = data
   const { values, findings, unknown } = checkAgentOptions(options, [])
   const source = { file, text, locate }
@@ -50,7 +50,7 @@ async function rulesIn(
 ): Promise<{ readonly rules: readonly PermissionRule[]; readonly findings: readonly Finding[] }> {
   const { locatedRules, wrongRules } = await import('../config/permission-rules.ts')
   const findings = wrongRules(permission)
-  // they are a list of their own, so that they can only tighten
+  // they form their own list, so they can only tighten
   const rules = findings.length > 0 ? [] : await locatedRules(permission, { file, locate, tightens: false })
   return { rules, findings }
 }

@@ -22,14 +22,14 @@ import type { ScriptHost } from '../script/section.ts'
 export interface ChosenModel {
   readonly provider: ModelProvider
   readonly model: string
-  /** For people and events, for example `openai::gpt-5-mini`. */
+  /** For users and events, for example `openai::gpt-5-mini`. */
   readonly label: string
   readonly reasoningEffort?: string
-  /** Left out: nobody knows. */
+  /** Absent if unknown. */
   readonly taken?: TakenFiles
-  /** What its price is looked up by. */
+  /** The key of its price. */
   readonly priced: PricedModel
-  /** What a person should know of settings that the model is not sent; each setting once per run. */
+  /** Warnings about settings that are not sent to the model; each setting once per run. */
   readonly unsent?: (request: ModelRequest) => readonly SettingWarning[]
 }
 
@@ -41,17 +41,17 @@ interface SettingWarning {
 /** `isInstalled`: for an agent of a pack that came from an archive, git or a URL. */
 export type LoadScripts = (agent: { readonly isInstalled: boolean }) => Promise<ScriptHost>
 
-/** What executors are made of: handed down by runner.ts, so that each can be tested with fakes. */
+/** The dependencies of executors, provided by runner.ts so that tests can replace each. */
 export interface AgentParts {
-  /** Agent runs of older epochs of a resumed run: their numbers are taken. */
+  /** Agent runs of earlier epochs of a resumed run: their numbers are taken. */
   readonly agentRunsBefore: number
   /** Loads the Lua engine at its first use. */
   readonly scripts: LoadScripts
-  /** Undefined asks for the default of docs/models-and-keys.md "Which model answers". */
+  /** Undefined: the default model, see docs/models-and-keys.md "Which model answers". */
   readonly chooseModel: (name: string | undefined) => Promise<ChosenModel>
-  /** Process-wide places for model requests. */
+  /** The process-wide limit of concurrent model requests. */
   readonly modelPool: Pool
-  /** How calls are tried again. */
+  /** How calls are retried. */
   readonly retry: {
     readonly policy: RetryPolicy
     readonly patienceMs: number
@@ -59,34 +59,40 @@ export interface AgentParts {
     /** As in `callWithRetries`. */
     readonly leavesOverloads?: boolean
   }
-  /** Models that failed a short while ago. */
+  /** Models in cooldown after a failure. */
   readonly coolDown: CoolDown
   /** Loads the prices at their first use. */
   readonly prices: () => Promise<PriceList>
-  /** What the user says models cost, for programs that tell their models; left out: nothing. */
+  /** The user's prices, for programs that report their models. Default: none. */
   readonly ownPrices?: OwnPrices
-  /** Whether prices are needed before a call, because what it may cost is limited. */
+  /** Whether prices are needed before a call because there is a cost limit. */
   readonly limitsCost: () => boolean
-  /** Loads the plug-ins at their first use; left out: there are none. */
+  /** Loads the plug-ins at their first use. Default: none. */
   readonly plugins?: () => Promise<Plugins>
-  /** The MCP servers that the agents of a pack have, and those of none; left out: those of whoever runs them. */
+  /** The MCP servers for the agents of a pack, or for those of no pack. Default: those of the caller. */
   readonly serversOf?: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
   readonly findAgent: (name: string, baseDir: string) => Promise<NamedFile>
-  /** Told what says which rights agents have. Left out: it is read from the disk, and nobody is told. */
+  /** Logs what decides the rights of agents. If omitted, it is read from disk without logging. */
   readonly reads?: ReadLog
-  /** Whether a pack is not what was installed; true once for each. Left out: nobody is told. */
+  /**
+   * Whether the files of a pack differ from what was installed; true only once per pack. If omitted, packs are not
+   * checked.
+   */
   readonly isChangedPack?: (pack: PackInRoot) => Promise<boolean>
-  /** Globs from the workspace: `[changes] allow` of the user, which opens what packs are kept from. */
+  /** Workspace globs: `[changes] allow` of the user, which lets packs change files that they otherwise may not. */
   readonly openedChanges?: readonly string[]
-  /** Runs a prompt file below the place of `context`, once for each input; made by run/. */
+  /** Runs a prompt file below the place of `context`, once per input; provided by run/. */
   readonly runPromptFile: (request: PromptRequest<PromptAgent>, context: RunContext) => Promise<PromptResult>
-  /** Asks the model of a prompt file with the messages of a caller; made by run/. Left out: prompt files are only run. */
+  /**
+   * Continues a conversation with the model of a prompt file; provided by run/. If omitted, prompt files can only be
+   * run.
+   */
   readonly converseWithFile?: (request: FileConversation, context: RunContext) => Promise<FileAnswer | undefined>
 }
 
-/** What script agents need besides: made once for each run. */
+/** Additional dependencies of script agents, created once per run. */
 export interface ScriptParts extends AgentParts {
   readonly findModule: ModuleReader
-  /** Gives each agent run of a run its number, from 1. */
+  /** Numbers the agent runs of a run, from 1. */
   readonly countRun: () => number
 }

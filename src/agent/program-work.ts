@@ -7,26 +7,27 @@ import type { Timeline } from './modes/timeline.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 
 /**
- * What a program works with that calls tools. All of it is recorded below one call, so that a program which was
- * interrupted can be run again from its beginning: what it then asks is answered from the record.
+ * What a program that calls tools works with. Everything is recorded below one call, so an interrupted program can be
+ * run again from its beginning: its earlier calls are answered from the record.
  */
 export interface ProgramWork extends Pick<RecordedCalls, 'seed' | 'begun' | 'observe'> {
   /**
-   * Calls a tool. Calls are numbered in the order in which they are issued; a few run at once. Failures are results.
-   * @throws what ends the run, once all other calls in progress have ended; BatonError DIVERGED for another tool than the
-   * record has
+   * Calls a tool. Calls are numbered in the order in which they are issued; a few run at the same time. Failures are
+   * results.
+   * @throws errors that end the run, once all other calls in progress have ended; BatonError DIVERGED if the record has
+   * a different tool
    */
   readonly call: (name: string, input: JsonObject) => Promise<ProgramCall>
   /**
-   * Does the work, unless a finished one is recorded: then gives what it came to. It ends, whatever came of it, when the calls
-   * that it has made have.
+   * Does the work, or returns its recorded result. It ends, with or without an error, after all calls that it made have
+   * ended.
    * @throws BatonError DIVERGED
    */
   readonly once: <T>(asked: JsonObject, work: () => Promise<T>) => Promise<T>
 }
 
 interface ProgramCall extends ToolResult {
-  /** When it had ended, in milliseconds since 1970: the same when the program is run again. */
+  /** When the call ended, in milliseconds since 1970; the same when the program is run again. */
   readonly now: number
 }
 
@@ -34,16 +35,16 @@ interface WorkOptions {
   /** At the place of the program. */
   readonly context: RunContext
   readonly opener: RunContext
-  /** Of the program, in events. */
+  /** The id of the program in events. */
   readonly id: string
-  /** The tool, or what stands for one, that runs it. */
+  /** The name of the tool that runs it, or of the mode's function. */
   readonly name: string
   readonly tools: readonly Tool[]
   readonly timeline?: Timeline
   readonly running?: RunningCalls
-  /** Its calls are not asked about where only Baton's own rules would ask (R195). */
+  /** Its calls need no approval if only Baton's own rules would ask (R195). */
   readonly isApproved: boolean
-  /** Called when a call is issued; what it returns when that has ended. */
+  /** Called when a call is issued; the returned function is called when the call has ended. */
   readonly onCall?: () => (use: ToolUse) => void
 }
 

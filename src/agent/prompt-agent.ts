@@ -3,12 +3,12 @@ import type { PromptInput, PromptRequest, ScriptAgent, ScriptRequest, TextAgent 
 
 export interface AgentCall {
   readonly agent: ScriptAgent | TextAgent
-  /** Null is "no inputs given". */
+  /** Null means "no inputs given". */
   readonly inputs: readonly Json[] | null
   readonly options: JsonObject
 }
 
-/** The request for an agent; one that answers with text gets its inputs as text. */
+/** The request for an agent. An agent that answers with text gets its inputs as text. */
 export function requestFor(
   { agent, inputs, options }: AgentCall,
   asPrompt: (input: Json) => PromptInput,

@@ -4,16 +4,15 @@ import { isReserved } from '../config/keys.ts'
 import type { CallerVariables, PromptInput } from '../event/agent.ts'
 
 /**
- * What a prompt file gets that is a sub-agent: the instruction as it is now; in the stages of a task also
- * what the task is about, in `post_task` the answer, in `post` the answers and errors of all tasks. `input` is what
- * script agents get.
+ * The input of a prompt file as a sub-agent: the current instruction; in the stages of a task also the task, in
+ * `post_task` the answer, in `post` the answers and errors of all tasks. `input` is what script agents get.
  */
 export function chainPromptInput(input: JsonObject): PromptInput {
   const entry = input['agent_config']
   return { value: input, text: chainText(input), variables: entryVariables(isJsonObject(entry) ? entry : {}) }
 }
 
-/** What an entry of `sub_agents` says besides the keys that entries have: values for the variables of the file. */
+/** The additional keys of an entry of `sub_agents`: values for the variables of the file. */
 export function entryVariables({
   name: _name,
   enabled: _enabled,
@@ -26,21 +25,21 @@ export function entryVariables({
   return { values, others: 'refused' }
 }
 
-/** What a prompt file gets that a script runs: text as it is, other values as JSON, nothing for nil. */
+/** The input of a prompt file that a script runs: a string unchanged, nil as an empty text, other values as JSON. */
 export function callPromptInput(value: Json): PromptInput {
   const variables = { values: isJsonObject(value) ? withoutLabels(value) : {}, others: 'refused' } as const
   if (value === null) return { value, text: '', variables }
   return { value, text: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variables }
 }
 
-/** Keys such as `_display` are for people. */
+/** Keys such as `_display` are labels for users. */
 function withoutLabels(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith('_')))
 }
 
 /**
- * What a prompt file gets that answers in place of the main agent: the instruction and what the task is about. Its
- * variables are filled by those of the same name of the file that names it, else by its params.
+ * The input of a prompt file that answers instead of the main agent: the instruction and the task. Its variables get
+ * the values of the same name from the file that names it, else from its params.
  */
 export function questionPromptInput(question: JsonObject): PromptInput {
   const { instruction, params, vars, stdin, members } = question
@@ -48,7 +47,7 @@ export function questionPromptInput(question: JsonObject): PromptInput {
     value: question,
     text: partsText(textOf(instruction), [
       stdin === undefined ? '' : quote('stdin', '', textOf(stdin)),
-      // an instruction that is the input says it all
+      // not repeated if the instruction is the input
       question['input'] === instruction ? '' : taskPart(question),
       ...memberParts(members),
     ]),
@@ -82,7 +81,7 @@ function chainText(input: JsonObject): string {
   }
 }
 
-/** The instruction alone is not quoted: it is what people expect to see there. */
+/** An instruction alone is not quoted, so the prompt looks as users expect. */
 function partsText(instruction: string, others: readonly string[]): string {
   const given = others.filter((part) => part !== '')
   return given.length === 0 ? instruction : [quote('instruction', '', instruction), ...given].join('\n\n')
@@ -112,7 +111,7 @@ function responseParts(responses: Json | undefined): readonly string[] {
   })
 }
 
-/** The answers of the members of an ensemble, and the errors of those that gave none. */
+/** The answers of the members of an ensemble, and the errors of members without an answer. */
 function memberParts(members: Json | undefined): readonly string[] {
   const list = Array.isArray(members) ? (members as readonly Json[]) : []
   return list.filter(isJsonObject).map(({ name, status, content, error }) => {
@@ -131,7 +130,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** `lines` says where the content ends, so that text which itself quotes stays one block. */
+/** `lines` tells where the content ends, so text that contains quotes stays one block. */
 function quote(tag: string, attributes: string, content: string): string {
   const body = content.replace(/\n$/, '')
   return framed(tag, `${attributes}lines="${body.split('\n').length}"`, body)

@@ -6,7 +6,7 @@ import { inputOf } from './call-input.ts'
 const warnsAt = 3
 const endsAt = 10
 
-/** Calls that a model makes again and again, and that give the same each time. */
+/** Calls that a model repeats, with the same result each time. */
 export interface Repeats {
   readonly add: (called: readonly CalledTool[], warn: (message: string) => void) => void
   readonly isEndless: () => boolean

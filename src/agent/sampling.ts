@@ -17,10 +17,10 @@ interface Sampling {
 }
 
 /**
- * Asks the model of the run for an MCP server (R17): a request of its own at the place of the context, under the budget and the
- * permission of whoever called the server. A hint is taken when it is a name that the settings know, so that a server chooses no
- * model, and no host, that the user has not named.
- * @throws BatonError MCP_FAILED for a request that cannot be sent, and what model calls throw
+ * Asks the model of the run for an MCP server (R17): a separate request at the place of the context, under the budget
+ * and permissions of the agent that called the server. A model hint is only followed if the settings know its name, so
+ * that a server cannot choose a model or host that the user has not named.
+ * @throws BatonError MCP_FAILED for a request that cannot be sent, and errors of model calls
  */
 export async function sample(
   { params, options }: Sampling,
@@ -77,7 +77,7 @@ function requestOf({ messages, systemPrompt, maxTokens, temperature, tools }: Js
 }
 
 function messageOf(message: Json): Message {
-  if (!isJsonObject(message)) throw unsupported('with a message that is none')
+  if (!isJsonObject(message)) throw unsupported('with an invalid message')
   const { role, content } = message
   if (role !== 'user' && role !== 'assistant') throw unsupported(`with the role ${JSON.stringify(role)}`)
   return { role, parts: (Array.isArray(content) ? content : [content ?? null]).map(partOf) }
@@ -102,14 +102,14 @@ async function refuseImages(
 ): Promise<void> {
   if (!messages.some((message) => message.parts.some(({ type }) => type === 'file'))) return
   const { taken, label } = await parts.chooseModel(first === '' ? undefined : first)
-  if (taken?.image === false) throw unsupported(`with an image, and ${label} takes none`)
+  if (taken?.image === false) throw unsupported(`with an image, but ${label} accepts none`)
 }
 
 function unsupported(what: string): BatonError {
   return new BatonError('MCP_FAILED', `the server asks the model ${what}`)
 }
 
-/** The model of a hint that is known, else that of the agent and those that take its place. */
+/** The model of a known hint, else that of the agent with its fallback models. */
 async function modelsFor({ params, options }: Sampling, parts: AgentParts): Promise<readonly string[]> {
   const { model, fallback_models: fallbacks, model_aliases: written } = options
   const aliases = textsOf(written)
@@ -119,7 +119,7 @@ async function modelsFor({ params, options }: Sampling, parts: AgentParts): Prom
   for (const hint of hintsOf(params)) {
     if (!known.has(hint)) continue
     const name = resolveAlias(hint, aliases)
-    // one without a key is no help
+    // a model without a key is of no use
     if (await parts.chooseModel(name).then(Boolean, () => false)) return [name]
   }
   return [own, ...others].map((name) => resolveAlias(name, aliases))
@@ -136,7 +136,7 @@ function textsOf(table: Json | undefined): { readonly [name: string]: string } {
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 
-/** What stands before the first of the texts that end an answer; undefined: none of them is in it. */
+/** The text before the first stop sequence; undefined if it contains none. */
 function cutAtStop(text: string, stops: Json | undefined): string | undefined {
   const found = (Array.isArray(stops) ? stops : []).flatMap((stop) => {
     const at = typeof stop === 'string' && stop !== '' ? text.indexOf(stop) : -1

@@ -7,13 +7,13 @@ import type { ScriptHost } from '../script/section.ts'
 import type { LoadScripts } from './parts.ts'
 
 export interface ScriptLoading {
-  /** Told once when an engine is used that does not hold `lua.memory_mb` exactly; left out where nobody has set that. */
+  /** Called once when the engine enforces `lua.memory_mb` only approximately. Omitted if the user has not set it. */
   readonly onRoughLimit?: ((warning: { readonly message: string; readonly hint: string }) => void) | undefined
 }
 
 /**
- * Gives the Lua engine with all host modules; loaded at the first call and shared by a run's sections. Without a setting
- * the scripts of installed packs are isolated.
+ * Returns the Lua engine with all host modules. It is loaded at the first call and shared by a run's sections. By
+ * default the scripts of installed packs are isolated.
  */
 export function createScriptLoader(lua: Settings['lua'], { onRoughLimit }: ScriptLoading = {}): LoadScripts {
   const hosts = new Map<boolean, Promise<ScriptHost>>()
@@ -40,15 +40,18 @@ export function createScriptLoader(lua: Settings['lua'], { onRoughLimit }: Scrip
   }
 }
 
-/** In one process nobody can say whose JavaScript objects are whose. */
+/** Within one process, JavaScript objects cannot be attributed to a script. */
 function roughLimit(megabytes: number): { readonly message: string; readonly hint: string } {
   return {
-    message: `lua.memory_mb = ${megabytes} is held only roughly by the engine fengari: a script that makes one longer text is stopped, others when memory has grown far beyond it`,
-    hint: 'With lua.isolated = true its heap is limited; lua.engine = "lua54" counts all that a script holds.',
+    message: `lua.memory_mb = ${megabytes} is only approximate with the engine fengari: a script that creates one longer string is stopped, others only when memory has grown far beyond it`,
+    hint: 'Set lua.isolated = true to limit its heap, or lua.engine = "lua54", which counts all memory of a script.',
   }
 }
 
-/** The engine that is configured; the bundled command has its wasm and worker beside it, elsewhere they are found without help. Without WebAssembly (`node --jitless`) it is the one that needs none. */
+/**
+ * Loads the configured engine. The bundled command has its wasm and worker files next to it; otherwise they are found
+ * automatically. Without WebAssembly (`node --jitless`) it is fengari, which does not need it.
+ */
 async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean): Promise<LuaEngine> {
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
   const wasm = defined({ wasmFile: besideUs('glue.wasm') })

@@ -11,7 +11,7 @@ import { withTaskFacts } from './facts.ts'
 import { shownOptions } from './options.ts'
 import type { ScriptParts } from './parts.ts'
 
-/** One script agent at work: its request, its merged options, and a way to run its sections. */
+/** A running script agent: its request, its merged options, and a way to run its sections. */
 export interface ScriptRun {
   readonly request: ScriptRequest
   readonly options: JsonObject
@@ -19,7 +19,7 @@ export interface ScriptRun {
 }
 
 interface SectionCode {
-  /** Padded so that its line numbers are those of the agent file. */
+  /** Padded so that its line numbers match those of the agent file. */
   readonly text: string
   readonly variables: { readonly [name: string]: LuaValue }
 }
@@ -32,7 +32,7 @@ export interface SectionRunner {
   ) => Promise<Json | undefined>
 }
 
-/** Binds sections of this agent to its file and the function that runs other agents. */
+/** Binds the sections of an agent to its file and to the function that runs other agents. */
 export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, context: RunContext): SectionRunner {
   const { agent } = request
   const chunkName = displayPath(context.scope.folders.workspace, agent.file)
@@ -62,7 +62,9 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
   }
 }
 
-/** Agents that it runs have at most the tools that its options name (R28); without any they have those of who runs it. */
+/**
+ * Agents that it runs get at most the tools that its options name (R28); without any, those of the agent that runs it.
+ */
 function heldTo({ variables: { options } }: SectionCode, context: RunContext): RunContext {
   const tools = isJsonObject(options as Json) ? (options as JsonObject)['tools'] : undefined
   return Array.isArray(tools) ? narrow(context, { tools: { tools: tools.map(String) } }) : context

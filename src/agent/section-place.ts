@@ -2,7 +2,7 @@ import { isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
 import type { ScriptAgent } from '../event/agent.ts'
 import type { AipBlock } from '../prompt/aip.ts'
 
-/** Runs a section of an agent; errors that know no place are about what it returned, and get the section's. */
+/** Runs a section of an agent. Errors without a place are about its return value, and get the section's place. */
 export async function inSection<T>(
   agent: ScriptAgent,
   block: AipBlock | undefined,
@@ -16,7 +16,7 @@ export async function inSection<T>(
   }
 }
 
-/** The line of the function the message names, when it is called once; else the first line of the section. */
+/** The line of the function named in the message, if it occurs once; else the first line of the section. */
 function placeOfReturn({ file, text }: ScriptAgent, block: AipBlock, message: string): SourcePlace {
   const name = /aip\.flow\.\w+/.exec(message)?.[0]
   const lines = block.text.split('\n')

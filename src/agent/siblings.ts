@@ -2,8 +2,8 @@ import { isRunTooLarge, isSuspension } from '../base/error.ts'
 import { mapLimit } from '../base/concurrency.ts'
 
 /**
- * `mapLimit` for siblings of which some may be suspended, or find no room in the record: the others finish first, because
- * they are paid for; then the first such error is thrown. Any other error stops the others.
+ * `mapLimit` for siblings of which some may be suspended, or exceed the size limit of the record: then the others
+ * finish first, because they are paid for, and the first such error is thrown. Any other error stops the others.
  */
 export async function mapSiblings<T, R>(
   items: readonly T[],

@@ -3,8 +3,9 @@ import type { FilePart, Message, MessagePart, TakenFiles, TextPart, ToolResultPa
 import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
 
 /**
- * Messages as a model takes them that is asked in place of another one: of files that tools gave that one, or servers as resources, and that
- * this one does not take, the text of the pages, or what they are. `taken` undefined: nobody knows, so all stay as they are.
+ * Adapts messages to a model that answers instead of another one. Files from tools or server resources that it does not
+ * accept become the text of their pages, or a note of what they are. `taken` undefined: what it accepts is unknown, so
+ * nothing changes.
  */
 export async function takenMessages(
   messages: readonly Message[],
@@ -35,7 +36,7 @@ function isTaken({ mediaType }: FilePart, { image, document }: TakenFiles): bool
   return mediaType.startsWith('image/') ? image : mediaType !== 'application/pdf' || document
 }
 
-/** A conversation sends the same files again with each further request. */
+/** A cache: a conversation sends the same files again with every request. */
 const texts = new WeakMap<FilePart, Promise<string>>()
 
 async function takenPart(
@@ -48,12 +49,12 @@ async function takenPart(
   if (known !== undefined) return { type: 'text', text: await known }
   const made = textOf(part, signal)
   texts.set(part, made)
-  // one that was stopped is made again
+  // an interrupted conversion is retried
   made.catch(() => texts.delete(part))
   return { type: 'text', text: await made }
 }
 
-/** Characters and pages of one document; a tool gives at most as many at once. */
+/** Limits of pages for one document; a tool returns at most that many at a time. */
 const wanted = { first: 1, count: 20 }
 const limits = { timeMs: 20_000, memoryMb: 512 }
 

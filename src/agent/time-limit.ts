@@ -4,16 +4,16 @@ import { BatonError, stopsRun } from '../base/error.ts'
 import { startPausableLimit } from '../base/pausable-limit.ts'
 import { type RunContext, withServices } from '../event/context.ts'
 
-/** How long an agent may take, and who says so. */
+/** A time limit of an agent and its source. */
 export interface TimeLimit {
   readonly ms: number
-  /** As messages name it: `agent "review"`. */
+  /** For messages: `agent "review"`. */
   readonly whose: string
-  /** The agent has it from `timeouts.agent`. */
+  /** The limit is `timeouts.agent`. */
   readonly isUsual: boolean
 }
 
-/** The limit of an agent: its own, else that of all agents; undefined: it has none. */
+/** The limit of an agent: its own, else that of all agents; undefined if there is none. */
 export function timeLimitOf(
   { own, whose }: { readonly own: number | undefined; readonly whose: string },
   { scope }: Pick<RunContext, 'scope'>,
@@ -23,9 +23,9 @@ export function timeLimitOf(
 }
 
 /**
- * Does the work of an agent, which is stopped when it has taken longer than it may, with all that it runs (R303). The time in which a
- * person is asked about something in it does not count.
- * @throws BatonError LIMIT when it was stopped so
+ * Runs the work of an agent, and stops it with everything it runs when it exceeds the limit (R303). Time spent waiting
+ * for the user does not count.
+ * @throws BatonError LIMIT if it was stopped
  */
 export async function withTimeLimit<T>(
   limit: TimeLimit | undefined,
@@ -42,7 +42,7 @@ export async function withTimeLimit<T>(
     return await work(withServices(context, { signal: manyListeners(AbortSignal.any([signal, own.signal])), asking }))
   } catch (error) {
     if (!own.signal.aborted || signal.aborted || stopsRun(error)) throw error
-    // whatever noticed it first
+    // even if another error was noticed first
     throw own.signal.reason
   } finally {
     time.end()
@@ -52,6 +52,6 @@ export async function withTimeLimit<T>(
 function passed({ ms, whose, isUsual }: TimeLimit): BatonError {
   const what = isUsual ? 'agent in [timeouts]' : 'its timeout'
   return new BatonError('LIMIT', `${whose} took longer than ${what}, ${durationText(ms)}`, {
-    hint: `Raise ${isUsual ? 'it' : 'timeout'} if that is needed. A run that is resumed gives it the whole time again.`,
+    hint: `Raise ${isUsual ? 'it' : 'timeout'} if it needs more time. A resumed run gives it the full time again.`,
   })
 }

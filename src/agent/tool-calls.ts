@@ -7,14 +7,14 @@ import { inputOf } from './call-input.ts'
 import type { Place } from '../event/place.ts'
 import type { Timeline } from './modes/timeline.ts'
 
-/** A call of a tool: `id` as events name it, `input` JSON as it was written, which may be invalid. */
+/** A tool call: `id` as in events, `input` the JSON text as it was written, which may be invalid. */
 interface AskedTool {
   readonly id: string
   readonly name: string
   readonly input: string
 }
 
-/** Where calls that are running are recorded, by their ids: questions about them are found by that. */
+/** The places of running calls by id: questions about them are found by place. */
 export type RunningCalls = Map<string, Place>
 
 interface Calling {
@@ -24,14 +24,14 @@ interface Calling {
   /** At the place of the call. */
   readonly context: RunContext
   readonly running?: RunningCalls
-  /** What the call is an output of; left out: of nothing. */
+  /** The timeline of the prompt. If omitted, the call is not an output. */
   readonly timeline?: Timeline
 }
 
 /** Characters of an output in events. */
 const shownOutput = 2000
 
-/** Calls a tool and tells of it. Failures of the tool are results; what ends the run is thrown. */
+/** Calls a tool and reports it. Failures of the tool are results; errors that end the run are thrown. */
 export async function callTool(
   { id, name, input: text }: AskedTool,
   { tools, opener, context, running, timeline }: Calling,

@@ -9,18 +9,19 @@ import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
 import { factsOf, isTeamTool, toolNames } from '../tool/toolbox/names.ts'
 
-/** What tools there are besides those that Baton brings. */
+/** The tools that exist besides the built-in ones. */
 export interface OtherTools {
-  /** Of plug-ins. */
+  /** Tools of plug-ins. */
   readonly brought?: readonly string[]
-  /** Names of MCP servers; left out: they are not known here. */
+  /** Names of MCP servers. If omitted, they are unknown and not checked. */
   readonly servers?: readonly string[]
-  /** Servers that are not used, because their file is not trusted. */
+  /** Servers that are ignored because their file is not trusted. */
   readonly leftOut?: readonly LeftOutServers[]
 }
 
 /**
- * What is wrong with a list of tools at `path`: names that no tool has, and servers that no settings name. Which tools a server has (`server__tool`), and what patterns mean, is not known before they are used.
+ * The problems of a list of tools at `path`: unknown tools, and servers that no settings configure. The tools of a
+ * server (`server__tool`) and matches of patterns are only known at run time.
  */
 export function unknownTools(names: readonly string[], path: DataPath, others: OtherTools = {}): readonly Finding[] {
   const { brought = [], servers } = others
@@ -37,7 +38,10 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
   })
 }
 
-/** The same for tools that may not be used: one of a server that is not there may be named, unless its name resembles that of one that is. */
+/**
+ * The same for disallowed tools: a server that is not configured is fine, unless its name resembles that of a
+ * configured one.
+ */
 export function unknownDisallowed(
   names: readonly string[],
   path: DataPath,
@@ -65,11 +69,11 @@ function unknownServer(
   if (server === undefined) return undefined
   const known =
     servers.length === 0
-      ? `No MCP server is configured: docs/mcp.md says how.`
-      : `Servers are ${servers.join(', ')}; baton mcp list shows them.`
+      ? `No MCP server is configured: see docs/mcp.md.`
+      : `Configured servers: ${servers.join(', ')}; see baton mcp list.`
   return {
     code: 'CONFIG_INVALID',
-    message: `"${name}" is of the MCP server "${server}", which is not configured`,
+    message: `"${name}" belongs to the MCP server "${server}", which is not configured`,
     hint: meantHint(server, servers, known),
   }
 }
@@ -78,14 +82,14 @@ function isKnown(name: string): boolean {
   return name.includes('*') || isServerTool(name) || isTeamTool(name) || (toolNames as readonly string[]).includes(name)
 }
 
-/** @throws BatonError CONFIG_INVALID for the first that is unknown; `of` says whose options they are */
+/** @throws BatonError CONFIG_INVALID for the first unknown tool; `of` names the owner of the options */
 export function refuseUnknownTools(names: readonly string[], of: string, others: OtherTools = {}): void {
   const [finding] = unknownTools(names, [], others)
   if (finding === undefined) return
   throw new BatonError(finding.code, `options of ${of}: ${finding.message}`, { hint: finding.hint })
 }
 
-/** What tools there are besides in a run. Who plans one looks at servers where their names are written. */
+/** The other tools in a run. A plan checks servers where their names are written. */
 export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan } }: RunContext): OtherTools {
   return {
     brought: broughtTools.map(({ name }) => name),
@@ -94,11 +98,11 @@ export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan } }: R
 }
 
 interface ToolSettings extends ToolFilter, OtherTools {
-  /** Whether tools that change files may be offered. What tools of plug-ins and servers change is their affair. */
+  /** Whether tools that change files may be offered; does not apply to tools of plug-ins and servers. */
   readonly writes: boolean
 }
 
-/** Whether a model may be given tools, as far as the settings alone say. */
+/** Whether a model may get tools, judging by the settings alone. */
 export function mayGiveTools({
   tools = [],
   disallowed_tools,

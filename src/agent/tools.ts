@@ -15,26 +15,26 @@ import type { TaskSurroundings, TaskTools } from './subagents/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { otherToolsIn, refuseUnknownTools } from './tool-names.ts'
 
-/** Tells which tools, named one by one, an agent is not given because the file that runs it does not have them. */
+/** Warns about explicitly named tools that an agent does not get because the file that runs it does not have them. */
 export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
   const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
   if (kept.length === 0) return
   const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`
-  emit(context, { type: 'warning', message, hint: 'Add it to tools of that file, or take it out of disallowed_tools.' })
+  emit(context, { type: 'warning', message, hint: 'Add it to tools of that file, or remove it from disallowed_tools.' })
 }
 
 /**
- * The same answer, of an agent that was not stopped by a limit.
- * @throws BatonError LIMIT for one that was: its last words are none
+ * Returns the answer unless a limit stopped the agent.
+ * @throws BatonError LIMIT if one did: then its last text is not an answer
  */
 export function refuseLimit(result: ModelResult, name: string): ModelResult {
   switch (result.end) {
     case 'max_turns':
-      throw new BatonError('LIMIT', `agent ${name} has asked its model as often as it may (max_turns)`, {
+      throw new BatonError('LIMIT', `agent ${name} has reached its limit of model requests (max_turns)`, {
         hint: 'Raise max_turns: a resumed run continues where this one stopped.',
       })
     case 'repeated_calls':
-      throw new BatonError('LIMIT', `agent ${name} called the same tool with the same input again and again`, {
+      throw new BatonError('LIMIT', `agent ${name} kept calling the same tool with the same input`, {
         hint: 'Say in the instruction what it should do instead, or name another model.',
       })
     case 'done':
@@ -51,14 +51,15 @@ export interface GivenTools extends Pick<ModelAgent, 'inbox'> {
 }
 
 interface Giving extends ToolboxOptions {
-  /** Which of the tools of plug-ins and MCP servers are given too. */
+  /** Which tools of plug-ins and MCP servers are included. */
   readonly named: ToolFilter
 }
 
 /**
- * Opens the tools of a conversation, which share what was read, changed and cut; those of plug-ins and of MCP servers too.
- * The lists of servers are recorded at the place of the context, where no other conversation is given tools.
- * @throws BatonError SANDBOX where they need one and there is none, and what `mcpTools` throws
+ * Opens the tools of a conversation, including those of plug-ins and MCP servers. They share what was read, changed and
+ * truncated. The tool lists of servers are recorded at the place of the context, which no other conversation uses for
+ * that.
+ * @throws BatonError SANDBOX if they need a sandbox and there is none, and errors of `mcpTools`
  */
 export async function giveTools(
   chosen: readonly ToolName[],
@@ -66,7 +67,7 @@ export async function giveTools(
   context: RunContext,
 ): Promise<GivenTools> {
   const { seat } = context.services
-  // whoever leads a team that works on a list does nothing of the work itself
+  // the leader of a team with a task list does none of the work itself
   if (seat?.inbox !== undefined) return { tools: seat.tools, inbox: seat.inbox, box: createToolbox(options) }
   const names = await boxableTools(chosen, named, context)
   const box = createToolbox(options)
@@ -86,7 +87,7 @@ export async function giveTools(
   return { tools: [...tools, interpreterTool(tools.filter(isOffered), box, context)], ...given }
 }
 
-/** The tools by which a model gives work to agents, where there is one that it may use. */
+/** The tools with which a model starts agents, if there is one it may use. */
 async function agentTools(names: readonly ToolName[], around: TaskSurroundings): Promise<TaskTools | undefined> {
   if (!names.includes('task')) return undefined
   const { taskTools, usableAgents } = await import('./subagents/tools.ts')
@@ -94,7 +95,7 @@ async function agentTools(names: readonly ToolName[], around: TaskSurroundings):
   return offered.length === 0 ? undefined : taskTools(names, offered, around)
 }
 
-/** The tools by which a member of a team leads others, and for the leader what the team sends to it. */
+/** The tools with which a member of a team leads others, and the team's messages for the leader. */
 async function teamOf({ named, box, context }: TaskSurroundings): Promise<Partial<TaskTools> | undefined> {
   const { collab } = context.services
   if (collab === undefined) return undefined
@@ -109,7 +110,7 @@ function isUsable(name: string, named: ToolFilter, { scope }: RunContext): boole
   return passesFilters(name, [named, ...(scope.rights.tools ?? [])]) && verdictOnAny(name, scope).kind !== 'deny'
 }
 
-/** A team sends at any time, so what the conversation goes on for is recorded. */
+/** A team sends messages at any time, so the decision to continue for them is recorded. */
 async function inboxOf(
   agents: TaskTools | undefined,
   team: Partial<TaskTools> | undefined,
@@ -120,14 +121,17 @@ async function inboxOf(
   return recordedInbox(agents === undefined ? team.inbox : joinInboxes([agents.inbox, team.inbox]), context)
 }
 
-/** Runs without servers load nothing for them. */
+/** Runs without servers load no code for them. */
 async function serverTools(named: ToolFilter, box: Toolbox, context: RunContext): Promise<readonly Tool[]> {
   if (context.services.mcp === undefined) return []
   const { mcpTools } = await import('../mcp/tools.ts')
   return mcpTools(named, box, { at: context.scope.at, context })
 }
 
-/** The tools and the mode that the options of a script agent name, and the context of its conversation: its team is in it. */
+/**
+ * The tools and the mode in the options of a script agent, and the context of its conversation, which includes its
+ * team.
+ */
 export async function equip(
   { tools: named, mode, collab }: JsonObject,
   agent: Pick<ScriptAgent, 'name' | 'file'>,

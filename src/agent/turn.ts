@@ -12,13 +12,13 @@ import type { AgentParts, ChosenModel } from './parts.ts'
 /** One request of a conversation, and the models that may answer it. */
 export interface Turn {
   readonly at: Place
-  /** The model that was asked for, and those that take its place when it fails for good; empty: the default one. */
+  /** The requested model, and its fallbacks for when it fails for good; an empty name means the default model. */
   readonly models: readonly string[]
   /** The request without its model. */
   readonly request: Omit<ModelRequest, 'model'>
   readonly recorded: RecordedMessages
   readonly itemId: string
-  /** An empty answer of the last model is an answer. */
+  /** An empty answer of the last model is accepted. */
   readonly acceptsEmpty: boolean
 }
 
@@ -28,9 +28,9 @@ export interface Answered {
 }
 
 /**
- * Asks the models in order until one answers. One that failed is in cooldown for a while: other calls of the run ask it
- * last. Only the last one is waited for when its host is overloaded.
- * @throws the error of the only model; with several that of the first one, which names the last one's
+ * Asks the models in order until one answers. A failed model is in cooldown for a while: other calls of the run ask it
+ * last. Only the last model is waited for if its host is overloaded.
+ * @throws the error of the only model; with several, that of the first one, which includes the last one's message
  */
 export async function askModels(turn: Turn, parts: AgentParts, context: RunContext): Promise<Answered> {
   const { at, models, request, recorded, itemId, acceptsEmpty } = turn
@@ -42,7 +42,7 @@ export async function askModels(turn: Turn, parts: AgentParts, context: RunConte
     try {
       const chosen = await parts.chooseModel(name === '' ? undefined : name)
       if (request.tools !== undefined && request.tools.length > 0) refuseWithoutTools(chosen)
-      // the place says which model of the list it is, because the order depends on what failed before
+      // the place contains the model's index in the list, because the order depends on earlier failures
       const place = callPlace(at, models.indexOf(name))
       const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId }
       const answered = { chosen, answer: await callModel(call, patience, context) }
@@ -61,8 +61,8 @@ export async function askModels(turn: Turn, parts: AgentParts, context: RunConte
 }
 
 /**
- * An answer without a word is none, though it was paid for: another model may have one. A tool call makes it one only
- * where tools were offered.
+ * Rejects an answer without text, even though it was paid for, because another model may have one. A tool call makes it
+ * an answer only if tools were offered.
  * @throws BatonError MODEL_FAILED
  */
 function refuseEmpty({ chosen, answer }: Answered, { tools = [] }: Turn['request']): void {
@@ -72,18 +72,24 @@ function refuseEmpty({ chosen, answer }: Answered, { tools = [] }: Turn['request
   throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { hint })
 }
 
-const noWords = ['gave an empty answer', 'Run it again, say more in the instruction, or name another model.'] as const
+const noWords = [
+  'returned an empty answer',
+  'Run it again, add detail to the instruction, or name another model.',
+] as const
 
 const onlyCalls = [
-  'gave an empty answer: it called a tool, and none is offered',
-  'Say in the instruction that the answer is text, or name another model.',
+  'returned an empty answer: it called a tool, but none is offered',
+  'Tell the model in the instruction to answer with text, or name another model.',
 ] as const
 
 const emptyAnswers: { readonly [K in Answer['finish']]: readonly [string, string] } = {
   stop: noWords,
   tool_calls: noWords,
   other: noWords,
-  refusal: ['refused to answer, without a word', 'Change the instruction, or name another model in fallback_models.'],
+  refusal: [
+    'refused to answer, without giving a reason',
+    'Change the instruction, or name another model in fallback_models.',
+  ],
   incomplete: ['stopped before it answered', 'Run it again, or name another model in fallback_models.'],
   length: ['used up its output limit before it answered', 'Raise max_tokens, or lower reasoning_effort.'],
   content_filter: [
@@ -92,7 +98,7 @@ const emptyAnswers: { readonly [K in Answer['finish']]: readonly [string, string
   ],
 }
 
-/** Failures that another model may not have: everything but a stopped run, a spent budget and a full disk. */
+/** Failures that another model may not have: everything but an aborted run, a spent budget and a full disk. */
 function isModelFailure(error: unknown): error is BatonError {
   return isBatonError(error) && ['MODEL_FAILED', 'KEY_MISSING', 'KEY_REFUSED', 'LIMIT'].includes(error.code)
 }

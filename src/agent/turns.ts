@@ -14,10 +14,10 @@ import { mapSiblings } from './siblings.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 import { type Answered, askModels } from './turn.ts'
 
-/** Tools of one turn that run at once. */
+/** How many tools of one turn run at the same time. */
 const toolsAtOnce = 8
 
-/** Where the turns of a conversation happen. */
+/** The places of a conversation's turns. */
 export interface TurnPlaces {
   /** Where events are sent from. */
   readonly opener: RunContext
@@ -26,13 +26,13 @@ export interface TurnPlaces {
 }
 
 interface TurnOptions {
-  /** False: the model is not told of any tool. */
+  /** False: no tools are offered to the model. */
   readonly tools?: boolean
-  /** False: its answer is none that `[output]` is about. */
+  /** False: its answer need not fit `[output]`. */
   readonly output?: boolean
-  /** An empty answer is an answer when there is no further model to ask. */
+  /** An empty answer is accepted if there is no further model to ask. */
   readonly acceptsEmpty?: boolean
-  /** It is asked for its highest effort. */
+  /** It is asked with its highest effort. */
   readonly isHigh: boolean
   readonly signal: AbortSignal
 }
@@ -40,38 +40,38 @@ interface TurnOptions {
 interface Turn extends Answered {
   readonly calls: readonly ToolCallPart[]
   readonly itemId: string
-  /** `max_turns` is reached: no further turn may be taken for this message. */
+  /** `max_turns` is reached: this message allows no further turn. */
   readonly isLast: boolean
 }
 
-/** The turns of one conversation: what it asks and what its tools do is recorded by their numbers. */
+/** The turns of one conversation. Requests and tool calls are recorded by turn number. */
 export interface Turns {
   readonly log: MessageLog
-  /** Whether an older process of this run has got the answer to the next turn, and told why it was asked. */
+  /** Whether an earlier process of this run already got the answer to the next turn, and reported why it was asked. */
   readonly wasAnswered: () => boolean
   /** Where the next turn is recorded. */
   readonly place: () => Place
-  /** Those that may be offered. */
+  /** The tools that may be offered. */
   readonly tools: readonly Tool[]
-  /** What the whole answer must be. */
+  /** The required form of the whole answer. */
   readonly output?: NonNullable<ModelAgent['output']>
   /**
-   * Waits until there is a message that was sent to the conversation, which the next request tells the model; false: there is none, and
-   * none will come. @throws a suspension when whoever could send one waits for a person
+   * Waits until a message for the conversation has arrived, which the next request delivers. False: there is none, and
+   * none will arrive. @throws a suspension if every possible sender waits for the user
    */
   readonly hasMail: (signal: AbortSignal) => Promise<boolean>
-  /** First adds the messages that were sent to the conversation. @throws BatonError of the model call */
+  /** Adds messages for the conversation first. @throws BatonError of the model call */
   readonly ask: (options: TurnOptions) => Promise<Turn>
-  /** Runs the calls of the last turn. @throws what ends the run */
+  /** Runs the calls of the last turn. @throws errors that end the run */
   readonly runTools: (
     calls: readonly ToolCallPart[],
     options: { readonly signal: AbortSignal; readonly timeline: Timeline },
   ) => Promise<readonly CalledTool[]>
-  /** The next call of the last turn, which the mode makes itself: its place and id. */
+  /** The place and id of the next call of the last turn, which the mode runs itself. */
   readonly ownCall: (name: string) => { readonly context: RunContext; readonly id: string }
-  /** Where calls that are running are recorded, by their ids. */
+  /** The places of running calls, by their ids. */
   readonly running: RunningCalls
-  /** Answers the question that a call which is running waits for, by the id of its output; of other ids nothing happens. */
+  /** Answers the question of a running call, by the id of its output; a no-op for other ids. */
   readonly decide: (callId: string, decision: SpokenDecision) => void
 }
 
@@ -87,12 +87,12 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let turns = 0
   /** Of the model that answered last. */
   let taken: TakenFiles | undefined
-  /** Calls of the last turn that have run. */
+  /** How many calls of the last turn have run. */
   let ran = 0
   const running: RunningCalls = new Map()
   const conversation = { messages: log.all, ...(model === '' ? {} : { model }) }
 
-  /** Which messages a request tells of is recorded: those that were not told are told by a later one, in whatever process. */
+  /** Records which messages a request delivers: the others are delivered by a later request, in any process. */
   async function takeMail(place: Place): Promise<void> {
     if (inbox?.isOpen() !== true) return
     const asked = { name: 'inbox', args: null }
@@ -192,7 +192,7 @@ export function resultMessage({ call: { id }, result: { text, files = [], isErro
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts, ...(isError === true ? { is_error: true } : {}) }] }
 }
 
-/** The result of a call that was not finished: a request with a call that has none would be refused. */
+/** The result of a call that was not finished: hosts reject a request with a call without result. */
 export function refusedCall({ id }: ToolCallPart, text: string): Message {
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts: [{ type: 'text', text }], is_error: true }] }
 }
@@ -201,7 +201,7 @@ export function useOf({ call: { id, name, input }, result: { text: output, isErr
   return { id, name, input, output, ...(isError === true ? { is_error: true } : {}) }
 }
 
-/** What was said without calls of tools that were never offered, and without the thoughts that led to nothing else. */
+/** The answer without calls of tools that were not offered, and without reasoning that led only to them. */
 function withoutCalls(parts: Message['parts']): Message['parts'] {
   const said = parts.filter(({ type }) => type !== 'tool_call')
   return said.length === parts.length
@@ -224,7 +224,7 @@ export function endOf(finish: FinishReason): ModelEnd {
   }
 }
 
-/** What a person should know of an answer that is not whole, or empty. */
+/** Warns about an incomplete or empty answer. */
 function warnOfAnswer(
   { chosen, answer }: Answered,
   { agent, offersTools }: { readonly agent: ModelAgent; readonly offersTools: boolean },
@@ -233,7 +233,7 @@ function warnOfAnswer(
   const { label } = chosen
   const isCall = offersTools && toolCallsOf(answer).length > 0
   if (textOf(answer).trim() === '' && !isCall) {
-    emit(context, { type: 'warning', message: `${label} gave an empty answer` })
+    emit(context, { type: 'warning', message: `${label} returned an empty answer` })
   }
   const trouble = isCall ? undefined : troubles[answer.finish]
   if (trouble !== undefined) emit(context, { type: 'warning', message: `${label} ${trouble}` })
@@ -242,15 +242,15 @@ function warnOfAnswer(
   }
 }
 
-/** What a model that stopped for such a reason has to say is no whole answer. */
+/** Warnings for finish reasons after which the answer is incomplete. */
 const troubles: { readonly [K in FinishReason]?: string } = {
-  content_filter: 'was stopped by its content filter: the answer is not complete',
-  refusal: 'refused to answer: its words are the refusal',
-  incomplete: 'stopped in the middle: the answer is not complete',
-  tool_calls: 'called a tool, and none is offered: the answer may not be complete',
+  content_filter: 'was stopped by its content filter: the answer is incomplete',
+  refusal: 'refused to answer: its text is the refusal',
+  incomplete: 'stopped early: the answer is incomplete',
+  tool_calls: 'called a tool, but none is offered: the answer may be incomplete',
 }
 
-/** Agents of AIPack have no such setting: there the limit is the model's own. */
+/** Agents of AIPack have no max_tokens: there the model's own limit applies. */
 function lengthHint({ name }: ModelAgent): string {
-  return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at once, or name a model that may answer at more length.'
+  return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at a time, or name a model with a higher output limit.'
 }

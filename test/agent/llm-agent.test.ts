@@ -52,13 +52,13 @@ describe('a model agent', () => {
     [{ text: ['half'], finish: 'length' }, 'the answer was truncated at its output limit'],
     [
       { text: ['half'], finish: 'content_filter' },
-      'fake::fake was stopped by its content filter: the answer is not complete',
+      'fake::fake was stopped by its content filter: the answer is incomplete',
     ],
-    [{ text: ['no'], finish: 'refusal' }, 'fake::fake refused to answer: its words are the refusal'],
-    [{ text: ['half'], finish: 'incomplete' }, 'fake::fake stopped in the middle: the answer is not complete'],
+    [{ text: ['no'], finish: 'refusal' }, 'fake::fake refused to answer: its text is the refusal'],
+    [{ text: ['half'], finish: 'incomplete' }, 'fake::fake stopped early: the answer is incomplete'],
     [
       { text: ['I look.'], finish: 'tool_calls' },
-      'fake::fake called a tool, and none is offered: the answer may not be complete',
+      'fake::fake called a tool, but none is offered: the answer may be incomplete',
     ],
   ] as const)('warns about %j', async (turn, message) => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
@@ -70,10 +70,10 @@ describe('a model agent', () => {
   })
 
   it.each([
-    [{ text: [' \n'], usage }, 'fake::fake gave an empty answer'],
+    [{ text: [' \n'], usage }, 'fake::fake returned an empty answer'],
     [
       { text: [], toolCalls: ['read'], finish: 'tool_calls', usage },
-      'fake::fake gave an empty answer: it called a tool, and none is offered',
+      'fake::fake returned an empty answer: it called a tool, but none is offered',
     ],
     [{ text: [], finish: 'incomplete', usage }, 'fake::fake stopped before it answered'],
     [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],

@@ -107,7 +107,7 @@ describe('an answer of a model for a server', () => {
   it('is refused for what cannot be sent', async () => {
     const { ask, provider } = world()
     const image = { role: 'user', content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } }
-    await expect(ask({ messages: [image] }, { model: 'blind' })).rejects.toThrow('fake::blind takes none')
+    await expect(ask({ messages: [image] }, { model: 'blind' })).rejects.toThrow('fake::blind accepts none')
     const audio = { role: 'user', content: { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' } }
     for (const messages of [[], [audio], ['text'], [{ ...hello, role: 'system' }]]) {
       await expect(ask({ messages })).rejects.toMatchObject({ code: 'MCP_FAILED' })

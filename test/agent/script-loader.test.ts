@@ -28,6 +28,6 @@ it.each([
     const load = createScriptLoader({ ...lua, engine, isolated }, { onRoughLimit })
     await Promise.all([load({ isInstalled: false }), load({ isInstalled: true })])
     expect(told).toHaveLength(times)
-    for (const message of told) expect(message).toContain('lua.memory_mb = 64 is held only roughly')
+    for (const message of told) expect(message).toContain('lua.memory_mb = 64 is only approximate')
   },
 )

@@ -62,7 +62,7 @@ describe('the engine of scripts', () => {
     (settings, times) => {
       const { stderr, status } = run(...settings)
       expect(status).toBe(0)
-      expect(stderr.match(/^warning lua\.memory_mb = 64 is held only roughly/gm) ?? []).toHaveLength(times)
+      expect(stderr.match(/^warning lua\.memory_mb = 64 is only approximate/gm) ?? []).toHaveLength(times)
     },
   )
 })

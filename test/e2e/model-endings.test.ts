@@ -150,7 +150,7 @@ describe('what fails for good is said at once', () => {
   it('an answer without words, and the transcript stays', async () => {
     const { code, stdout, stderr, folder } = await ask([{ text: '' }])
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('error: gateway::m gave an empty answer')
+    expect(stderr).toContain('error: gateway::m returned an empty answer')
     expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe('Say fine.\n\n====\n')
   })
 })

@@ -122,12 +122,12 @@ it('a warning of what an older process was answered is told by that process alon
   const env = { BATON_HOME: join(folder, '.home'), BATON_GATEWAY_URL: server.url }
   const run = async (...args: readonly string[]) => {
     const { stderr } = await baton(args, { cwd: folder, env })
-    return ['called a tool, and none is offered', 'asked to correct its file changes', 'needed.txt'].filter((told) =>
+    return ['called a tool, but none is offered', 'asked to correct its file changes', 'needed.txt'].filter((told) =>
       stderr.includes(told),
     )
   }
   expect(await run('ask.md', '-m', 'any')).toEqual([
-    'called a tool, and none is offered',
+    'called a tool, but none is offered',
     'asked to correct its file changes',
   ])
   // the model is called again, so the reason is printed; its earlier answer is known

@@ -107,7 +107,7 @@ describe('a server that is not there', () => {
     expect(said(['github__x', 'mcp__docs__*', '*', 'read'])).toEqual([])
     expect(said(['githb__x'])).toEqual(['Did you mean "github"?'])
     expect(said(['mcp__doc__*'])).toEqual(['Did you mean "docs"?'])
-    expect(said(['weather__x'])).toEqual(['Servers are github, docs; baton mcp list shows them.'])
+    expect(said(['weather__x'])).toEqual(['Configured servers: github, docs; see baton mcp list.'])
     // if the servers are not known
     expect(unknownTools(['weather__x'], [])).toEqual([])
   })

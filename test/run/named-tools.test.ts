@@ -87,7 +87,7 @@ describe('the name of a tool', () => {
 
   it('of a server that is not there is refused, in a pattern too', async () => {
     const said =
-      'is of the MCP server "docs", which is not configured. No MCP server is configured: docs/mcp.md says how.'
+      'belongs to the MCP server "docs", which is not configured. No MCP server is configured: see docs/mcp.md.'
     const keys = (name: string): string => prompt(`model = "m"\ntools = ["${name}"]`)
     await expectRefused({ 'main.md': keys('docs__*') }, `CONFIG_INVALID main.md:3:10 "docs__*" ${said}`)
     const prefixed = `CONFIG_INVALID main.md:3:10 "mcp__docs__search" ${said}`
