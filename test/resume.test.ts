@@ -94,7 +94,7 @@ describe('a resume does nothing and says why', () => {
       message: '--from task/2: this run has no such part',
       hint: 'Parts are: task/0, task/1. See baton runs show.',
     })
-    expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'Nothing of it was begun.' })
+    expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'No part of it was started.' })
   })
 
   it('when nobody has decided about an effect, and names it', async () => {
@@ -128,7 +128,7 @@ describe('a resume does nothing and says why', () => {
     const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'done' }, other, end])
     expect(await refusal({ uncertain: ['1.2=redo'] })).toMatchObject({
       code: 'USAGE',
-      message: '--uncertain 1.2: it was decided before: done',
+      message: '--uncertain 1.2: it was already decided: done',
     })
     expect(await refusal({ uncertain: ['1.2=done'] })).toMatchObject({
       code: 'UNCERTAIN',

@@ -169,7 +169,7 @@ else {
   expect(crashed, crashed.stderr).toMatchObject({ code: 1 })
   const again = await baton(['resume', '--last'], { cwd, env })
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'better now\n' })
-  expect(again.stderr).toContain('this is tried again: agent "frail" exited with code 7: no memory left')
+  expect(again.stderr).toContain('retrying: agent "frail" exited with code 7: no memory left')
 })
 
 it.each([
