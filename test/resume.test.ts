@@ -116,10 +116,10 @@ describe('a resume does nothing and says why', () => {
       message: expect.stringMatching(
         `1.2  write of a.md at ${at}: a.md has 11 bytes now, last changed at .* UTC: neither as before the change nor as after it$`,
       ),
-      hint: `Look, then resume with one of these for each:
-  --uncertain 1.2=redo  the change is made to what stands there now
-  --uncertain 1.2=done  what stands there now is kept
-  --uncertain 1.2=fail  it counts as failed: who asked for it gets an error`,
+      hint: `Check, then resume with one of these for each:
+  --uncertain 1.2=redo  the change is applied to the current content
+  --uncertain 1.2=done  the current content is kept
+  --uncertain 1.2=fail  it counts as failed: the caller gets an error`,
     })
   })
 
