@@ -139,10 +139,10 @@ describe('a run that has used a secret', () => {
     const before = journal()
     await expect(resume()).rejects.toMatchObject({
       code: 'USAGE',
-      message: 'this run has used the secret DB_URL, which is not set now',
+      message: 'this run used the secret DB_URL, which is not set now',
     })
     await expect(resume({ env: { DB_URL: 'postgres://other' } })).rejects.toMatchObject({
-      message: `${join(folder, 'ask.md')} held the value of the secret DB_URL when this run began, and it has changed since`,
+      message: `${join(folder, 'ask.md')} contained the value of the secret DB_URL when this run started, and that value has changed since`,
     })
     expect(journal()).toBe(before)
     expect(await resume({ env })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
@@ -166,7 +166,7 @@ assert(text == "good", text)
   write('data.txt', 'good')
   expect((await resume()).exitCode).toBe(1)
   expect(warnings()).toEqual([
-    'data.txt has changed since this run read it, and post/0:need.lua/chunk continues with what it read',
+    'data.txt has changed since this run read it, but post/0:need.lua/chunk continues with what it read',
   ])
   expect((await resume({ from: 'post/0:need.lua/chunk' })).exitCode).toBe(0)
 })

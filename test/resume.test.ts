@@ -94,7 +94,7 @@ describe('a resume does nothing and says why', () => {
       message: '--from task/2: this run has no such part',
       hint: 'Parts are: task/0, task/1. See baton runs show.',
     })
-    expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'Nothing of it was begun.' })
+    expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'No part of it was started.' })
   })
 
   it('when nobody has decided about an effect, and names it', async () => {
@@ -116,10 +116,10 @@ describe('a resume does nothing and says why', () => {
       message: expect.stringMatching(
         `1.2  write of a.md at ${at}: a.md has 11 bytes now, last changed at .* UTC: neither the state before the change nor the one after it$`,
       ),
-      hint: `Look, then resume with one of these for each:
-  --uncertain 1.2=redo  the change is made to what stands there now
-  --uncertain 1.2=done  what stands there now is kept
-  --uncertain 1.2=fail  it counts as failed: who asked for it gets an error`,
+      hint: `Check, then resume with one of these for each:
+  --uncertain 1.2=redo  the change is applied to the current content
+  --uncertain 1.2=done  the current content is kept
+  --uncertain 1.2=fail  it counts as failed: the caller gets an error`,
     })
   })
 
@@ -128,7 +128,7 @@ describe('a resume does nothing and says why', () => {
     const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'done' }, other, end])
     expect(await refusal({ uncertain: ['1.2=redo'] })).toMatchObject({
       code: 'USAGE',
-      message: '--uncertain 1.2: it was decided before: done',
+      message: '--uncertain 1.2: it was already decided: done',
     })
     expect(await refusal({ uncertain: ['1.2=done'] })).toMatchObject({
       code: 'UNCERTAIN',

@@ -7,28 +7,28 @@ import type { RecordSource } from '../journal/source.ts'
 import { valueOf } from './recorded.ts'
 import { spawnTool } from './team-records.ts'
 
-/** One message of an agent that a model has given work to (R38). */
+/** One message of an agent that a model delegated work to (R38). */
 export type TranscriptLine = {
   readonly v: 1
   readonly type: 'system' | 'user' | 'assistant' | 'tool'
-  /** Of the message: the same whenever it is read. */
+  /** Id of the message: the same on every read. */
   readonly uuid: string
   readonly parent_uuid: string | null
   readonly is_sidechain: true
   readonly agent_id: string
   readonly agent_name: string
   readonly run_id: string
-  /** When its request was sent, or its answer was there. */
+  /** When its request was sent, or its answer arrived. */
   readonly ts: string
-  /** Its role and parts, as they were recorded. */
+  /** Its role and parts, as recorded. */
   readonly message: Json
 }
 
-/** An agent that a model of a run has given work to. */
+/** An agent that a model of a run delegated work to. */
 export interface GivenAgent {
   readonly id: string
   readonly name: string
-  /** As it is recorded. */
+  /** As recorded. */
   readonly place: string
 }
 
@@ -37,7 +37,7 @@ interface Turn {
   answer?: { readonly parts: unknown; readonly t: number }
 }
 
-/** The agents that models of a run have given work to, in the order in which they began. */
+/** The agents that models of a run delegated work to, in the order in which they started. */
 export async function agentsIn(source: RecordSource): Promise<readonly GivenAgent[]> {
   const found = new Map<string, GivenAgent>()
   await source.scan((record) => {
@@ -53,7 +53,7 @@ function agentAt(place: string): GivenAgent | undefined {
   return found && { id: agentIdAt(found.call), name: found.name, place }
 }
 
-/** An agent of a team; its id is recorded with the call that has started it. */
+/** An agent of a team; its id is recorded with the call that started it. */
 function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | undefined {
   if (record.name !== spawnTool || record.status !== 'ok') return undefined
   const [value, args] = [valueOf(record.value, source), valueOf(record.args, source)]
@@ -67,8 +67,8 @@ function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | 
 }
 
 /**
- * All that an agent was told and has said, from the record of the run: so it is what counts, whenever a process was killed. What a later
- * process did afresh takes the old place. An agent that is a program has only its answer.
+ * Everything an agent received and said, from the record of the run, so it is authoritative even if a process was
+ * killed. What a later process repeated replaces the old version. An agent that is a program has only its answer.
  */
 export async function readTranscript(
   source: RecordSource,
@@ -76,7 +76,7 @@ export async function readTranscript(
   run: string,
 ): Promise<readonly TranscriptLine[]> {
   const turns = new Map<number, Turn>()
-  // each piece of the work of an agent of a team is a conversation that begins with all that was said before
+  // each piece of work of a team agent is a conversation that starts with everything said before
   const conversations = [conversationOf(agent.place)]
   let latest = 0
   let end: { readonly text: string; readonly t: number } | undefined
@@ -121,7 +121,7 @@ export async function readTranscript(
   })
 }
 
-/** Which piece of the work of an agent is recorded at a place; one of `task` has only one. */
+/** Which piece of an agent's work is recorded at a place; one started by `task` has only one. */
 function pieceOf(place: string, agent: string): number | undefined {
   if (place === agent) return 0
   const [, piece] = place.startsWith(`${agent}/input/`)
@@ -184,7 +184,7 @@ function roleOf(message: Json): TranscriptLine['type'] {
   return roles.find((one) => one === role) ?? 'user'
 }
 
-/** A UUID that is made of a text (version 8). */
+/** A UUID derived from a text (version 8). */
 function uuidOf(text: string): string {
   const hex = sha256(text)
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -4,26 +4,26 @@ import { roundOfTask } from '../journal/tally.ts'
 import { dataText, valueOf } from './recorded.ts'
 
 export interface Answer {
-  /** Of its task; of an agent its file. */
+  /** The label of its task; for an agent, its file. */
   readonly label: string
   readonly text: string
 }
 
 /** What a run was asked, and what it has answered so far. */
 export interface Answers {
-  /** Absolute; null for a text. */
+  /** Absolute; null if the run had a text instead of a file. */
   readonly file: string | null
-  /** As it was when the run began; null when it was not recorded. */
+  /** The file's text when the run started; null if it was not recorded. */
   readonly prompt: string | null
-  /** What was asked in place of the text of the file; null: that text was. */
+  /** The text that was asked instead of the file's; null: the file's text was. */
   readonly asked: string | null
   readonly answers: readonly Answer[]
 }
 
-/** What an agent that is run by itself gives: the value of its script, or of its last section. */
+/** The result of an agent that is run directly: the value of its script, or of its last section. */
 const agentPlace = /^(?:redo\/\d+\/)?main\/(?:chunk|output|after_all)$/
 
-/** Reads the answers of a run: of its last round or iteration those of all tasks. Secrets are shown by their names. */
+/** Reads the answers of a run: the answers of all tasks in its last round or iteration. Secrets are shown by name. */
 export async function readAnswers(source: RecordSource): Promise<Answers> {
   const answers = new Map<string, Answer>()
   let round = ''

@@ -4,17 +4,17 @@ import type { Location } from '../journal/tree.ts'
 import { isIteration } from './place-kind.ts'
 import { valueOf } from './recorded.ts'
 
-/** What a run recorded of one iteration that has ended, as far as it is shown. */
+/** What a run recorded about one finished iteration, as far as it is displayed. */
 export interface IterationFacts {
   readonly success: boolean
   readonly files: readonly string[]
   readonly commit: string | undefined
-  /** Names the state of the files after it; in a git repository the id of a tree. */
+  /** Identifies the state of the files after it; in a git repository, a tree id. */
   readonly state: string | undefined
   readonly score: number | undefined
 }
 
-/** Undefined for another part, and for one that has not ended. */
+/** Undefined for other parts, and for unfinished iterations. */
 export function iterationFacts(
   { place, done }: { readonly place: string; readonly done?: Location | undefined },
   source: RecordSource,
@@ -24,7 +24,7 @@ export function iterationFacts(
   return ended.k === 'done' ? iterationIn(valueOf(ended.value, source)) : undefined
 }
 
-/** The same in the value that an iteration has ended with. */
+/** The same from the final value of an iteration. */
 export function iterationIn(value: unknown): IterationFacts | undefined {
   const record = isObject(value) ? value['record'] : undefined
   if (!isObject(record)) return undefined
@@ -38,7 +38,7 @@ export function iterationIn(value: unknown): IterationFacts | undefined {
   }
 }
 
-/** In a few words: `2 files, commit 1a2b3c4d5, score 12`. */
+/** Short form: `2 files, commit 1a2b3c4d5, score 12`. */
 export function iterationText({ files, commit, score }: IterationFacts): string {
   return [
     files.length === 1 ? '1 file' : `${files.length} files`,

@@ -10,16 +10,16 @@ import type { Break, Part } from './run-tree.ts'
 
 export type PartStatus = DoneStatus | 'suspended' | 'unfinished'
 
-/** One part of a run for people and programs: a task, an agent, a section of it, or an effect. */
+/** One part of a run, for people and programs: a task, an agent, a section of it, or an effect. */
 export interface PartView {
-  /** What `--place` and `baton resume --from` take. */
+  /** The place, as `--place` and `baton resume --from` take it. */
   readonly place: string
   readonly kind: string
-  /** What it is about: the label of a task, a model, a command, a path. Empty where the place says it all. */
+  /** What it is about: the label of a task, a model, a command, a path. Empty if the place says everything. */
   readonly text: string
   readonly status: PartStatus
   readonly duration_ms: number | null
-  /** Of the model calls at and below it. */
+  /** Model calls at and below it. */
   readonly calls: number
   readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
   readonly cost_usd: number | null
@@ -34,7 +34,7 @@ export interface PartView {
 
 interface ShowView {
   readonly type: 'print' | 'pin' | 'label' | 'left_out'
-  /** Of a pin and a label; the agent of a print. `text` of what was left out are paths. */
+  /** The label of a pin or a label; the agent of a print. For `left_out`, `text` lists paths. */
   readonly label: string
   readonly text: string
 }
@@ -45,7 +45,7 @@ export interface ViewContext {
   readonly breaks: readonly Break[]
 }
 
-/** The parts below a part that something is known of; names in between that hold nothing are passed over. */
+/** The parts directly below a part that have records; intermediate names without records are skipped. */
 export function viewParts(part: Part, context: ViewContext): readonly PartView[] {
   return [...part.parts.values()].flatMap((below) =>
     isShown(below) ? [viewPart(below, context)] : viewParts(below, context),
@@ -81,7 +81,7 @@ export function viewPart(part: Part, context: ViewContext): PartView {
   }
 }
 
-/** Names in between are passed over, so what is left out below them is left out here. */
+/** Intermediate names are skipped, so parts omitted below them count as omitted here. */
 export function omittedIn(part: Part): number {
   const between = [...part.parts.values()].filter((below) => !isShown(below))
   return between.reduce((sum, below) => sum + omittedIn(below), part.omitted)
@@ -120,7 +120,7 @@ function textOf(part: Part, source: RecordSource): string {
   if (iteration !== undefined) return iterationText(iteration)
   if (!hasLabel(place)) return ''
   const begun = begin === undefined ? undefined : source.at(begin)
-  // older versions wrote it only at the end
+  // older versions recorded the label only at the end
   const label =
     begun?.k === 'begin' && begun.label !== undefined
       ? valueOf(begun.label, source)
@@ -158,7 +158,7 @@ function statusOfEffect({ ended, isOk, choice }: Part): PartStatus {
   return ended === undefined && choice === undefined ? 'unfinished' : 'failed'
 }
 
-/** A part that is not finished and holds a part that has failed. */
+/** Whether an unfinished part below has failed. */
 function hasFailedBelow({ parts }: Part): boolean {
   return [...parts.values()].some((below) => below.done === undefined && (hasFailed(below) || hasFailedBelow(below)))
 }
@@ -168,7 +168,7 @@ function hasFailed(part: Part): boolean {
   return part.failed !== undefined || part.failure !== undefined
 }
 
-/** Milliseconds in which somebody worked on it: a run that is gone on with later has breaks. */
+/** Milliseconds of active work on it: a run that was resumed later has breaks. */
 function durationOf({ begin, done, started, ended, failure }: Part, { source, breaks }: ViewContext): number | null {
   const [from, to] = [started ?? begin, ended ?? done ?? failure?.location]
   if (from === undefined || to === undefined) return null
@@ -177,20 +177,20 @@ function durationOf({ begin, done, started, ended, failure }: Part, { source, br
   return Math.max(0, between(from, to, source) - idle)
 }
 
-/** Clocks may have been set back. */
+/** Never negative: clocks may have been set back. */
 function between(from: Location, to: Location, source: RecordSource): number {
   return Math.max(0, timeOf(to, source) - timeOf(from, source))
 }
 
 /**
- * What went wrong at a part itself. Errors of finished parts were dealt with by what called them, and one that came from
- * below is told there.
+ * What went wrong at a part itself. Errors in finished parts were handled by their callers, and an error that came from
+ * below is reported there.
  */
 function failureIn(part: Part, source: RecordSource): RecordedFailure | undefined {
   const { place, done, started, ended, failed, failure } = part
   if (started !== undefined) {
     if (statusOfEffect(part) !== 'failed') return undefined
-    if (part.choice === 'fail') return { message: 'it counts as failed: --uncertain said so' }
+    if (part.choice === 'fail') return { message: 'it counts as failed, as chosen with --uncertain' }
     return ended === undefined ? undefined : failureOf(source.at(ended), source)
   }
   if (done !== undefined) {
@@ -202,13 +202,13 @@ function failureIn(part: Part, source: RecordSource): RecordedFailure | undefine
   return own !== undefined && isToldBelow(part, own.message, source) ? undefined : own
 }
 
-/** How a member ended, or an agent, is a value, whatever went wrong. */
+/** The end of a member or an agent is a value, even if it failed. */
 function memberFailure(value: { readonly [key: string]: unknown } | undefined): RecordedFailure | undefined {
   const error = value?.['error']
   return isObject(error) && typeof error['message'] === 'string' ? { message: error['message'] } : undefined
 }
 
-/** Whoever passes an error on may say more, never less. */
+/** A caller that passes on an error may add to the message, but never shortens it. */
 function isToldBelow({ parts }: Part, message: string, source: RecordSource): boolean {
   return [...parts.values()].some((below) => {
     if (below.done !== undefined) return false
@@ -217,7 +217,7 @@ function isToldBelow({ parts }: Part, message: string, source: RecordSource): bo
   })
 }
 
-/** The effect that a record is the start of. */
+/** The effect whose start a record is. */
 export function startedOf(
   { started }: Part,
   source: RecordSource,
@@ -226,7 +226,7 @@ export function startedOf(
   return record?.k === 'started' ? record : undefined
 }
 
-/** An effect in a few words: the model, the command line, what happens to which file. */
+/** An effect in a few words: the model, the command line, or the path and what happens to it. */
 export function describeEffect(kind: string, request: unknown): string {
   if (!isObject(request)) return ''
   const text = (name: string): string => (typeof request[name] === 'string' ? request[name] : '')

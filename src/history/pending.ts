@@ -5,22 +5,22 @@ import { begunEffects, needsChoice } from '../journal/uncertain.ts'
 import { errorOf, valueOf } from './recorded.ts'
 import { describeEffect } from './part-view.ts'
 
-/** An effect that waits, or that began and whose end is not known, or that failed in a way that only a person can judge. */
+/** An effect that is waiting, or whose outcome is unknown, or that failed in a way that only the user can judge. */
 export interface PendingView {
-  /** What `baton resume --uncertain` takes. */
+  /** The id that `baton resume --uncertain` takes. */
   readonly id: string
   readonly place: string
   readonly kind: string
   readonly text: string
   /**
-   * What a resume does: `again`: it is repeated; `files`: it looks whether the file was changed; `choice`: it needs
-   * `--uncertain`; `waits`: it was suspended before anything of it happened, and is asked for again.
+   * What a resume does: `again`: repeats it; `files`: checks whether the file was changed; `choice`: needs
+   * `--uncertain`; `waits`: it was suspended before anything happened, and is requested again.
    */
   readonly resume: 'again' | 'files' | 'choice' | 'waits'
   readonly error: string | null
 }
 
-/** The effects of a run folder whose end is not known. */
+/** The effects of a run folder whose outcome is unknown. */
 export async function pendingEffects(folder: string): Promise<readonly PendingView[]> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
@@ -30,7 +30,7 @@ export async function pendingEffects(folder: string): Promise<readonly PendingVi
       const ended = node.ended === undefined ? undefined : source.at(node.ended)
       const open = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'
       const resume = node.waits === true ? 'waits' : open
-      // what is known to have failed is made again as what never began is
+      // an effect that definitely failed is repeated like one that never started
       if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
       const text = describeEffect(kind, valueOf(request, source))
       return [

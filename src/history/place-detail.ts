@@ -3,10 +3,12 @@ import { answerText, dataText, errorOf, promptText, valueOf } from './recorded.t
 import { type PartView, startedOf, type ViewContext, viewPart } from './part-view.ts'
 import { findPart, type Part, readTree } from './run-tree.ts'
 
-/** A text of a part: what went in, what came out. */
+/** A text of a part: an input or an output. */
 export interface DetailView {
   readonly place: string
-  /** `prompt`, `answer`, `request`, `result`, `value` of a finished part, or a host call such as `aip.file.load("a")`. */
+  /**
+   * `prompt`, `answer`, `request`, `result`, `value` of a finished part, or a host call such as `aip.file.load("a")`.
+   */
   readonly title: string
   readonly text: string
 }
@@ -16,14 +18,14 @@ export interface PlaceView {
   readonly details: readonly DetailView[]
 }
 
-/** The part of a run at a place, whole; undefined when nothing is known of one. */
+/** The part of a run at a place, in full; undefined if there are no records of it. */
 export async function readPlace(source: RecordSource, place: string): Promise<PlaceView | undefined> {
   const { root, breaks } = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true, within: place })
   const part = findPart(root, place)
   return part && viewPlace(part, { source, breaks })
 }
 
-/** A part whole: with every prompt and answer, request and result, and host call at and below it. */
+/** A part in full: with every prompt and answer, request and result, and host call at and below it. */
 export function viewPlace(part: Part, context: ViewContext): PlaceView {
   return { part: viewPart(part, context), details: detailsOf(part, context.source) }
 }
@@ -46,7 +48,7 @@ function detailsOf(part: Part, source: RecordSource): readonly DetailView[] {
   ]
 }
 
-/** Host functions return lists of values, mostly of one. */
+/** Host functions return lists of values, usually with a single element. */
 function unwrapped(value: unknown): unknown {
   return Array.isArray(value) && value.length <= 1 ? (value[0] as unknown) : value
 }

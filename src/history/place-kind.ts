@@ -2,10 +2,10 @@
  * What the place of a boundary says about it.
  */
 
-/** How a boundary that is finished has ended. */
+/** How a finished boundary ended. */
 export type DoneStatus = 'done' | 'skipped' | 'failed'
 
-/** What a boundary is: `task`, `iteration`, `step`, `member`, `section`, or `agent` for all others. */
+/** The kind of a boundary: `task`, `iteration`, `step`, `member`, `section`, or `agent` for all others. */
 export function kindOfPlace(place: string): string {
   if (isTask(place)) return 'task'
   if (isIteration(place)) return 'iteration'
@@ -22,12 +22,12 @@ function isTask(place: string): boolean {
   return /(?:^|\/)task\/\d+$/.test(place)
 }
 
-/** A step of a workflow, not one of its items. */
+/** A step of a workflow, but not one of its items. */
 function isStep(place: string): boolean {
   return /(?:^|\/)step\/[^/]+$/.test(place)
 }
 
-/** An agent that a model has given work to, or a piece of the work of one that it has started for its team. */
+/** An agent that a model delegated work to, or a piece of work of an agent in its team. */
 export function isGivenWork(place: string): boolean {
   return /\/tool\/\d+:(?:task\/agent\/[^/]+|spawn_agent\/agent\/[^/]+\/input\/\d+)$/.test(place)
 }
@@ -37,7 +37,7 @@ export function isMember(place: string): boolean {
   return /(?:^|\/)member\/[^/]+$/.test(place)
 }
 
-/** What makes one answer of those of the members. */
+/** The part that merges the answers of the members into one. */
 function isAggregate(place: string): boolean {
   return /(?:^|\/)aggregate$/.test(place)
 }
@@ -51,7 +51,7 @@ export function hasLabel(place: string): boolean {
   return hasStatus(place) || isAggregate(place)
 }
 
-/** A member that gave no answer is done with, and has failed; one that was stopped is left out. */
+/** A member without an answer is finished, and failed; a member that was stopped is skipped. */
 export function statusOfDone(place: string, status: unknown): DoneStatus {
   if (status === 'skipped' || (isMember(place) && status === 'stopped')) return 'skipped'
   if (isMember(place)) return status === 'answered' ? 'done' : 'failed'

@@ -5,7 +5,7 @@ import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import { encodeValue, timeless } from '../journal/value.ts'
 
-/** A recorded value; one whose file is lost or damaged is said so in its place. */
+/** A recorded value; if its file is lost or damaged, a text that says so. */
 export function valueOf(field: Json | undefined, source: Pick<RecordSource, 'value'>): unknown {
   try {
     return source.value(field)
@@ -19,14 +19,14 @@ export function timeOf(location: Location, source: RecordSource): number {
   return source.at(location).t
 }
 
-/** What went wrong, as it was recorded. */
+/** A recorded failure. */
 export type RecordedFailure = Pick<RecordedError, 'message' | 'place'>
 
-/** What a record says that went wrong; undefined where nothing did. */
+/** The failure in a record; undefined if it has none. */
 export function failureOf(record: JournalRecord, source: RecordSource): RecordedFailure | undefined {
   const error = errorField(record)
   if (error === undefined) return undefined
-  // a long one stands in a file of its own
+  // a long error is in a separate file
   const value = valueOf(error as unknown as Json, source)
   return isObject(value) ? (value as unknown as RecordedError) : { message: String(value) }
 }
@@ -36,12 +36,12 @@ function errorField(record: JournalRecord): RecordedError | undefined {
   return 'status' in record && record.status !== 'ok' ? record.error : undefined
 }
 
-/** The message of what went wrong; null where nothing did. */
+/** The error message in a record; null if it has none. */
 export function errorOf(record: JournalRecord, source: RecordSource): string | null {
   return failureOf(record, source)?.message ?? null
 }
 
-/** A value for people: texts as they are, everything else as JSON over several lines. */
+/** A value for display: texts unchanged, everything else as multi-line JSON. */
 export function dataText(value: unknown): string {
   if (value === undefined) return '(nothing)'
   return typeof value === 'string' ? value : JSON.stringify(value, (_key, item: unknown) => plain(item), 2)
@@ -52,7 +52,7 @@ function plain(value: unknown): unknown {
   return value instanceof Uint8Array ? `(${value.length} bytes)` : value
 }
 
-/** JSON over several lines, broken also behind each line break in a text: it can be compared line by line. */
+/** Multi-line JSON that also breaks after each line break in a text, so that it can be compared line by line. */
 function brokenLines(value: Json): string {
   return JSON.stringify(value, undefined, 2).replaceAll(/(\\\\)|\\n(?!")/g, (found, slash) =>
     slash ? found : `${found}\n`,
@@ -60,8 +60,8 @@ function brokenLines(value: Json): string {
 }
 
 /**
- * What a model was asked, for people: each message under its role, then the parameters that were sent. A later turn of a
- * conversation records what is new in it; how much was said before is told, and the turns before show it.
+ * The request to a model, for display: each message under its role, then the parameters that were sent. A later turn of
+ * a conversation records only its new messages; the number of earlier ones is shown, and the previous turns show them.
  */
 export function promptText(request: unknown): string {
   if (!isObject(request)) return dataText(request)
@@ -74,10 +74,10 @@ export function promptText(request: unknown): string {
 
 function earlier(before: unknown): readonly string[] {
   const count = isObject(before) ? Number(before['count']) : 0
-  return count === 0 ? [] : [`(${count} earlier ${count === 1 ? 'message' : 'messages'}: see the turns before)`]
+  return count === 0 ? [] : [`(${count} earlier ${count === 1 ? 'message' : 'messages'}: see the previous turns)`]
 }
 
-/** A message for people: its parts under its role. */
+/** A message for display: its parts under its role. */
 export function messageText(message: unknown): string {
   if (!isObject(message)) return dataText(message)
   const { role, name, parts } = message
@@ -85,7 +85,7 @@ export function messageText(message: unknown): string {
   return [`[${title}]`, ...(Array.isArray(parts) ? parts.map(partText) : [])].join('\n')
 }
 
-/** A part of a message without what only its provider understands. */
+/** A part of a message, without provider-specific data. */
 function partText(part: unknown): string {
   if (!isObject(part)) return dataText(part)
   const { provider: _, type, ...said } = part
@@ -105,7 +105,7 @@ function partText(part: unknown): string {
   }
 }
 
-/** What a model answered, without what differs every time. */
+/** A model's answer, without what differs between runs. */
 export function answerText(value: unknown): string {
   if (!isObject(value)) return dataText(value)
   const { parts } = value
@@ -116,7 +116,7 @@ export function answerText(value: unknown): string {
 export type CallRecord = Extract<JournalRecord, { readonly k: 'obs' | 'call' }>
 
 /**
- * A host call with what came of it, without what differs every time: `name(argument, …) = result`. `short`: on one line;
+ * A host call with its result, without what differs between runs: `name(argument, …) = result`. `short`: on one line;
  * `whole`: on as many lines as its values and their texts have.
  */
 export function callText(record: CallRecord, shape: 'short' | 'whole', source: RecordSource): string {
@@ -127,17 +127,17 @@ export function callText(record: CallRecord, shape: 'short' | 'whole', source: R
   return `${record.name}(${shownArgs}) = ${value === undefined ? `error: ${errorOf(record, source) ?? ''}` : write(value)}`
 }
 
-/** Whether two calls are recorded in the same words; what is large is not opened. */
+/** Whether two calls have identical records; large values are not opened. */
 export function isRecordedAlike(one: CallRecord, other: CallRecord): boolean {
   return wordsOf(one) === wordsOf(other)
 }
 
 function wordsOf(record: CallRecord): string {
-  // numbers and times tell nothing about the call
+  // numbers and times are irrelevant for the call
   return canonicalJson({ ...record, e: 0, n: 0, t: 0 } as unknown as Json)
 }
 
-/** The JSON of a field, also when it stands in a file of its own. */
+/** The JSON of a field, even if it is in a separate file. */
 function opened(field: Json | undefined, source: RecordSource): Json {
   const value = valueOf(field, source)
   return value === undefined ? null : encodeValue(value, (text) => text)

@@ -11,54 +11,60 @@ import { valueOf } from './recorded.ts'
 
 export const rowStates = ['running', 'done', 'failed', 'suspended', 'skipped', 'interrupted'] as const
 
-/** One begun thing of a run, for those who follow it: a boundary or an effect. */
+/** One started item of a run, for those who follow it: a boundary or an effect. */
 export interface Row {
-  /** Counts from 0 in the order in which they began first; a place that begins again keeps its number. */
+  /** Counts from 0, in order of first start; a place that starts again keeps its number. */
   readonly n: number
   readonly place: string
-  /** As that of `PartView`. */
+  /** See `PartView`. */
   readonly kind: string
-  /** What it is about, at most 200 characters. Empty where the place says it all. */
+  /** What it is about, at most 200 characters. Empty if the place says everything. */
   readonly text: string
-  /** `interrupted`: it has no end, and nobody is at work on it. */
+  /** `interrupted`: it has not ended, and no process is working on it. */
   readonly state: (typeof rowStates)[number]
   /** Milliseconds since 1970. */
   readonly start: number
   readonly end?: number
-  /** Of a model call, and a program that is an agent. US dollars; null when a price is not known. */
+  /** For a model call, and a program that is an agent. US dollars; null if a price is unknown. */
   readonly usd?: number | null
   readonly input?: number
   readonly output?: number
   readonly model?: string
-  /** Of an iteration. */
+  /** For an iteration. */
   readonly score?: number
 }
 
-/** A row, and behind which record it became what it is. */
+/** A row, and the position after the record that last changed it. */
 export interface PlacedRow {
   readonly row: Row
   readonly changed: Position
 }
 
-/** The rows of a run, made from its records in their order: whoever reads the same records has the same rows. */
+/** The rows of a run, built from its records in order: the same records always produce the same rows. */
 export interface RowTable {
   readonly add: (record: JournalRecord, position: Position) => void
-  /** Those that have changed behind a position, in the order of the changes. */
+  /** The rows that changed after a position, in the order of the changes. */
   readonly changedAfter: (position: Position) => readonly PlacedRow[]
-  /** Of the last change. */
+  /** The position of the last change. */
   readonly latest: () => Position
-  /** The place of the model call that goes on in an agent, by the place of the agent in its events; undefined: none does. */
+  /**
+   * The place of the running model call of an agent, by the place of the agent in its events; undefined: none is
+   * running.
+   */
   readonly callIn: (agent: string) => string | undefined
-  /** How those that have no end are left by a process that is gone without one. Not kept: a later process may go on. */
+  /**
+   * The unfinished rows, in the state a process leaves them in if it exits now. Not stored: a later process may
+   * continue.
+   */
   readonly left: () => readonly Row[]
 }
 
 type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
 type RowEnd = Partial<Omit<Row, 'n' | 'place'>> & Pick<Row, 'state'>
 
-/** @param source puts the values in that stand in files of their own */
+/** @param source resolves values that are stored in separate files */
 export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
-  /** In the order of the last changes. */
+  /** In the order of their last changes. */
   const rows = new Map<string, PlacedRow>()
   const running = new Set<string>()
   let count = 0
@@ -83,7 +89,9 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
     if (known !== undefined) set({ ...known, ...end }, position)
   }
 
-  /** What nobody will end: its process is gone, or has ended the run, or has begun afresh around it. */
+  /**
+   * Marks rows that will not end any more: their process is gone or ended the run, or a part around them was restarted.
+   */
   function leave(places: readonly string[], position: Position, end?: number): void {
     const states = stateOfLeft(rows, places)
     for (const place of places) {
@@ -91,7 +99,7 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
     }
   }
 
-  /** A later process is at work on what an older one has left. */
+  /** A later process works on what an older one left. */
   function takeUp({ p }: PlacedRecord, position: Position): void {
     for (let place = outside(originText(p)); place !== ''; place = outside(place)) {
       const known = rows.get(place)?.row
@@ -163,7 +171,7 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       const inside = calls
         .map((place) => ({ place, origin: originText(place) }))
         .filter(({ origin }) => isWithin(origin, agent))
-      // those of agents inside are further down
+      // those of nested agents are deeper
       return inside.toSorted((one, other) => one.origin.length - other.origin.length)[0]?.place
     },
     left() {
@@ -176,14 +184,14 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
   }
 }
 
-/** How parts without an end stand: as what is inside of them and did not get on, or they were just left. */
+/** The states of unfinished parts: that of the parts inside that stopped, else just interrupted. */
 function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly string[]): (place: string) => Row['state'] {
   if (places.length === 0) return () => 'interrupted'
   const around = { failed: new Set<string>(), suspended: new Set<string>() }
   for (const { row } of rows.values()) {
     if (row.state !== 'failed' && row.state !== 'suspended') continue
     for (let place = outside(originText(row.place)); place !== ''; place = outside(place)) {
-      // what is finished has dealt with what failed in it
+      // a finished part has handled what failed in it
       if (rows.get(place)?.row.state === 'done') break
       around[row.state].add(place)
     }
@@ -194,17 +202,17 @@ function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly stri
   }
 }
 
-/** The place around another one; empty for the run. */
+/** The enclosing place; empty for the run. */
 function outside(place: string): string {
   return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
 }
 
-/** The place with each conversation put where it was opened. Most places have none, and parsing takes time. */
+/** The place with each conversation moved to where it was opened. Most places have none, and parsing takes time. */
 function originText(place: string): string {
   return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
 }
 
-/** What the tries of one call have used. */
+/** The total usage of all tries of one call. */
 function paidBy(spent: readonly Spent[]): Partial<Row> {
   const last = spent.at(-1)
   if (last === undefined) return {}

@@ -16,10 +16,10 @@ import {
 import { startedOf } from './part-view.ts'
 import { findPart, type Part, readTree, type RunTree } from './run-tree.ts'
 
-/** Something that two runs do not have in common. `before` and `after` are null where a run lacks it. */
+/** A difference between two runs. `before` and `after` are null if that run lacks it. */
 export interface Difference {
   readonly kind: 'source' | 'prompt' | 'answer' | 'request' | 'result' | 'call' | 'part'
-  /** The place; of a source its name. */
+  /** The place; for a source, its name. */
   readonly place: string
   readonly before: string | null
   readonly after: string | null
@@ -30,21 +30,21 @@ export interface DiffSide {
   readonly source: RecordSource
 }
 
-/** A call that takes more characters is shown on several lines. */
+/** A call with more characters is shown on several lines. */
 const longestLine = 400
 
 type Sides<T> = readonly [before: T, after: T]
 
 /**
- * What differs between two runs, by place: sources, prompts, answers, effects and host calls. Times, costs and the seeds
- * of random numbers are no differences: what they lead to is.
+ * The differences between two runs, by place: sources, prompts, answers, effects and host calls. Times, costs and the
+ * seeds of random numbers do not count: their consequences do.
  */
 export function* compareRuns(before: DiffSide, after: DiffSide): Generator<Difference> {
   yield* compareSources([before, after])
   yield* compareParts([before.tree.root, after.tree.root], [before.source, after.source])
 }
 
-/** The same of one part of each: two iterations of a run, for example. Undefined where one has no such part. */
+/** The same for one part of each, for example two iterations of a run. Undefined if one run has no such part. */
 export function compareWithin(
   before: DiffSide & { readonly within: string },
   after: DiffSide & { readonly within: string },
@@ -72,7 +72,7 @@ function recordAt(location: Location | undefined, source: RecordSource): Journal
   return location === undefined ? undefined : source.at(location)
 }
 
-/** A prompt file is recorded in parts, an agent as its text, config as a table. */
+/** A prompt file is recorded in parts, an agent as text, config as a table. */
 function sourceText(value: unknown): string {
   if (isObject(value) && typeof value['prompt'] === 'string') return value['prompt']
   return dataText(value)
@@ -105,7 +105,7 @@ function* compareEffects(parts: Sides<Part>, sources: Sides<RecordSource>): Gene
     const [before, after] = eachOf(started, (record, index) =>
       record === undefined ? null : show(valueOf(record.request, sources[index])),
     )
-    // a turn differs as well where only those before it do, which are shown themselves
+    // the request also differs if only earlier turns differ, which are reported themselves
     if (!isModel || before !== after) yield { kind: isModel ? 'prompt' : 'request', place, before, after }
   }
   const [before, after] = eachOf(parts, (part, index) => resultOf(part, sources[index]))
@@ -144,7 +144,7 @@ function isTime(record: CallRecord | undefined): boolean {
   return /^(?:aip\.time\.|math\.randomseed$)/.test(record?.name ?? '')
 }
 
-/** One of the runs to be compared, from its folder. Its `source` is to be closed. */
+/** Opens a run folder for comparison. The caller closes its `source`. */
 export async function openSide(folder: string): Promise<DiffSide> {
   const source = openFileRecords(folder, { mask: noMask })
   try {

@@ -18,7 +18,7 @@ export interface ListOptions {
   readonly fits: (run: Pick<RunSummary, 'id' | 'status' | 'file'>) => boolean
 }
 
-/** The runs of a folder, the newest first, as they stand now. */
+/** The runs of a folder, newest first, with their current state. */
 export async function* listRuns(runs: string, { limit, fits }: ListOptions): AsyncGenerator<RunSummary> {
   const { ids, summaries } = readIndex(runs)
   let left = limit
@@ -32,12 +32,12 @@ export async function* listRuns(runs: string, { limit, fits }: ListOptions): Asy
 }
 
 interface SummaryOptions {
-  /** What the index says; it is only true until the run is resumed. */
+  /** From the index; only valid until the run is resumed. */
   readonly known?: RunSummary | undefined
   readonly fits?: ListOptions['fits']
 }
 
-/** How a run stands now; undefined when it does not fit. */
+/** The current state of a run; undefined if it does not fit. */
 export async function readRunSummary(
   folder: string,
   { known, fits = () => true }: SummaryOptions = {},
@@ -63,8 +63,8 @@ export async function readRunSummary(
 type RunTotals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>
 
 /**
- * What a run without a summary came to, from its records: it broke off, or is running. A task of a run that has failed
- * counts as failed when it was begun and is not done.
+ * The totals of a run without a summary (interrupted, or still running), from its records. In a run that failed, a task
+ * counts as failed if it was started and is not done.
  */
 async function readTotals(folder: string, { end }: Pick<Glance, 'end'>): Promise<RunTotals> {
   const source = openFileRecords(folder, { mask: noMask })

@@ -10,19 +10,19 @@ export interface Part extends Pick<PlaceNode, 'begin' | 'done' | 'started' | 'en
   readonly place: string
   /** Prints, pins and labels. */
   readonly shows: readonly Location[]
-  /** How often each host function was called here, by its name. */
+  /** How often each host function was called here, by name. */
   readonly uses: ReadonlyMap<string, number>
   /** The last host call that failed. */
   readonly failed?: Location
-  /** Why the work of the newest process that was at it did not finish. */
+  /** Why the work of the newest process here did not finish. */
   readonly failure?: Failure
-  /** Host calls by their place; only kept when asked for. */
+  /** Host calls by place; only kept on request. */
   readonly answers: ReadonlyMap<string, Location>
-  /** What is below it. Conversations are below the place that opened them. */
+  /** The parts below. Conversations are below the place that opened them. */
   readonly parts: Map<string, Part>
-  /** Finished parts that were not kept. */
+  /** Number of finished parts that were not kept. */
   readonly omitted: number
-  /** What was paid at and below this place, also for what was repeated. */
+  /** What was paid at and below this place, including repetitions. */
   readonly paid: Paid
 }
 
@@ -32,9 +32,9 @@ interface Failure {
 }
 
 export interface TreeOptions {
-  /** How many finished parts of each part are kept; those that are not finished always are. */
+  /** How many finished parts are kept below each part; unfinished ones are always kept. */
   readonly most: number
-  /** Keeps where each host call is recorded. */
+  /** Keeps the location of each host call. */
   readonly keepsAnswers: boolean
   readonly within?: string
 }
@@ -44,17 +44,17 @@ export interface RunTree {
   /** `source` records, by the name of the source. */
   readonly sources: ReadonlyMap<string, Location>
   readonly breaks: readonly Break[]
-  /** Damaged parts of the journal: what they held is not in the tree. */
+  /** Number of damaged parts of the journal: what they contained is missing from the tree. */
   readonly damages: number
 }
 
-/** Nobody worked on the run from the last record of a process to the first one of the next. */
+/** No process worked on the run between the last record of one process and the first record of the next. */
 export interface Break {
   readonly last: Location
   readonly next: Location
 }
 
-/** What is known of a node besides what the index keeps. A place that begins again gets a new node. */
+/** What is known of a node beyond what the index keeps. A place that starts again gets a new node. */
 interface Notes {
   readonly uses: Map<string, number>
   readonly answers: Map<string, Location>
@@ -64,7 +64,9 @@ interface Notes {
   omitted: number
 }
 
-/** Reads a journal into a tree of places without keeping values. What a later process did afresh takes the old place. */
+/**
+ * Reads a journal into a tree of places without keeping values. What a later process repeated replaces the old version.
+ */
 export async function readTree(source: RecordSource, options: TreeOptions): Promise<RunTree> {
   const { within } = options
   const sources = new Map<string, Location>()
@@ -75,7 +77,7 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
     keeps: 'everything',
     repair: 'skip',
     accepts(record) {
-      // an effect that is to be repeated is shown as it was left, until it begins again
+      // an effect that will be repeated is shown in its old state until it starts again
       if (record.k === 'choice' && record.choice === 'redo') return false
       return within === undefined || !('p' in record) || belongsTo(record.p, within) || isWithin(within, record.p)
     },
@@ -91,7 +93,7 @@ export async function readTree(source: RecordSource, options: TreeOptions): Prom
 
 type PlacedRecord = Extract<JournalRecord, { readonly p: string }>
 
-/** What Baton itself observes to make runs alike, or before it changes something; nobody called it. */
+/** Observations that Baton itself makes for reproducibility, or before it changes something; no script called them. */
 const ownNames: ReadonlySet<string> = new Set([
   'run.number',
   'math.randomseed',
@@ -103,21 +105,21 @@ const ownNames: ReadonlySet<string> = new Set([
 ])
 const ownParts = /^(?:iterate|ensemble)\./
 
-/** What is looked at to plan or show a change. */
+/** Whether it was read only to plan or show a change. */
 function isOwn({ name, p }: Pick<PlacedRecord & { readonly name: string }, 'name' | 'p'>): boolean {
   return ownNames.has(name) || ownParts.test(name) || p.endsWith('/plan')
 }
 
-/** The call of a tool that a place is inside of, in the form of the place. */
+/** The tool call that a place is inside of, as a place. */
 function toolAround(place: string): string | undefined {
   return /^(.*\/tool\/\d+:[^/#]+)[/#]/.exec(place)?.[1]
 }
 
 function createNotes({ most, keepsAnswers }: TreeOptions) {
   const notes = new WeakMap<PlaceNode, Notes>()
-  /** By place in origin form: what was paid stays paid when a place begins again. */
+  /** By place in origin form: what was paid stays paid if a place starts again. */
   const paid = new Map<string, Paid>()
-  /** Calls of tools with their names that have looked at something, until they are recorded. */
+  /** Tool calls, with their names, that have read something and are not recorded themselves yet. */
   const looked = new Set<string>()
 
   function of(node: PlaceNode): Notes {
@@ -128,7 +130,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     return made
   }
 
-  /** Of many finished parts only the first are kept. */
+  /** Of many finished parts, only the first are kept. */
   function finish(tree: PlaceTree, place: string): void {
     const parent = tree.find(parentOf(place)) ?? tree.root
     const counted = of(parent)
@@ -139,7 +141,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     paid.delete(place)
   }
 
-  /** Where a later process is at work again it is open how that ends. */
+  /** While a later process works on a part again, its outcome is open. */
   function forgetFailures(tree: PlaceTree, { e, p }: PlacedRecord): void {
     for (let place = p; place !== ''; place = parentOf(place)) {
       const node = tree.find(place)
@@ -155,7 +157,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     }
   }
 
-  /** A host call, or something else that was read, counts where the innermost boundary is. */
+  /** A host call, or another read, counts at the innermost boundary. */
   function use(
     tree: PlaceTree,
     record: Extract<PlacedRecord, { readonly k: 'obs' | 'call' }>,
@@ -164,7 +166,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     const { p, name, status } = record
     const boundary = boundaryAround(tree, p)
     const known = of((boundary === undefined ? undefined : tree.find(boundary)) ?? tree.root)
-    // a call of a tool is recorded as a whole behind what it has looked at under its own name
+    // a tool call is recorded as a whole after its own reads of the same name
     const isCounted = record.k === 'call' && looked.delete(`${p}\n${name}`)
     if (!isOwn(record) && !isCounted) known.uses.set(name, (known.uses.get(name) ?? 0) + 1)
     const tool = record.k === 'obs' ? toolAround(p) : undefined
@@ -173,7 +175,7 @@ function createNotes({ most, keepsAnswers }: TreeOptions) {
     if (status !== 'ok') known.failed = location
   }
 
-  /** The part of a node; without a place that of the run. */
+  /** The part of a node; without a place, that of the run. */
   function partOf(node: PlaceNode, at?: string): Part {
     const place = at ?? ''
     const { uses = none, answers = none, omitted = 0, failed, failure } = notes.get(node) ?? {}
@@ -236,7 +238,7 @@ function originText(place: string): string {
   return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
 }
 
-/** The place around another one; empty for the run. */
+/** The enclosing place; empty for the run. */
 function parentOf(place: string): string {
   return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
 }
@@ -247,7 +249,7 @@ function boundaryAround(tree: PlaceTree, place: string): string | undefined {
   return undefined
 }
 
-/** Shows conversations where they were opened, as long as that place is in the tree. */
+/** Moves conversations to where they were opened, if that place is in the tree. */
 function moveConversations(part: Part, root: Part): void {
   for (const below of part.parts.values()) moveConversations(below, root)
   if (!/(?:^|\/)agent$/.test(part.place)) return
@@ -260,13 +262,13 @@ function moveConversations(part: Part, root: Part): void {
   }
 }
 
-/** The innermost part that a place lies in. */
+/** The innermost part that contains a place. */
 function nearestPart(part: Part, place: string): Part {
   for (const below of part.parts.values()) if (isWithin(place, below.place)) return nearestPart(below, place)
   return part
 }
 
-/** A part of a tree by its place; undefined when nothing is known of it. */
+/** A part of a tree by place; undefined if there are no records of it. */
 export function findPart(part: Part, place: string): Part | undefined {
   if (part.place === place) return part
   for (const below of part.parts.values()) {
@@ -276,7 +278,7 @@ export function findPart(part: Part, place: string): Part | undefined {
   return undefined
 }
 
-/** What model calls came to. `usd` is null when there were calls and no price is known. */
+/** Totals of model calls. `usd` is null if there were calls and a price is unknown. */
 export interface Paid {
   readonly calls: number
   readonly input: number
@@ -288,7 +290,7 @@ export interface Paid {
 
 export const noPaid: Paid = { calls: 0, input: 0, output: 0, cached: 0, usd: 0, models: [] }
 
-/** Adds what a model call used. */
+/** Adds the usage of a model call. */
 export function addPaid(paid: Paid, { model, usage, costUsd }: Spent): Paid {
   return {
     calls: paid.calls + usage.calls,

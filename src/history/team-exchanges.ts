@@ -10,7 +10,10 @@ interface Between {
   readonly to: string
 }
 
-/** One thing that a member of a team did with others. `told`: when the model that it is for was told; null: never, or not yet. */
+/**
+ * One interaction of a team member with others. `told`: when it was delivered to the model it is for; null: never, or
+ * not yet.
+ */
 export type Exchange =
   | (Between & { readonly kind: 'spawn'; readonly role: string; readonly text: string })
   | (Omit<Between, 'to'> & { readonly kind: 'refused'; readonly tool: string; readonly text: string })
@@ -20,7 +23,7 @@ export type Exchange =
       readonly interrupt: boolean
       readonly told: number | null
     })
-  /** The end of a piece of its work, for the member that has started it. */
+  /** The end of a piece of its work, for the member that started it. */
   | (Between & {
       readonly kind: 'end'
       readonly status: EndStatus
@@ -36,7 +39,7 @@ export type Exchange =
       readonly stalled: string | null
     })
   | (Between & { readonly kind: 'close' })
-  /** What the team itself tells a member, for example that nothing goes on. */
+  /** A notice from the team itself to a member, for example that nothing is making progress. */
   | (Omit<Between, 'from'> & { readonly kind: 'notice'; readonly text: string })
 
 type EndStatus = NonNullable<Piece['end']>['status']
@@ -44,13 +47,13 @@ type EndStatus = NonNullable<Piece['end']>['status']
 interface Known {
   readonly records: TeamRecords
   readonly spawns: readonly Spawn[]
-  /** The id of the member that works at a place; undefined: of another team. */
+  /** The id of the member that works at a place; undefined: it belongs to another team. */
   readonly idAt: (place: string) => string | undefined
-  /** The id of a member by how a model has named it. */
+  /** The id of a member, by the name a model used for it. */
   readonly idOf: (named: string) => string
 }
 
-/** What was said between the members of a team, in the order in which it was recorded. */
+/** What the members of a team exchanged, in recorded order. */
 export function exchangesOf({ records, spawns, idAt, idOf }: Known): readonly Exchange[] {
   const told = toldIn(records.calls)
   const ordered: (readonly [order: number, exchange: Exchange])[] = []
@@ -112,7 +115,7 @@ function ofCall(call: TeamCall, context: CallContext): readonly (readonly [numbe
   }
 }
 
-/** It begins when the answer of the model is there, and is recorded when it ends. */
+/** A wait starts when the model's answer arrives, and is recorded when it ends. */
 function ofWait(call: TeamCall, { from, records, idOf }: CallContext): readonly (readonly [number, Exchange])[] {
   const { args, value, t, order } = call
   const on = idsIn(args['ids']).map(idOf)
@@ -127,7 +130,7 @@ function ofWait(call: TeamCall, { from, records, idOf }: CallContext): readonly 
   ]
 }
 
-/** When each message was told, by its id. */
+/** When each message was delivered, by its id. */
 function toldIn(calls: readonly TeamCall[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   for (const { name, value, t } of calls) {

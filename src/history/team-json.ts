@@ -2,17 +2,17 @@ import type { Exchange } from './team-exchanges.ts'
 import type { Member, Team, Teams } from './team.ts'
 
 /*
- * Teams for programs, as docs/runs.md describes them: times in UTC, fields in snake_case.
+ * Teams for programs, as described in docs/runs.md: times in UTC, fields in snake_case.
  */
 
 export interface TimelineJson {
   readonly run: string
   readonly teams: readonly { readonly members: readonly object[] }[]
-  /** When nobody worked on the run. */
+  /** When no process worked on the run. */
   readonly breaks: readonly { readonly from: string; readonly to: string }[]
 }
 
-/** Who of each team worked when. */
+/** Who worked when in each team. */
 export function timelineJson(run: string, { teams, pauses }: Teams): TimelineJson {
   return {
     run,
@@ -47,7 +47,9 @@ function memberJson({ id, name, role, label, place, from, depth, status, text, c
   }
 }
 
-/** What was said in a team, one object for each line. `place`: of its leader, which tells the teams of a run apart. */
+/**
+ * What was said in a team, one object per line. `place`: that of its leader, which distinguishes the teams of a run.
+ */
 export function exchangesJson({ members, exchanges }: Team): readonly object[] {
   const place = members[0]?.place ?? ''
   return exchanges.map((exchange) => ({ place, at: timeText(exchange.t), ...fieldsOf(exchange) }))

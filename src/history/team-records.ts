@@ -7,38 +7,40 @@ import { failureOf, valueOf } from './recorded.ts'
 import type { Part } from './run-tree.ts'
 
 /*
- * What a journal says of agents that models have started: calls of their tools, pieces of their work, and the model calls in them.
- * Places are in origin form, so what an agent does is at and below its own place.
+ * What a journal records about agents that models started: their tool calls, their pieces of work, and the model calls
+ * in them. Places are in origin form, so an agent's actions are at and below its own place.
  */
 
-/** Something that was recorded at a time. `order` grows in the order of writing, `t` is only for people. */
+/** Something recorded at a time. `order` follows the order of writing, `t` is only for display. */
 interface Stamp {
   readonly order: Location
   readonly t: number
 }
 
-/** A call of one of the tools by which models deal with agents, or what an agent was told. */
+/** A call of one of the tools that models use to manage agents, or something that was delivered to an agent. */
 export interface TeamCall extends Stamp {
   readonly place: string
-  /** Whose model made it, or who was told: the place of an agent, else of the conversation of a leader. */
+  /**
+   * The agent whose model made the call or received the message: the place of an agent, or of a leader's conversation.
+   */
   readonly owner: string
   readonly name: string
   readonly args: { readonly [name: string]: unknown }
-  /** Undefined where it failed. */
+  /** Undefined if it failed. */
   readonly value: unknown
 }
 
-/** An agent that a model has started: its call was not refused. */
+/** An agent that a model started: its call was not refused. */
 export interface Spawn {
   readonly call: TeamCall
   readonly id: string
-  /** Where it was given one; else it is counted within its role. */
+  /** Set if it was given a name; otherwise it is numbered within its role. */
   readonly name?: string
   readonly role: string
   readonly place: string
 }
 
-/** A piece of the work of an agent, from a message to its end; that of an agent of `task` is all of its work. */
+/** A piece of an agent's work, from a message to its end; for an agent of `task`, its entire work. */
 export interface Piece {
   readonly agent: string
   readonly index: number
@@ -50,12 +52,12 @@ export interface Piece {
 
 /** A call of a model. */
 export interface ModelCall {
-  /** Of the request, without the number of the model that was asked. */
+  /** Of the request, without the number of the model that was called. */
   readonly turn: string
   readonly owner: string
   readonly begin: Stamp
   readonly end?: Stamp
-  /** Calls of tools in its answer. */
+  /** Tool calls in its answer. */
   readonly calls: readonly { readonly name: string; readonly input: string }[]
   readonly spent: readonly Spent[]
 }
@@ -82,12 +84,12 @@ const performed: ReadonlySet<string> = new Set(['close_agent', 'task_stop'])
 
 const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+/
 
-/** The innermost agent that a place in origin form belongs to; undefined: what a leader does. */
+/** The innermost agent that a place in origin form belongs to; undefined: the leader. */
 function agentAround(origin: string): string | undefined {
   return agentPlace.exec(origin)?.[0]
 }
 
-/** Reads what the tree of a run knows of its agents; it must keep answers. In the order in which it was recorded. */
+/** Reads what the tree of a run knows about its agents, in recorded order. The tree must keep answers. */
 export function readTeamRecords(root: Part, source: RecordSource): TeamRecords {
   const calls: TeamCall[] = []
   const pieces: Piece[] = []
@@ -111,7 +113,7 @@ export function readTeamRecords(root: Part, source: RecordSource): TeamRecords {
   }
 }
 
-/** A call with what its model wrote, as far as that is not recorded with the call. */
+/** A call with the arguments its model wrote, unless they are recorded with the call. */
 function withInput(call: TeamCall, models: readonly ModelCall[]): TeamCall {
   const [, turn, index] = /^(.*)\/tool\/(\d+):[^/]*$/.exec(call.place) ?? []
   const answer = models.find((model) => model.turn === turn && model.calls.length > 0)
@@ -119,7 +121,7 @@ function withInput(call: TeamCall, models: readonly ModelCall[]): TeamCall {
   return asked?.name === call.name ? { ...call, args: { ...inputOf(asked), ...call.args } } : call
 }
 
-/** The arguments of a call, as far as they are JSON. */
+/** The arguments of a call; empty if they are not a JSON object. */
 export function inputOf({ input }: ModelCall['calls'][number]): { readonly [name: string]: unknown } {
   try {
     const value: unknown = JSON.parse(input)
@@ -138,7 +140,7 @@ function originText(place: string): string {
   return placeText(originOf(parsePlace(place)))
 }
 
-/** The call of a tool that something was recorded for, which is made several times where a person is asked. */
+/** The tool call that a record belongs to. It is made several times if an approval is needed. */
 function toolCallIn(origin: string): string {
   return /^.*\/tool\/\d+:[^/#]+/.exec(origin)?.[0] ?? origin
 }
@@ -167,7 +169,7 @@ function callAt(place: string, location: Location, source: RecordSource): TeamCa
   }
 }
 
-/** A call that is an effect: what is closed is. */
+/** A call that is an effect, such as closing an agent. */
 function actOf({ place, started, ended, isOk }: Part, source: RecordSource): TeamCall | undefined {
   const record = started === undefined ? undefined : source.at(started)
   if (record?.k !== 'started' || record.kind !== 'tool' || ended === undefined || isOk !== true) return undefined
@@ -203,7 +205,7 @@ function pieceOf({ place, begin, done, failure }: Part, source: RecordSource): P
   if (failure === undefined) return known
   const at = source.at(failure.location)
   const text = failureOf(at, source)?.message ?? ''
-  // one that failed without an end of its own is worked on again when the run is resumed
+  // one that failed without its own end is continued when the run is resumed
   return {
     ...known,
     end: { ...stampOf(failure.location, source), status: at.k === 'suspended' ? 'suspended' : 'failed', text },

@@ -1,27 +1,33 @@
 import { inputOf, type ModelCall, type Piece, type TeamCall, type TeamRecords } from './team-records.ts'
 
-/** A time in which a member did one thing. `to`: null where no record says how long. Milliseconds since 1970. */
+/** A time in which a member did one thing. `to`: null if no record says how long. Milliseconds since 1970. */
 export interface Span {
-  /** `queued`: it waited for its turn to work. `waiting`: for other members, or for messages where `on` is empty. */
+  /** `queued`: it waited for its turn to work. `waiting`: for other members, or for messages if `on` is empty. */
   readonly kind: 'queued' | 'working' | 'waiting'
   readonly from: number
   readonly to: number | null
   /** Ids of the members that it waited for. */
   readonly on: readonly string[]
-  /** How the piece of work ended that ends with it; null: it goes on behind it, or is no piece of work. */
+  /**
+   * How the piece of work ended that ends with this span; null: the work continues after it, or it is not a piece of
+   * work.
+   */
   readonly ended: NonNullable<Piece['end']>['status'] | null
 }
 
 interface Asked {
-  /** What is known of the member itself. */
+  /** About the member itself. */
   readonly place: string
   /** When it was started; undefined for a leader. */
   readonly spawned: number | undefined
-  /** Calls of it that waited for the end of an agent that they had started: the agents by the place of the call. */
+  /** Its calls that waited for the end of an agent they had started: the agents, by the place of the call. */
   readonly foreground: ReadonlyMap<string, Piece & { readonly id: string }>
 }
 
-/** When a member of a team worked, waited for others, and waited for its turn; in order, without overlaps of work and waits. */
+/**
+ * When a member of a team worked, waited for others, and waited for its turn; in order, with work and waits not
+ * overlapping.
+ */
 export function spansOf({ place, spawned, foreground }: Asked, records: TeamRecords): readonly Span[] {
   const models = records.models.filter(({ owner }) => owner === place)
   const pieces = records.pieces.filter(({ agent }) => agent === place)
@@ -53,7 +59,7 @@ function turnTo(from: number, to: number | null): Span {
   return { kind: 'queued', from, to, on: [], ended: null }
 }
 
-/** A piece waits for its turn until it asks its model; one that asks none is a program. */
+/** A piece of work is queued until it calls its model; one that never does is a program. */
 function workOf({ begin, end }: Piece, models: readonly ModelCall[]): readonly Span[] {
   const ended = end?.status ?? null
   const first = models.find((model) => model.begin.order > begin.order && model.begin.order < (end?.order ?? Infinity))
@@ -64,7 +70,7 @@ function workOf({ begin, end }: Piece, models: readonly ModelCall[]): readonly S
   return from > begin.t ? [turnTo(begin.t, from), work] : [work]
 }
 
-/** A leader works from request to request, but not when its model had nothing more to do and waited for messages. */
+/** A leader works from request to request, except while its model had nothing left to do and waited for messages. */
 function turnsOf(models: readonly ModelCall[]): readonly Span[] {
   const spans: Span[] = []
   const add = (kind: Span['kind'], from: number, to: number | null): void => {
@@ -92,7 +98,7 @@ function waitsOf(place: string, models: readonly ModelCall[], { calls }: TeamRec
     on: idsIn(call.args['ids']),
     ended: null,
   }))
-  // one that has no end yet is in no record but the answer that asked for it
+  // a wait that has not ended is recorded only in the answer that requested it
   const last = models.at(-1)
   const open = last?.end === undefined ? [] : last.calls.filter(({ name }) => name === 'wait')
   if (last?.end === undefined || own.some((call) => turnOf(call) === last.turn)) return ended
@@ -114,7 +120,7 @@ export function turnOf({ place }: Pick<TeamCall, 'place'>): string {
   return place.replace(/\/tool\/\d+:[^/]*$/, '')
 }
 
-/** When a call began: calls of an answer begin when it is there. */
+/** When a call started: the calls of an answer start when it arrives. */
 export function sinceOf(call: TeamCall, models: readonly ModelCall[]): number {
   const asked = models.findLast(({ turn, end }) => turn === turnOf(call) && end !== undefined)
   return Math.min(call.t, asked?.end?.t ?? call.t)
@@ -124,7 +130,7 @@ export function idsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }
 
-/** What is left of a span when others are taken out of it. */
+/** What is left of a span when others are cut out of it. */
 function without(span: Span, others: readonly Span[]): readonly Span[] {
   return others.reduce<readonly Span[]>((left, other) => left.flatMap((one) => minus(one, other)), [span])
 }

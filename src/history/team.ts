@@ -9,7 +9,7 @@ import { type Exchange, exchangesOf } from './team-exchanges.ts'
 import { type Piece, readTeamRecords, type Spawn, spawnTool, type TeamCall, type TeamRecords } from './team-records.ts'
 import { type Span, spansOf } from './team-spans.ts'
 
-/** How the work of a member stands. `shutdown`: it was closed before its work had come to an end. */
+/** The state of a member's work. `shutdown`: it was closed before its work ended. */
 export type MemberStatus =
   | 'pending_init'
   | 'running'
@@ -19,11 +19,11 @@ export type MemberStatus =
   | 'suspended'
   | 'shutdown'
 
-/** A leader, or an agent that a model has started. */
+/** A leader, or an agent that a model started. */
 export interface Member {
-  /** Of an agent; `root` for a leader. */
+  /** The id of an agent; `root` for a leader. */
   readonly id: string
-  /** `leader`, `worker 1`: for people, unique in the team. */
+  /** Display name such as `leader` or `worker 1`, unique in the team. */
   readonly name: string
   /** Empty for a leader. */
   readonly role: string
@@ -31,17 +31,17 @@ export interface Member {
   readonly label: string
   /** Where it works, in origin form. */
   readonly place: string
-  /** The id of the member whose model has started it; null for a leader. */
+  /** The id of the member whose model started it; null for a leader. */
   readonly from: string | null
   /** 0 for a leader. */
   readonly depth: number
   readonly status: MemberStatus
-  /** Its last answer, or what failed. */
+  /** Its last answer, or its error. */
   readonly text: string
-  /** A model has closed it. */
+  /** Whether a model closed it. */
   readonly closed: boolean
   readonly spans: readonly Span[]
-  /** What its own model calls came to, without those of agents that it has started. */
+  /** Cost of its own model calls, without those of agents that it started. */
   readonly paid: Paid
 }
 
@@ -51,15 +51,15 @@ export interface Team {
   readonly exchanges: readonly Exchange[]
 }
 
-/** The teams of a run. Nobody worked on the run from `last` to `next`, in milliseconds since 1970. */
+/** The teams of a run. No process worked on the run from `last` to `next`, in milliseconds since 1970. */
 export interface Teams {
   readonly teams: readonly Team[]
   readonly pauses: readonly { readonly last: number; readonly next: number }[]
 }
 
 /**
- * The teams of a run by its records: who started whom, who worked and waited when, and what was said. An agent that a model has given
- * work to by `task` is one of a team as well. The tree has to keep answers, and all parts.
+ * The teams of a run from its records: who started whom, who worked and waited when, and what was said. An agent
+ * started by `task` is a team member as well. The tree has to keep answers and all parts.
  */
 export function readTeams({ root, breaks }: RunTree, source: RecordSource): Teams {
   const records = readTeamRecords(root, source)
@@ -87,7 +87,7 @@ function spawnOf(call: TeamCall, { pieces }: TeamRecords): readonly Spawn[] {
   if ((name !== spawnTool && name !== 'task') || typeof role !== 'string') return []
   const { handle } = value
   if (typeof handle === 'string') {
-    // a worker of a team with a list: its agent may have another name than its role
+    // a worker of a team with a task list: its agent may have a different name than its role
     const piece = pieces.find(({ agent }) => agent.startsWith(`${place}/agent/`))
     return [{ call, id: handle, name: handle, role, place: piece?.agent ?? `${place}/agent/${role}` }]
   }
@@ -149,7 +149,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
   return { members: [first, ...agents], exchanges }
 }
 
-/** `worker 1`, `worker 2`: counted within their role. */
+/** `worker 1`, `worker 2`: numbered within their role. */
 function namesOf(spawns: readonly Spawn[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>()
   return new Map(
@@ -162,19 +162,19 @@ function namesOf(spawns: readonly Spawn[]): ReadonlyMap<string, string> {
   )
 }
 
-/** Whoever is closed takes along the agents that it has started. */
+/** Closing a member also closes the agents that it started. */
 function closedIn(
   exchanges: readonly Exchange[],
   spawns: readonly Spawn[],
   idAt: (place: string) => string | undefined,
 ): ReadonlySet<string> {
   const closed = new Set(exchanges.flatMap((one) => (one.kind === 'close' ? [one.to] : [])))
-  // in the order in which they were started: each comes after the one that has started it
+  // in start order: each comes after the one that started it
   for (const { id, call } of spawns) if (closed.has(idAt(call.owner) ?? '')) closed.add(id)
   return closed
 }
 
-/** Agents whose caller waits for their end by the call itself, by its place. */
+/** Agents that their caller's tool call waits for, by the place of the call. */
 function foregroundOf(
   spawns: readonly Spawn[],
   { pieces }: TeamRecords,
@@ -213,7 +213,7 @@ function standingOf({ pieces, spans, isClosed }: Life): Pick<Member, 'status' | 
   }
 }
 
-/** That of the piece of work that its conversation is part of. */
+/** The state of the piece of work that its conversation belongs to. */
 function leaderStanding(place: string, root: Part, source: RecordSource): Pick<Member, 'status' | 'text'> {
   const { done, failure } = boundaryAround(root, place) ?? {}
   if (done !== undefined) return { status: 'completed', text: '' }

@@ -7,13 +7,13 @@ import { openFileRecords } from '../journal/source.ts'
 import type { RunSummary } from '../journal/summary.ts'
 import { type ListOptions, listRuns } from './run-list.ts'
 
-/** A run with the questions that it waits for. */
+/** A run with the approvals that it waits for. */
 export interface WaitingRun {
   readonly run: RunSummary
   readonly approvals: readonly ApprovalView[]
 }
 
-/** What the run in a folder waits for; secrets are shown by their names. */
+/** The approvals that the run in a folder waits for; secrets are shown by name. */
 export async function approvalsIn(folder: string): Promise<readonly ApprovalView[]> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
@@ -24,7 +24,7 @@ export async function approvalsIn(folder: string): Promise<readonly ApprovalView
   }
 }
 
-/** The runs of a folder that wait for an approval, the newest first. Those that are done are not read. */
+/** The runs of a folder that wait for an approval, newest first. Runs that are done are not read. */
 export async function* waitingRuns(runs: string, { limit, fits }: ListOptions): AsyncGenerator<WaitingRun> {
   const mayWait: ListOptions['fits'] = (run) => run.status !== 'done' && run.status !== 'skipped' && fits(run)
   let left = limit

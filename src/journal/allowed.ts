@@ -11,7 +11,7 @@ import {
 import { type Attempt, passOn } from './attempt.ts'
 import { needsApproval } from './needs-approval.ts'
 
-/** Throws for what is not allowed. A person's permit stands in for a verdict `ask`. */
+/** Throws if the action is not allowed. A user's permit counts when the verdict is `ask`. */
 export function allowedBy(permission: Permission): (action: Action, content?: NewFileContent, permit?: Permit) => void {
   return (action, content, permit) => {
     const verdict = permission.check(action, content)
@@ -20,12 +20,15 @@ export function allowedBy(permission: Permission): (action: Action, content?: Ne
   }
 }
 
-/** The error for what is refused. */
+/** The error for a refused action. */
 export function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
   return new BatonError(code, reason, { hint })
 }
 
-/** The permit of an approval that has ended. @throws BatonError UNTRUSTED when it was rejected, with the decision as cause */
+/**
+ * The permit from a decided approval.
+ * @throws BatonError UNTRUSTED if it was rejected or expired, with the decision as cause
+ */
 export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
   const decision = passOn(answer) as Decision
   if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }

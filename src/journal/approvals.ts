@@ -11,40 +11,40 @@ import { needsApproval } from './needs-approval.ts'
 
 export interface ApprovalOptions {
   /**
-   * Who answers. `allow`: nobody has to. Left out: nobody can be asked, so that what is asked for is refused, and a
-   * question that is open stays open. `deny`: that is refused as well.
+   * Who answers. `allow`: everything is allowed without asking. Omitted: nobody can be asked, so requests are refused,
+   * and open questions stay open. `deny`: those are refused as well.
    */
   readonly approver?: Approver | 'allow' | 'deny' | undefined
   readonly before?: PastApprovals | undefined
-  /** How long a question may be open; left out: for ever. Milliseconds. */
+  /** How long a question may stay open, in milliseconds; omitted: indefinitely. */
   readonly limitMs?: number | undefined
-  /** Told what is asked of somebody, and what was decided. */
+  /** Called with each question that is put to someone, and with each decision. */
   readonly events?: ((at: Place, event: EventBody) => void) | undefined
-  /** Told of questions whose answer comes another time. */
+  /** Called with questions that cannot be answered now. */
   readonly onWaiting?: ((view: ApprovalView) => void) | undefined
 }
 
 interface Asked {
   readonly at: Place
-  /** Of the question, as text. */
+  /** The place of the question, as text. */
   readonly place: string
-  /** When an older process has put the question. */
+  /** When an older process first asked the question. */
   readonly since: number | undefined
 }
 
-/** A question as it is recorded, and the way to its answer. */
+/** A question in its recorded form, and the way to its answer. */
 interface OpenQuestion {
   readonly times: { readonly asked: number; readonly until?: number }
   readonly answer: (signal: AbortSignal) => Promise<Decision>
 }
 
-/** The questions of one run. */
+/** The approval questions of one run. */
 export interface Approvals {
-  /** @throws BatonError NEEDS_INPUT when nobody can be asked, and nothing that was said before answers it */
+  /** @throws BatonError NEEDS_INPUT if nobody can be asked and no earlier decision answers it */
   readonly open: (action: Action, asked: Asked) => OpenQuestion
-  /** To be called when a question has been recorded: numbers follow the record. */
+  /** Call this when a question has been recorded: numbers follow the order of the record. */
   readonly number: (place: string) => string
-  /** To be called with what was decided. */
+  /** Call this with each decision. */
   readonly settle: (decision: Decision) => void
 }
 
@@ -101,7 +101,7 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
   }
 }
 
-/** Withdraws a question that nobody has answered in time. */
+/** Withdraws a question that was not answered in time. */
 async function beforeTime(
   put: (signal: AbortSignal) => Promise<Decision>,
   signal: AbortSignal,
@@ -132,7 +132,7 @@ function decisionFields(decision: Decision): Decided {
   return { decision: 'expired', reason: `nobody has answered for ${decision.expired}` }
 }
 
-/** A question for people and programs. Times are in milliseconds since 1970. */
+/** A question for display and for programs. Times are in milliseconds since 1970. */
 export function viewOf(
   action: Action,
   question: { readonly id: string; readonly place: string; readonly asked: number; readonly until?: number },
@@ -147,14 +147,14 @@ function expired(asked: number, until: number): Decision {
   return { expired: durationText(until - asked) }
 }
 
-/** Whether a call is one of those that a person has allowed for the rest of the run. */
+/** Whether a grant for the rest of the run covers a call. */
 function covers({ tool, subject }: Grant, action: Action): boolean {
   if (action.kind !== 'tool' || action.tool !== tool) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
   return text(subject) === text(action.subject)
 }
 
-/** The answer comes another time. */
+/** The error for a question that is answered later. */
 export function waitingForApproval(action: Action): BatonError {
   return new BatonError('WAITING_FOR_APPROVAL', `${actionText(action)} needs an approval`, {
     hint: 'Answer with baton approve or baton reject.',

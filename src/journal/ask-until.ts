@@ -1,12 +1,12 @@
 interface Until<T> {
   readonly signal: AbortSignal
-  /** An answer from elsewhere, if there ever is one. It does not reject. */
+  /** An answer from elsewhere, if one ever arrives. Never rejects. */
   readonly otherwise: Promise<T>
 }
 
 /**
- * Puts a question until it is answered otherwise: it is then withdrawn from whoever was asked, by the signal that they were
- * given. Rejects as they do.
+ * Asks a question until it is answered elsewhere; then the question is withdrawn through the signal given to `put`.
+ * Rejects if `put` does.
  */
 export async function askUntil<T>(
   put: (signal: AbortSignal) => Promise<T>,
@@ -14,7 +14,7 @@ export async function askUntil<T>(
 ): Promise<T> {
   const withdrawn = new AbortController()
   const other = otherwise.finally(() => withdrawn.abort())
-  // who asks a person may notice that the question was withdrawn
+  // withdrawing may make `put` reject
   const asked = put(AbortSignal.any([signal, withdrawn.signal])).catch((error: unknown) =>
     withdrawn.signal.aborted ? other : Promise.reject(error as Error),
   )

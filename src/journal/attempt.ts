@@ -1,4 +1,4 @@
-/** What a piece of work came to, so that it can be recorded before it is passed on. */
+/** The result of some work, so that it can be recorded before it is passed on. */
 export type Attempt<T> =
   | { readonly status: 'ok'; readonly value: T }
   | { readonly status: 'failed'; readonly error: unknown }
@@ -19,7 +19,7 @@ export async function attemptAsync<T>(work: () => Promise<T>): Promise<Attempt<T
   }
 }
 
-/** Returns or throws what the work did. */
+/** Returns or throws the result of the work. */
 export function passOn<T>(result: Attempt<T>): T {
   if (result.status === 'failed') throw result.error
   return result.value

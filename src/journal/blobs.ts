@@ -8,10 +8,10 @@ import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
 
-/** Values whose JSON is larger than this many bytes stand in a file of their own. */
+/** Values whose JSON is larger than this many bytes are stored in separate files. */
 export const maxInlineBytes = 64 * 1024
 
-/** What a record holds in place of a large value. */
+/** What a record contains instead of a large value. */
 export interface BlobReference extends JsonObject {
   /** SHA-256 of the file's bytes, and its name. */
   readonly $blob: string
@@ -22,21 +22,21 @@ export function isBlobReference(value: Json): value is BlobReference {
   return isJsonObject(value) && typeof value['$blob'] === 'string' && typeof value['bytes'] === 'number'
 }
 
-/** Where a run's blobs are, named by their content. */
+/** The folder of a run's blobs, which are named by their content hash. */
 export function blobFolder(runFolder: string): string {
   return join(runFolder, 'blobs')
 }
 
 /**
- * Writes the JSON of a large value, whose text is never made as a whole. `admit` is asked before bytes are written, and throws
- * when there may not be more. Throws the system error when the disk refuses.
+ * Writes the JSON of a large value without building its whole text. `admit` is called before bytes are written, and
+ * throws if no more are allowed. Throws the system error if writing fails.
  */
 export type BlobWriter = (value: Json, admit: (bytes: number) => void) => BlobReference
 
 /**
- * Each distinct value is written once per writer: temporary file, rename; the syncs of both are due before the next
- * durable record, so a blob is durable before a durable record names it. A file an earlier writer left is replaced,
- * because its content may have been lost with the machine's power.
+ * Each distinct value is written once per writer, with a temporary file and a rename. Both syncs are due before the
+ * next durable record, so a blob is durable before a durable record refers to it. A file left by an earlier writer is
+ * replaced, because its content may have been lost in a power failure.
  */
 export function createBlobWriter(runFolder: string, files: FilePort, pending: PendingSyncs): BlobWriter {
   const folder = blobFolder(runFolder)
@@ -59,7 +59,7 @@ export function createBlobWriter(runFolder: string, files: FilePort, pending: Pe
   }
 }
 
-/** JSON of at most so many bytes is kept until it is written; of more than that it is made again. */
+/** JSON up to this many bytes is kept in memory until it is written; larger JSON is generated a second time. */
 const mostInMemory = 4 * 1024 * 1024
 
 interface Encoded {
@@ -67,7 +67,10 @@ interface Encoded {
   readonly chunks: readonly Buffer[] | undefined
 }
 
-/** Before anything is written: most values that are written again are large, and hashing them costs less than a file. */
+/**
+ * Hashes before anything is written: most values that occur again are large, and hashing is cheaper than writing a
+ * file.
+ */
 function encoded(value: Json): Encoded {
   const hash = createHash('sha256')
   let bytes = 0
@@ -81,12 +84,12 @@ function encoded(value: Json): Encoded {
   return { reference: { $blob: hash.digest('hex'), bytes }, chunks }
 }
 
-/** How many bytes more there are once a file has so many: one of an earlier writer is replaced. */
+/** How many bytes are added if a file gets this size: a file of an earlier writer is replaced. */
 export function growth(files: FilePort, file: string, bytes: number): number {
   return Math.max(0, bytes - (files.size(file) ?? 0))
 }
 
-/** Puts a whole file in place. */
+/** Writes a whole file atomically. */
 export function writeBlob(files: FilePort, file: string, bytes: Buffer): void {
   putInPlace(files, file, (write) => write(bytes))
 }
@@ -103,8 +106,8 @@ function putInPlace(files: FilePort, file: string, fill: (write: (bytes: Uint8Ar
 }
 
 /**
- * The JSON a reference stands for. Synchronous, because observations are.
- * @throws BatonError JOURNAL_FAILED when the file is gone or is not what was written
+ * The JSON that a reference stands for. Synchronous, because observations are.
+ * @throws BatonError JOURNAL_FAILED if the file is missing or corrupt
  */
 export function readBlob(runFolder: string, { $blob, bytes: size }: BlobReference, files: FilePort): Json {
   const file = join(blobFolder(runFolder), $blob)
@@ -116,9 +119,9 @@ export function readBlob(runFolder: string, { $blob, bytes: size }: BlobReferenc
   })
 }
 
-const repairHint = 'Resume with --repair: the part that it belongs to is done again, and paid again.'
+const repairHint = 'Resume with --repair: the part that it belongs to is repeated, and paid for again.'
 
-/** Reads what a place has recorded, which the error for a damaged value names. */
+/** Reads a recorded value; the error for a damaged one names its place. */
 export function valueAt<T>(place: string, read: () => T): T {
   try {
     return read()
@@ -137,7 +140,7 @@ function readWhole(file: string, size: number, files: FilePort): Buffer {
   try {
     const descriptor = files.openToRead(file)
     try {
-      // one byte more than expected shows a file that has grown
+      // one byte more than expected, to detect a file that has grown
       const target = Buffer.alloc(size + 1)
       let done = 0
       for (let count = 1; count > 0 && done < target.length; done += count) {

@@ -4,19 +4,19 @@ import { type Account, budgetOf, type RunBudget } from './budget.ts'
 import { type Amount, eachOf, hold, openLedger, plus, settle, spend, within } from './ledger.ts'
 
 export interface Lease extends RunBudget {
-  /** Gives back what was not spent; what is spent after that counts all the same. */
+  /** Returns what was not spent; anything spent later still counts. */
   readonly end: () => void
 }
 
 /**
- * Lends a part of a budget: it is set aside at once, so that neither the lender nor its other agents can use it up, and
- * the rest comes back at the end. A call that does not fit into the part is refused, and does not wait for others.
- * `before`: what was spent of it by older processes, which the lender counts already.
+ * Lends a part of a budget: it is reserved immediately, so that neither the lender nor its other agents can use it up,
+ * and the rest is returned at the end. A call that does not fit into the part is refused, and does not wait for other
+ * calls. `before`: what older processes spent of it, which the lender has already counted.
  */
 export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms, before?: Required<Cost>): Lease {
   const { accounts, line } = lender.shared
   const left = lender.left()
-  // what was asked for is for all processes together
+  // the requested part applies to all processes together
   const restOf = (measure: keyof Cost): number | undefined => {
     const asked = limits[measure]
     return asked === undefined ? undefined : Math.max(0, asked - (before?.[measure] ?? 0))
@@ -30,7 +30,7 @@ export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms
   let hasEnded = false
   for (const account of accounts) account.ledger = hold(account.ledger, rest)
 
-  /** The lender has it in its books at once. */
+  /** The lender counts it immediately. */
   function onPaid(paid: Amount): void {
     const taken = within(paid, rest)
     rest = plus(rest, taken, -1)
@@ -40,7 +40,7 @@ export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms
     }
   }
 
-  // nothing could be lent: that is no failure of whom it is lent
+  // if nothing could be lent, that is not the borrower's fault
   const isOfRun = Object.values(left).includes(0) && accounts.some((account) => account.isOfRun === true)
   const allowsUnpriced = limits.unpriced === 'allow' || accounts.every((account) => account.allowsUnpriced)
   const own: Account = {
@@ -63,7 +63,7 @@ export function lend(lender: RunBudget, { whom, limits = {}, among }: LeaseTerms
   }
 }
 
-/** What is lent of one measure; undefined: it is not limited. `least`: the smallest share there is. */
+/** How much of one measure is lent; undefined: unlimited. `least`: the smallest share there is. */
 function part(left: number | undefined, asked: number | undefined, among: number, least: number): number | undefined {
   if (left === undefined) return asked
   if (asked !== undefined) return Math.min(left, asked)

@@ -20,22 +20,22 @@ import {
 } from './ledger.ts'
 import { isPaid } from './paid-calls.ts'
 
-/** What is reserved for an effect; given back as what it did cost. */
+/** A reservation for an effect; settled with its actual cost. */
 export interface Reservation {
   readonly grant: Grant
   /**
-   * Called once. Undefined: the effect was begun and what it cost is not known; count the estimate. So does each field
-   * that is left out.
+   * Call once. Undefined: the effect was started and its cost is unknown, so the estimate counts. The same applies to
+   * each missing field.
    */
   readonly settle: (cost: Cost | undefined) => void
 }
 
-/** An effect as far as a budget judges it. */
+/** The parts of an effect that a budget looks at. */
 type Costly = Pick<EffectRequest<unknown>, 'kind' | 'request' | 'estimate'>
 
-/** Limits what effects may cost. */
+/** Limits the cost of effects. */
 export interface Budget {
-  /** Reserves the estimate before the effect begins. Rejects with `BatonError` BUDGET, or when aborted. */
+  /** Reserves the estimate before the effect starts. Rejects with `BatonError` BUDGET, or when aborted. */
   reserve(effect: Costly, context: { readonly at: Place; readonly signal: AbortSignal }): Promise<Reservation>
 }
 
@@ -43,26 +43,27 @@ export const noBudget: Budget = {
   reserve: () => Promise.resolve({ grant: {}, settle: () => undefined }),
 }
 
-/** What an effect cost that never began. */
+/** The cost of an effect that never started. */
 export const noCost: Cost = { calls: 0, tokens: 0, usd: 0 }
 
-/** Lives as long as what it limits: a session, with all its redo rounds and watched runs. */
+/** Has the lifetime of what it limits: a session, with all its redo rounds and watched runs. */
 export interface RunBudget extends Budget {
-  /** What finished calls did cost; calls without a known price add no dollars. */
+  /** The actual cost of finished calls; calls without a known price add no dollars. */
   spent(): Required<Cost>
-  /** What a new call can take beside what is reserved for running calls; only what is limited, never below 0. */
+  /**
+   * What a new call can use in addition to what is reserved for running calls; only limited measures, never below 0.
+   */
   left(): Cost
-  /** What budgets below this one reserve in as well. */
+  /** What budgets below this one also reserve in. */
   readonly shared: { readonly accounts: readonly Account[]; readonly line: Line }
 }
 
 /**
- * Limits what model calls may cost. A call reserves its input and its whole output; when that does
- * not fit, its output is lowered to what is left, down to the least that its estimate names. Below that it waits for
- * running calls to return their rest, first come, first served, and is refused once none is running. Limits hold
- * exactly as long as calls cost no more than their estimates; what one cost on top is missing for the next ones.
- * With a parent, calls reserve in both. `before` is what has been spent already.
- * `reserve` rejects with BatonError BUDGET, or with the signal's reason.
+ * Limits the cost of model calls. A call reserves its input and its maximum output; if that does not fit, its output is
+ * lowered to what is left, down to the minimum in its estimate. Below that it waits for running calls to return what
+ * they did not use, first come, first served, and is refused once none is running. Limits are exact as long as calls
+ * cost no more than their estimates; any excess reduces what is left for later calls. With a parent, calls reserve in
+ * both. `before` is what has already been spent. `reserve` rejects with BatonError BUDGET, or with the signal's reason.
  */
 export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: Required<Cost>): RunBudget {
   const isOfRun = parent === undefined
@@ -70,7 +71,7 @@ export function createBudget(limits: BudgetLimits, parent?: RunBudget, before?: 
   return budgetOf(own, [own, ...(parent?.shared.accounts ?? [])], parent?.shared.line ?? createLine())
 }
 
-/** The budget of an account: calls reserve in all of `accounts`, of which it is the first. */
+/** The budget of an account: calls reserve in all of `accounts`; the account is the first of them. */
 export function budgetOf(own: Account, accounts: readonly Account[], line: Line): RunBudget {
   const limitsOutput = accounts.some(({ ledger }) => 'tokens' in ledger.limits || 'nanos' in ledger.limits)
   const needsPrice = accounts.find(({ ledger, allowsUnpriced }) => 'nanos' in ledger.limits && !allowsUnpriced)
@@ -143,38 +144,38 @@ function least(accounts: readonly Account[], measure: Measure): number | undefin
   return left === Infinity ? undefined : Math.max(0, left)
 }
 
-/** One budget. `ledger` is replaced whenever something is held or settled. */
+/** One budget. `ledger` is replaced whenever something is reserved or settled. */
 export interface Account {
   ledger: Ledger
-  /** Calls without a known price are let through a limit in US dollars, uncounted. */
+  /** Calls without a known price pass a limit in US dollars, uncounted. */
   readonly allowsUnpriced: boolean
-  /** It limits all that the run does. */
+  /** Whether it limits the whole run. */
   readonly isOfRun?: boolean
-  /** Whose part of another budget it is, for messages; left out: it is no part. */
+  /** Who borrowed it as part of another budget, for messages; omitted: it is not part of one. */
   readonly lentTo?: string
-  /** Told what a call did cost. */
+  /** Called with the actual cost of each call. */
   readonly onPaid?: (paid: Amount) => void
 }
 
-/** A call that wants to begin. It is answered once, by `grant` or by `refuse`. */
+/** A call that waits to start. It is answered once, by `grant` or by `refuse`. */
 interface Waiter {
-  /** All must have room. */
+  /** All of them must have room. */
   readonly accounts: readonly Account[]
   readonly wanted: Wanted
-  /** Holds the amount in every account before it returns. */
+  /** Reserves the amount in every account before it returns. */
   readonly grant: (outputTokens: number) => void
   readonly refuse: (account: Account, measure: Measure) => void
 }
 
 /**
- * First come, first served, for each budget on its own: whoever waits for one budget holds up those
- * behind who need it too, and nobody else. A call waits while one that runs may still return something; it is refused
- * when a budget that is too small for it has none running, so nobody waits for nothing.
+ * First come, first served, separately for each budget: a waiting call holds up only later calls that need the same
+ * budget. A call waits as long as a running call may still return something. It is refused if no call is running in a
+ * budget that is too small for it, so that no call waits in vain.
  */
 function createLine() {
   const waiting = new Set<Waiter>()
 
-  /** To be called when something was settled. */
+  /** Call this after each settlement. */
   function serve(): void {
     const awaited = new Set<Account>()
     for (const waiter of waiting) {
@@ -195,12 +196,12 @@ function createLine() {
   }
 
   return {
-    /** The waiter may be answered before it returns. */
+    /** The waiter may be answered before this returns. */
     join(waiter: Waiter): void {
       waiting.add(waiter)
       serve()
     },
-    /** Gives up waiting. */
+    /** Stops waiting. */
     leave(waiter: Waiter): void {
       waiting.delete(waiter)
       serve()
@@ -209,10 +210,10 @@ function createLine() {
   }
 }
 
-/** Those who wait for any of a tree of budgets. */
+/** The waiting calls of a tree of budgets. */
 export type Line = ReturnType<typeof createLine>
 
-/** The call is refused: what is left of the limit is less than the least it can cost. */
+/** The error for a call whose minimum cost exceeds what is left of the limit. */
 function budgetSpent(
   effect: Costly,
   { ledger: { limits, spent }, lentTo, isOfRun = false }: Account,
@@ -228,14 +229,14 @@ function budgetSpent(
   )
 }
 
-/** The call is refused: a limit in US dollars cannot be kept without a price. */
+/** The error for a call without a price: a limit in US dollars cannot be enforced for it. */
 function budgetUnpriced(effect: Costly, { ledger: { limits }, lentTo }: Account): BatonError {
   const limit = shows.nanos(limits.nanos ?? 0)
   return new BatonError(
     'BUDGET',
-    `the price of ${modelOf(effect.request)} is not known, so ${nameOf(limit, lentTo)} cannot be kept`,
+    `the price of ${modelOf(effect.request)} is unknown, so ${nameOf(limit, lentTo)} cannot be enforced`,
     {
-      hint: 'Name a model with a known price, limit tokens or calls in [budget] instead, or set unpriced = "allow" there to call it uncounted.',
+      hint: 'Use a model with a known price, limit tokens or calls in [budget] instead, or set unpriced = "allow" there to call it without counting its cost.',
     },
   )
 }
@@ -250,12 +251,12 @@ const settingOf: { readonly [K in Measure]: string } = {
   nanos: 'budget.usd',
 }
 
-const leaseHint = 'Raise [budget], or give the agent a budget of its own.'
+const leaseHint = 'Raise [budget], or give the agent its own budget.'
 
 const hints: { readonly [K in Measure]: string } = {
   calls: 'Raise calls in [budget].',
   tokens: 'Raise tokens in [budget], or give the model fewer or smaller files.',
-  nanos: 'Raise usd in [budget], name a model that costs less, or give it fewer or smaller files.',
+  nanos: 'Raise usd in [budget], use a cheaper model, or give it fewer or smaller files.',
 }
 
 const shows: { readonly [K in Measure]: (count: number) => string } = {
@@ -268,13 +269,15 @@ function counted(count: number, name: string): string {
   return `${count.toLocaleString('en-US')} ${name}${count === 1 ? '' : 's'}`
 }
 
-/** `$0.5`, `$12`, `$0.000042`: to a millionth, and what is less than a thousandth to a billionth. */
+/** `$0.5`, `$12`, `$0.000042`: rounded to a millionth, and amounts below a thousandth to a billionth. */
 function dollars(nanos: number): string {
   const text = usdOf(nanos).toFixed(nanos < 1e6 ? 9 : 6)
   return `$${text.replace(/\.?0+$/, '')}`
 }
 
-/** The model that a request of a `model` effect is for, as people know it (`callModel` in agent/), or the program of a command. */
+/**
+ * The display name of the model in a request of a `model` effect (`callModel` in agent/), or the program of a command.
+ */
 export function modelOf(request: Json): string {
   const { provider, preset, command } = isJsonObject(request) ? request : {}
   const name = provider ?? preset ?? command

@@ -1,7 +1,7 @@
 import { type Json, isJsonObject } from '../base/json.ts'
 import { isBlobReference } from './blobs.ts'
 
-/** A call in words, short enough for a message. */
+/** A short text of a call, for messages. */
 export function callText(name: string, request: Json): string {
   const shown = Array.isArray(request) ? request.map(wordOf).join(', ') : wordOf(request)
   return `${name}(${shown.length > 160 ? `${shown.slice(0, 160)}…` : shown})`

@@ -18,24 +18,25 @@ import { sealKind } from './signing.ts'
 export const cassetteVersion = 1
 
 /**
- * The lines of a cassette that are no records of the run: `e` is 0, `n` counts them. A blob stands before the first
- * record that names it.
+ * The lines of a cassette that are not records of the run: `e` is 0, `n` counts them. A blob is written before the
+ * first record that refers to it.
  */
 export type CassetteEntry =
   | { readonly k: 'cassette'; readonly v: number }
   | { readonly k: 'blob'; readonly hash: string; readonly part: number; readonly parts: number; readonly text: string }
   | { readonly k: 'cassette.end'; readonly records: number }
 
-/** Characters of a blob in one line: at most 1 MB, whatever they are. */
+/** Characters of a blob per line: at most 1 MB, whatever the characters. */
 const chunkCharacters = 256 * 1024
-/** Fields that name things of the journal itself. */
+/** Fields that refer to things of the journal itself. */
 const untouched: ReadonlySet<string> = new Set(['k', 'p', 'fp', 'hash', 'kind', 'status', 'repeat', 'key'])
 
 /**
- * Writes a recorded run as one portable file: the lines of its journal, all epochs, with large values
- * as lines of their own, the same line format, and the workspace, home and folder of the run as tokens. Secrets are tokens in the journal
- * already. What the run was made of is left out: a replay runs what is on the disk, and config is a matter of its user.
- * @throws BatonError JOURNAL_FAILED when a record or a large value is damaged, USAGE for a folder without a run
+ * Writes a recorded run as one portable file: the lines of its journal, all epochs, in the same line format, with large
+ * values as separate lines, and with the workspace, home and folder of the run as tokens. Secrets are already tokens in
+ * the journal. The sources of the run are omitted: a replay runs the current files, and config belongs to the user who
+ * replays.
+ * @throws BatonError JOURNAL_FAILED if a record or a large value is damaged, USAGE for a folder without a run
  */
 export async function writeCassette(
   folder: string,
@@ -73,7 +74,7 @@ export async function writeCassette(
     return copied
   }
 
-  /** What a change writes that no record holds, with secrets masked. */
+  /** The text that a change writes, if no record contains it, with secrets masked. */
   function writtenText(record: JournalRecord | UnknownRecord): string | undefined {
     const { k: kind, request } = record as JsonObject
     if (kind !== 'started' || !isJsonObject(request ?? null)) return undefined
@@ -91,9 +92,9 @@ export async function writeCassette(
     const map = toTokens ?? ((text) => text)
     const fields: [string, Json][] = []
     for (const [name, value] of Object.entries(record as JsonObject)) {
-      // which process on which machine has written it is nobody's business
+      // which process on which machine wrote it is private
       if (record.k === 'seg' && !['e', 'n', 't', 'k', 'v'].includes(name)) continue
-      // what stood in files before is for undoing, which a replay does not
+      // the former contents of files are only needed for undo, which a replay does not do
       if (record.k === 'started' && name === 'kept') continue
       if (untouched.has(name)) fields.push([name, value])
       else fields.push([name, isBlobReference(value) ? await copyBlob(value, map) : mapped(value, map)])
@@ -108,12 +109,9 @@ export async function writeCassette(
   for await (const reading of readRun(folder, files)) {
     if (reading.type === 'corrupt') {
       const { file, offset, reason } = reading
-      throw new BatonError(
-        'JOURNAL_FAILED',
-        `${file} is damaged from byte ${offset} on (${reason}): no copy is made of it`,
-      )
+      throw new BatonError('JOURNAL_FAILED', `${file} is damaged from byte ${offset} on (${reason}): it is not copied`)
     }
-    // a signature is of use to nobody else
+    // signatures are useless to anyone else
     const { k: kind } = reading.record as UnknownRecord
     if (kind !== 'source' && kind !== sealKind) await copyRecord(reading.record)
   }
@@ -121,7 +119,7 @@ export async function writeCassette(
   await writeOwn({ k: 'cassette.end', records })
 }
 
-/** A value with all its texts and keys rewritten. */
+/** A value with all its texts and keys rewritten by `map`. */
 function mapped(value: Json, map: TextMap): Json {
   if (typeof value === 'string') return map(value)
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => mapped(item, map))
@@ -131,15 +129,15 @@ function mapped(value: Json, map: TextMap): Json {
 
 export interface ValueContext {
   readonly folder: string
-  /** With the environment of now: secrets come back from there. */
+  /** For the current environment, which secrets are restored from. */
   readonly mask: SecretMask
   readonly files?: FilePort
 }
 
 /**
- * The value a field of a record stands for: fetched when it is a blob, secrets put back, special values restored. A
- * field that is absent stands for undefined.
- * @throws BatonError JOURNAL_FAILED when a blob is missing or damaged
+ * The value that a field of a record stands for: loaded if it is a blob, secrets restored, special values decoded. An
+ * absent field stands for undefined.
+ * @throws BatonError JOURNAL_FAILED if a blob is missing or damaged
  */
 export async function readValue(field: Json | undefined, context: ValueContext): Promise<unknown> {
   if (field === undefined) return undefined

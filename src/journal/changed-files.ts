@@ -2,12 +2,15 @@ import { BatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import { type FileChangeRecord, makesFile } from '../event/effects.ts'
 
-/** The files that a run itself has begun to change, as its records name them. */
+/** The files that a run has started to change, with the paths that its records use. */
 interface ChangedFiles {
   readonly changed: ReadonlySet<string>
-  /** Those that it made where nothing was. */
+  /** Those that it created. */
   readonly made: ReadonlySet<string>
-  /** `request`: of a file change at `place`. @throws BatonError JOURNAL_FAILED for one without a path */
+  /**
+   * `request`: of a file change at `place`.
+   * @throws BatonError JOURNAL_FAILED for one without a path
+   */
   readonly add: (place: string, request: unknown) => void
 }
 
@@ -25,7 +28,10 @@ export function createChangedFiles(): ChangedFiles {
   }
 }
 
-/** The request of a file change. Cassettes come from anywhere, and their checksums say nothing about who made them. */
+/**
+ * The request of a file change. It is validated because cassettes come from anywhere, and a checksum does not prove who
+ * made them.
+ */
 function fileChangeOf(place: string, request: unknown): FileChangeRecord {
   if (isObject(request) && typeof request['op'] === 'string' && typeof request['path'] === 'string') {
     return request as FileChangeRecord

@@ -2,21 +2,21 @@ import { isObject } from '../base/json.ts'
 
 /** Which message of a chat a run is. Plain JSON. */
 export type ChatPlace = {
-  /** Of the chat. */
+  /** The id of the chat. */
   readonly id: string
-  /** The run of the message before it; left out: it is the first. */
+  /** The run of the previous message; omitted: it is the first. */
   readonly after?: string
-  /** It sums up what was said before it, which later messages get in place of that. */
+  /** Whether it is a summary of everything before it, which later messages get instead. */
   readonly isSummary?: true
-  /** It is worked on while the chat goes on, whose messages do not know of it. */
+  /** Whether it runs in the background: the chat continues, and its messages do not include it. */
   readonly isBackground?: true
-  /** So many of the last settings of `-c` hold for this message alone. */
+  /** The last so many settings of `-c` apply to this message only. */
   readonly ownOverrides?: number
-  /** The model of the other messages, where this one has a model of its own; empty: that of the settings. */
+  /** The model of the other messages, if this one uses its own model; empty: the model of the settings. */
   readonly modelOfOthers?: string
 }
 
-/** What the facts of a `run.start` record say; undefined: the run is no message of a chat. */
+/** The chat message that the facts of a `run.start` record describe; undefined: the run is not a chat message. */
 export function chatPlaceOf(facts: unknown): ChatPlace | undefined {
   const invocation = isObject(facts) ? facts['invocation'] : undefined
   const chat = isObject(invocation) ? invocation['chat'] : undefined

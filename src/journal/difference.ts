@@ -8,8 +8,8 @@ import type { ComparedCall } from './matching.ts'
 const recordAnew = 'If the change is intended, record the run again with --record.'
 
 /**
- * The error of a replayed run that does not do what was recorded: names the place and both calls, with what they are
- * given compared line by line.
+ * The error of a replayed run that does something different than recorded: names the place and both calls, with their
+ * inputs compared line by line.
  */
 export function differenceAt(
   place: string,
@@ -22,18 +22,18 @@ export function differenceAt(
   const nowText = shortText(now)
   if (recorded === undefined) {
     const hint = why === undefined ? recordAnew : `${why} ${recordAnew}`
-    return diverged(`at ${place} it calls ${nowText}, and the record has nothing there`, { hint })
+    return diverged(`at ${place} it calls ${nowText}, but the record has nothing there`, { hint })
   }
   const recordedText = shortText(recorded)
   const what =
     nowText === recordedText
       ? `at ${place} the input of ${nowText} is not what was recorded`
-      : `at ${place} it calls ${nowText}, and the record has ${recordedText}`
+      : `at ${place} it calls ${nowText}, but the record has ${recordedText}`
   const diff = unifiedDiff(fullText(recorded), fullText(now), { from: 'recorded', to: 'now' })
   return diverged(what, { hint: recordAnew, diff })
 }
 
-/** The error of a replayed run that ended without all that was recorded. */
+/** The error of a replayed run that ended without making all recorded calls. */
 export function leftOver(calls: readonly { readonly place: string; readonly call: ComparedCall }[]): BatonError {
   const lines = calls.slice(0, 5).map(({ place, call }) => `  ${shortText(call)} at ${place}`)
   const more = calls.length > lines.length ? [`  and ${calls.length - lines.length} more`] : []
@@ -41,7 +41,7 @@ export function leftOver(calls: readonly { readonly place: string; readonly call
   return diverged(`it ended without ${what}:\n${[...lines, ...more].join('\n')}`, { hint: recordAnew })
 }
 
-/** The error of a replayed run that comes to where its record ends. */
+/** The error of a replayed run that reaches the point where its record ends. */
 export function brokenOff(place: string, call: ComparedCall | undefined): BatonError {
   const what = call === undefined ? '' : ` while it called ${shortText(call)}`
   return new BatonError('DIVERGED', `the recorded run was interrupted${what} at ${place}`, {
@@ -57,7 +57,7 @@ function fullText({ name, request }: ComparedCall): string {
   return requestText({ call: name, with: request })
 }
 
-/** Of a model call only which model, of a file change only which file: the rest is in the comparison. */
+/** For a model call only the model, for a file change only the file: the rest is in the comparison. */
 function shortText({ name, request }: ComparedCall): string {
   if (name === 'model' && isJsonObject(request)) return `model(${plainText(request['provider'] ?? null)})`
   if (name === 'file' && isJsonObject(request))
@@ -65,15 +65,18 @@ function shortText({ name, request }: ComparedCall): string {
   return callText(name, request)
 }
 
-/** Stops a replayed run at its first difference, so that the error that is shown is that one, with its line of a script. */
+/**
+ * Stops a replayed run at its first difference, so that the displayed error is that difference, with its line of a
+ * script.
+ */
 export interface FirstDifference {
-  /** Throws once there was a difference. */
+  /** Throws if there was a difference. */
   readonly check: () => void
-  /** Throws the difference, or that there was one before. */
+  /** Throws the difference, or a notice that there was an earlier one. */
   readonly stop: (place: string, error: BatonError) => never
-  /** Does the work of a boundary. What was caught within it is thrown at its end. */
+  /** Runs the work of a boundary. A difference that was caught inside is thrown at its end. */
   readonly around: <T>(place: string, work: () => Promise<T>) => Promise<T>
-  /** The difference as it is to be shown; `thrown` is what the run failed with, which may say more about it. */
+  /** The difference for display; `thrown` is the error the run failed with, which may have more details. */
   readonly error: (thrown?: unknown) => BatonError | undefined
 }
 
@@ -81,14 +84,14 @@ interface Found {
   readonly error: BatonError
   /** The innermost boundary it was found in. */
   readonly boundary: string | undefined
-  /** Settles when that is left. */
+  /** Settles when the work of that boundary has ended. */
   readonly left: Promise<void>
 }
 
 export function createFirstDifference(): FirstDifference {
   const active = new Map<string, Promise<void>>()
   let found: Found | undefined
-  /** The difference with the line it came up in, as the boundary around it threw it. */
+  /** The difference with its script line, as thrown by the boundary around it. */
   let shown: BatonError | undefined
 
   function later(): BatonError {
@@ -144,8 +147,8 @@ function comesFrom(thrown: unknown, error: BatonError): thrown is BatonError {
 }
 
 /**
- * A request as text for people, one thing a line: texts of several lines stand as they are, indented, so that a changed
- * line of a prompt is one changed line here. For comparing, not for reading back. Ends with a line feed.
+ * A request as text for display, one item per line. Texts of several lines are kept, indented, so that a changed line
+ * of a prompt is one changed line here. Meant for comparison, not for parsing. Ends with a line feed.
  */
 function requestText(value: Json): string {
   return `${block(value, '').join('\n')}\n`

@@ -6,11 +6,11 @@ import { readAll } from './transfer.ts'
 /** Headers and `run.end` records are far shorter, because large fields are blobs. */
 const edgeBytes = 512 * 1024
 
-/** The first and the last record of a file, signatures aside; undefined when they cannot be read. */
+/** The first and the last record of a file, ignoring signatures; undefined if they cannot be read. */
 export interface Edges {
   readonly first: JournalRecord | undefined
   readonly last: JournalRecord | undefined
-  /** Bytes up to the end of the last whole line. */
+  /** Bytes up to the end of the last complete line. */
   readonly bytes: number
 }
 

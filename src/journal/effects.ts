@@ -25,33 +25,36 @@ import { recordedError } from './recorded-error.ts'
 import { finishBoundary, observed, outcomeOf, recordCall } from './recorded-work.ts'
 import { createTries, type Tries } from './tries.ts'
 
-/** What else happens around effects: whoever watches a run sees what it changes. */
+/** Wraps effects, for example so that a watch session sees what a run changes. */
 export interface EffectHook {
-  /** Does a file change by calling `act`. */
+  /** Performs a file change by calling `act`. */
   readonly change?: (record: FileChangeRecord, act: () => void) => void
-  /** Does another effect by calling `act`. A suspension (`BatonError` SUSPENDED) says that nothing has happened yet. */
+  /**
+   * Performs another effect by calling `act`. A suspension (`BatonError` SUSPENDED) means that nothing has happened
+   * yet.
+   */
   readonly effect?: <T>(kind: EffectKind, act: () => Promise<T>) => Promise<T>
 }
 
 export interface EffectsOptions extends Pick<ApprovalOptions, 'approver'> {
   readonly journal: RunJournal
-  /** Handed to every effect; once aborted no new one begins. */
+  /** Passed to every effect; once aborted, no new effect starts. */
   readonly signal: AbortSignal
   readonly permission: Permission
   readonly budget?: Budget
-  /** Called with what each model call used. */
+  /** Called with the usage of each model call. */
   readonly onSpent: (at: Place, spent: Spent) => void
-  /** Called when an effect begins and when it has ended. */
+  /** Called when an effect starts and when it ends. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
-  /** What else decides about questions to a person. */
+  /** Further options for approval questions. */
   readonly approvals?: Omit<ApprovalOptions, 'approver'>
   readonly hooks?: readonly EffectHook[]
 }
 
-/** An effect as its start is recorded. `times`: of a question to a person. */
+/** An effect whose start is to be recorded. `times`: of an approval question. */
 type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
   readonly times?: { readonly asked: number; readonly until?: number }
-  /** Called when that is recorded. */
+  /** Called when the start is recorded. */
   readonly isBegun?: () => void
 }
 
@@ -66,21 +69,22 @@ interface EffectEvent {
 }
 
 /**
- * Effects whose end is durable before anyone sees it: they are paid for, or a person has decided, or they take so long that
- * a sync is nothing to them. Of others a lost end is asked about, or they are safe to repeat.
+ * Effects whose end is durable before anyone sees it: they cost money, or are a user's decision, or take so long that a
+ * sync is negligible. For other effects, a lost end is asked about, or they are safe to repeat.
  */
 const durableKinds: ReadonlySet<EffectKind> = new Set(['model', 'http', 'command', 'git', 'approval'])
 
 /**
- * The one gate, recording into a journal; see docs/design/effects.md. A file change or an effect is handed to the
- * operating system before it begins, so a killed process leaves nothing done that is not recorded as begun. An effect
- * whose end cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must be what `encodeValue` takes.
+ * The single gate for effects, recording into a journal; see docs/design/effects.md. The record of a file change or an
+ * effect is handed to the operating system before it starts, so a killed process leaves nothing done that is not
+ * recorded as started. An effect whose end cannot be recorded rejects with JOURNAL_FAILED, whatever it did. Values must
+ * be acceptable to `encodeValue`.
  */
 export function createEffects(options: EffectsOptions): Effects {
   const { journal, signal, budget = noBudget, onSpent, onEffect, hooks = [] } = options
   let approvals: Promise<Approvals> | undefined
 
-  /** Records that an effect begins, and gives what records the rest of it. */
+  /** Records the start of an effect, and returns a way to record the rest of it. */
   async function begin(at: Place, { kind, request, repeat, estimate, times, isBegun }: Begun): Promise<BegunEffect> {
     assertNotFenced()
     const p = placeText(at)
@@ -118,7 +122,7 @@ export function createEffects(options: EffectsOptions): Effects {
   function assertNotFenced(): void {
     if (!journal.fenced()) return
     throw new BatonError('JOURNAL_FAILED', 'another process has taken over this run; this one stops here', {
-      hint: 'What was finished here before is recorded and is used there.',
+      hint: 'What this process finished before is recorded, and the other process uses it.',
     })
   }
 
@@ -144,7 +148,7 @@ export function createEffects(options: EffectsOptions): Effects {
     return isNew
   }
 
-  /** Keeps what a change takes away and what it puts there, before it does. */
+  /** Keeps what a change removes and what it writes, before the change is made. */
   function keep({ contents, ...states }: Kept): ChangeStates {
     for (const content of contents) journal.keep?.(content)
     return states
@@ -170,7 +174,7 @@ export function createEffects(options: EffectsOptions): Effects {
       async observeAsync(at, { name, args, reads }, read) {
         signal.throwIfAborted()
         const result = await attemptAsync(() => read(allow))
-        // what was stopped is no observation, nor is what waits for a person
+        // neither a stopped call nor one that waits for an approval is an observation
         if (result.status === 'failed') signal.throwIfAborted()
         if (result.status === 'failed' && isSuspension(result.error)) throw result.error
         journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
@@ -237,7 +241,7 @@ export function createEffects(options: EffectsOptions): Effects {
 
   async function askPerson(at: Place, action: Action, since: number | undefined): Promise<Decision> {
     const place = [...at, part('approval')]
-    // most runs ask nobody
+    // most runs have no approvals
     approvals ??= import('./approvals.ts').then(({ createApprovals }) =>
       createApprovals({ ...options.approvals, approver: options.approver }),
     )
@@ -251,7 +255,7 @@ export function createEffects(options: EffectsOptions): Effects {
     return decision
   }
 
-  /** Does an effect that is allowed: budget, journal, the act itself. */
+  /** Performs an allowed effect: budget, journal, the act itself. */
   async function run<T>(
     at: Place,
     effect: EffectRequest<T> & Pick<Begun, 'times' | 'isBegun'>,

@@ -10,22 +10,22 @@ export function journalFailure(folder: string, error: unknown): BatonError {
   })
 }
 
-/** The error of a run folder that cannot be removed. */
+/** The error for a run folder that cannot be removed. */
 export function removalFailure(folder: string, error: unknown): BatonError {
   const runs = dirname(folder)
   const isForbidden = hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM')
   return new BatonError('FILE_FAILED', `${basename(folder)} cannot be removed: ${messageOf(error)}`, {
-    hint: isForbidden ? `Make ${runs} and what is in it writable.` : `See what is wrong with ${runs}.`,
+    hint: isForbidden ? `Make ${runs} and its contents writable.` : `Check ${runs}.`,
     cause: error,
   })
 }
 
 function adviceFor(error: unknown): string {
   if (hasSystemCode(error, 'ENOSPC', 'EDQUOT'))
-    return 'Free some space there, or name another place with dir in [runs].'
+    return 'Free some space there, or set a different folder with dir in [runs].'
   if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) {
-    return 'Make the folder writable, or name another place with dir in [runs].'
+    return 'Make the folder writable, or set a different folder with dir in [runs].'
   }
   if (hasSystemCode(error, 'EMFILE', 'ENFILE')) return 'Too many files are open: raise the limit (ulimit -n).'
-  return 'Check the disk, or name another place with dir in [runs].'
+  return 'Check the disk, or set a different folder with dir in [runs].'
 }

@@ -4,7 +4,7 @@ import { isLongJson } from '../base/json-pieces.ts'
 import type { Entry, RecordHead } from './record.ts'
 import { encodeValue, type TextMap } from './value.ts'
 
-/** Fields the journal itself gives values to: the mask must not touch them, whatever a secret looks like. */
+/** Fields that get their values from the journal itself: the mask must not touch them, whatever a secret looks like. */
 const structural: ReadonlySet<string> = new Set([
   'k',
   'v',
@@ -27,16 +27,16 @@ const structural: ReadonlySet<string> = new Set([
   'by',
 ])
 
-/** Field names, which are ours and plain, with the JSON text of their values. */
+/** Field names, which are ours and need no escaping, with the JSON text of their values. */
 export type Fields = readonly (readonly [name: string, json: string])[]
 
 export interface FieldOptions {
   readonly mask: TextMap
-  /** Takes values over 64 KB; without it they stay in the record. */
+  /** Stores values over 64 KB; without it they stay in the record. */
   readonly writeBlob?: (value: Json) => BlobReference
 }
 
-/** The fields of an entry in their order, masked; those that are undefined are left out. */
+/** The fields of an entry in order, masked; undefined fields are omitted. */
 export function encodeFields(entry: Entry, options: FieldOptions): Fields {
   const fields: [string, string][] = []
   for (const [name, value] of Object.entries(entry)) {
@@ -48,7 +48,7 @@ export function encodeFields(entry: Entry, options: FieldOptions): Fields {
 function fieldJson(name: string, value: unknown, { mask, writeBlob }: FieldOptions): string {
   if (structural.has(name)) return JSON.stringify(value)
   const encoded = encodeValue(value, mask)
-  // the place stays, however long: indexes are built from it
+  // the place is never moved to a blob, however long: indexes are built from it
   if (writeBlob === undefined || name === 'p') return JSON.stringify(encoded)
   if (isLongJson(encoded, maxInlineBytes)) return JSON.stringify(writeBlob(encoded))
   const json = JSON.stringify(encoded)

@@ -23,39 +23,39 @@ import { promisify } from 'node:util'
 import { hasSystemCode } from '../base/error.ts'
 
 /**
- * Every file operation the journal makes, so that tests can let the K-th one fail. Operations
- * throw or reject with the system error. Folders are made with mode 0700, files with 0600.
+ * Every file operation of the journal, so that tests can make the K-th one fail. Operations throw or reject with the
+ * system error. Folders are created with mode 0700, files with 0600.
  */
 export interface FilePort {
-  /** Makes a folder and the missing ones above it; the topmost one that was made, undefined when all were there. */
+  /** Creates a folder and its missing parents. Returns the topmost one it created, undefined if all existed. */
   makeFolder(path: string): string | undefined
-  /** Makes a file for appending and opens it. Throws EEXIST when there is one. */
+  /** Creates a file for appending and opens it. Throws EEXIST if it exists. */
   create(path: string): number
   openToRead(path: string): number
-  /** Appends `bytes` from `offset` on; the number of bytes taken, which may be fewer than given. */
+  /** Appends `bytes` from `offset` on. Returns the number of bytes written, which may be less than given. */
   write(descriptor: number, bytes: Uint8Array, offset: number): number
-  /** Fills `target` from byte `position` of the file; the number of bytes read, 0 at its end. */
+  /** Fills `target` from byte `position` of the file. Returns the number of bytes read, 0 at its end. */
   read(descriptor: number, target: Uint8Array, position: number): Promise<number>
-  /** The same at once. */
+  /** The synchronous version of `read`. */
   readNow(descriptor: number, target: Uint8Array, position: number): number
   close(descriptor: number): void
   syncData(descriptor: number): Promise<void>
   syncDataNow(descriptor: number): void
-  /** Makes content written earlier durable, through a descriptor of its own. */
+  /** Makes content that was written earlier durable, through a separate descriptor. */
   syncFile(path: string): Promise<void>
-  /** Makes the names in a folder durable. */
+  /** Makes the entries of a folder durable. */
   syncFolder(path: string): Promise<void>
-  /** Gives a file a second name. Throws EEXIST when that name is taken: exactly one of many callers succeeds. */
+  /** Gives a file a second name. Throws EEXIST if that name is taken: exactly one of many callers succeeds. */
   link(from: string, to: string): void
   rename(from: string, to: string): void
-  /** Makes a file with the content of another one, which the file system may share. Throws EEXIST when there is one. */
+  /** Copies a file; the file system may share the content. Throws EEXIST if the target exists. */
   copy(from: string, to: string): void
   remove(path: string): void
-  /** Names in a folder, in no order; empty when there is no such folder. */
+  /** The names in a folder, unordered; empty if the folder does not exist. */
   list(path: string): readonly string[]
-  /** Size in bytes, undefined when there is no such file. */
+  /** Size in bytes, undefined if the file does not exist. */
   size(path: string): number | undefined
-  /** When it was changed last, in milliseconds; undefined when there is no such file. */
+  /** Time of the last change, in milliseconds; undefined if the file does not exist. */
   modified(path: string): number | undefined
 }
 
@@ -86,10 +86,10 @@ export const nodeFiles: FilePort = {
   close: closeSync,
   syncData: (descriptor) => syncDataAsync(descriptor),
   syncDataNow: fdatasyncSync,
-  // Windows flushes only through a descriptor that may write
+  // Windows flushes only through a descriptor with write access
   syncFile: (path) => syncThrough(path, 'r+'),
   async syncFolder(path) {
-    // Windows has no way to open a folder for this; NTFS journals names itself
+    // Windows cannot open a folder for this; NTFS journals names itself
     if (process.platform !== 'win32') await syncThrough(path, 'r')
   },
   link: linkSync,
@@ -98,7 +98,7 @@ export const nodeFiles: FilePort = {
     copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     chmodSync(to, 0o600)
   },
-  // rmSync loads what it removes whole trees with
+  // rmSync loads its code for whole trees
   remove: unlinkSync,
   list(path) {
     try {
@@ -113,8 +113,8 @@ export const nodeFiles: FilePort = {
 }
 
 /**
- * Makes a folder and those above it, and gives the first one that was made. One by one from the top: `recursive` of
- * Node 20 never returns below folders like `/proc`, where nothing can be made.
+ * Creates a folder and its missing parents, and returns the first one created. One by one from the top: with
+ * `recursive`, Node 20 never returns below folders like `/proc`, where nothing can be created.
  */
 function makeFolders(path: string): string | undefined {
   if (existsSync(path)) return undefined

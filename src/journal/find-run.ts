@@ -6,19 +6,19 @@ import { editDistance } from '../base/suggest.ts'
 
 const idPattern = /^\d{8}-\d{6}-(?:[0-9a-f]{6}|[0-9a-f]{9})$/
 
-/** One id a line, in the order in which runs were begun: ids are made of the time, and clocks are set back. */
+/** One id per line, in the order in which the runs were started: ids contain the time, but clocks can be set back. */
 const orderName = 'order.txt'
 
-/** Adds a run that begins to the order of the runs beside it. A cache: without it, ids are the order. */
+/** Adds a new run to the order of the runs beside it. This is a cache: without it, the ids give the order. */
 export function noteRunOrder(folder: string): void {
   try {
     appendFileSync(join(dirname(folder), orderName), `${basename(folder)}\n`, { mode: 0o600 })
   } catch {
-    // the journal itself tells when nothing can be written
+    // if nothing can be written, the journal reports it
   }
 }
 
-/** Forgets runs that are gone. */
+/** Removes runs that no longer exist. */
 export function pruneRunOrder(folder: string): void {
   const present = runIds(folder).toReversed()
   if (orderIn(folder).length <= 2 * present.length + 100) return
@@ -33,7 +33,7 @@ function orderIn(folder: string): readonly string[] {
   }
 }
 
-/** The ids of the runs in a folder, the newest first: those that were begun last. */
+/** The ids of the runs in a folder, most recently started first. */
 export function runIds(folder: string): readonly string[] {
   try {
     const order = new Map(orderIn(folder).map((id, index) => [id, index]))
@@ -48,7 +48,7 @@ export function runIds(folder: string): readonly string[] {
   }
 }
 
-/** Ids of runs that a mistyped id, or beginning of one, may mean; the nearest first. */
+/** Ids that a mistyped id or prefix may mean, nearest first. */
 export function nearRuns(folder: string, asked: string): readonly string[] {
   const most = Math.min(4, Math.floor(asked.length / 2))
   return runIds(folder)
@@ -60,8 +60,8 @@ export function nearRuns(folder: string, asked: string): readonly string[] {
 }
 
 /**
- * The folder of the run that an id, the beginning of one, or `last` for the newest means.
- * @throws BatonError USAGE when it means none or several
+ * The folder of the run that `asked` means: an id, a prefix of one, or `last` for the newest.
+ * @throws BatonError USAGE if it means none or several
  */
 export function findRun(folder: string, asked: string): string {
   const all = runIds(folder)
@@ -74,9 +74,9 @@ export function findRun(folder: string, asked: string): string {
       const hint = near === '' ? 'See baton runs.' : `Nearest: ${near}. See baton runs.`
       throw new BatonError('USAGE', `there is no run ${asked} of this workspace`, { hint })
     }
-    throw new BatonError('USAGE', 'there is no run of this workspace yet', { hint: 'baton run FILE makes one.' })
+    throw new BatonError('USAGE', 'there is no run of this workspace yet', { hint: 'baton run FILE starts one.' })
   }
-  throw new BatonError('USAGE', `${asked} means ${found.length} runs: ${found.slice(0, 5).join(', ')}`, {
-    hint: 'Write more of the id.',
+  throw new BatonError('USAGE', `${asked} matches ${found.length} runs: ${found.slice(0, 5).join(', ')}`, {
+    hint: 'Give more characters of the id.',
   })
 }

@@ -4,12 +4,12 @@ import { assertReadable, decodeLine, isKnownRecord, type JournalRecord } from '.
 import { epochsIn, segmentFile } from './segment.ts'
 
 /**
- * How far the records of a run were read: up to a byte of the file of an epoch. Of two the later one is the larger number, and
- * every process that reads the same files comes to the same numbers.
+ * How far the records of a run have been read: a byte position in the file of an epoch. Later positions are larger
+ * numbers, and every process that reads the same files gets the same numbers.
  */
 export type Position = number
 
-/** One epoch's file has at most this many bytes. */
+/** Upper limit for the bytes of one epoch's file. */
 const epochSpan = 2 ** 40
 
 /** Before the first record. */
@@ -27,11 +27,13 @@ export function parsePosition(text: string): Position | undefined {
   return epoch === '' || Number(offset) >= epochSpan || !Number.isSafeInteger(position) ? undefined : position
 }
 
-/** Reads a run folder again and again, while other processes write in it. */
+/** Reads a run folder repeatedly while other processes write to it. */
 export interface JournalFollower {
-  /** Visits the records that were added since the last call, each with the position behind it. Never two calls at once. */
+  /**
+   * Visits the records that were added since the last call, each with the position after it. Calls must not overlap.
+   */
   readonly read: (visit: (record: JournalRecord, position: Position) => void) => Promise<void>
-  /** Behind the last line that was read. */
+  /** The position after the last line that was read. */
   readonly position: () => Position
 }
 
@@ -40,9 +42,9 @@ const usualBytes = 256 * 1024
 const mostBytes = 32 * 1024 * 1024
 
 /**
- * Follows the records of a run folder. Only new bytes are read, a line that is not whole yet is read when it is, and damaged lines
- * are passed over.
- * @throws BatonError JOURNAL_FAILED, from `read`, when a newer version has written the run
+ * Follows the records of a run folder. Only new bytes are read, an incomplete line is read once it is complete, and
+ * damaged lines are skipped.
+ * @throws BatonError JOURNAL_FAILED, from `read`, if a newer version wrote the run
  */
 export function followJournal(folder: string, files: FilePort = nodeFiles): JournalFollower {
   let epoch = 0
@@ -76,7 +78,7 @@ export function followJournal(folder: string, files: FilePort = nodeFiles): Jour
   return {
     async read(visit) {
       for (;;) {
-        // whoever has begun a later epoch has seen the end of this one
+        // the process that started a later epoch has seen the end of this one
         const next = epochsIn(folder, files).find((one) => one > epoch)
         if (epoch > 0) await readEpoch(visit)
         if (next === undefined) return

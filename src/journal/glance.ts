@@ -10,16 +10,16 @@ import type { RunTimes } from './summary.ts'
 
 type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: Kind }>
 
-/** What the first and the last records of a run tell, whatever its length. */
+/** What the first and the last records of a run say, whatever its length. */
 export interface Glance {
-  /** Undefined when the run was interrupted before it, or it cannot be read. */
+  /** Undefined if the run was interrupted before it, or it cannot be read. */
   readonly start: RecordOf<'run.start'> | undefined
-  /** Of the newest epoch. */
+  /** The end in the newest epoch. */
   readonly end: RecordOf<'run.end'> | undefined
   readonly times: RunTimes
-  /** The process of the newest epoch is alive and has not ended the run. */
+  /** Whether the process of the newest epoch is alive and has not ended the run. */
   readonly isRunning: boolean
-  /** That process, where its record can be read. */
+  /** That process, if its record can be read. */
   readonly owner?: Owner
 }
 
@@ -28,7 +28,7 @@ export interface GlanceOptions {
   readonly owners?: OwnerPort
 }
 
-/** Looks at a run folder without reading what is between its edges; undefined when it has no journal. */
+/** Reads only the first and last records of a run folder; undefined if it has no journal. */
 export async function glance(
   folder: string,
   { files = nodeFiles, owners = processOwners }: GlanceOptions = {},
@@ -59,7 +59,7 @@ interface Span {
   readonly to: number
 }
 
-/** Clocks may have been set back: no time is negative. The header is written when the first record is on its way. */
+/** Clocks may have been set back: no time is negative. The header is written together with the first record. */
 function timesOf(
   spans: readonly Span[],
   { start, epochs }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number },
@@ -70,7 +70,7 @@ function timesOf(
   return { started, ended: spans.at(-1)?.to ?? started, worked, epochs }
 }
 
-/** `run.start` is the second record; a writer that was killed may have left it out. */
+/** `run.start` is the second record, unless the writer was killed before it. */
 const linesToStart = 3
 
 /** How a run was started, from its first file. */
@@ -85,7 +85,7 @@ export async function startIn(file: string, files: FilePort): Promise<RecordOf<'
   return undefined
 }
 
-/** The same from the first lines of that file; undefined also when it is not among them. */
+/** The same from the first lines of that file; undefined also if it is not among them. */
 export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | undefined {
   for (const { bytes } of lines.slice(0, linesToStart)) {
     const record = decodeLine(bytes)
@@ -94,13 +94,13 @@ export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | unde
   return undefined
 }
 
-/** Whether it is a conversation of a program, which alone can continue it. */
+/** Whether it is a conversation, which only its program can continue. */
 export function isConversation({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): boolean {
   const invocation = isObject(facts) ? facts['invocation'] : undefined
   return isObject(invocation) && invocation['conversation'] === true
 }
 
-/** The run whose changes this one has put back: the record of `baton undo`, which is undone and not resumed. */
+/** The run whose changes this one has undone: a record of `baton undo` can be undone, but not resumed. */
 export function undoneRun({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): string | undefined {
   const run = isObject(facts) ? facts['undoes'] : undefined
   return typeof run === 'string' ? run : undefined

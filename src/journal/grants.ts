@@ -1,9 +1,12 @@
 import { isObject } from '../base/json.ts'
 import type { Grant } from '../event/permission.ts'
 
-/** What older processes of a run have recorded about questions to a person. */
+/** What older processes of a run recorded about approval questions. */
 export interface PastApprovals {
-  /** Where questions were put, each once, in the order of the first time: the first one has the number 1. */
+  /**
+   * The places of the questions, each once, in the order in which they were first asked: the first one has the number
+   * 1.
+   */
   readonly places: readonly string[]
   /** What was allowed for the rest of the run. */
   readonly grants: readonly Grant[]

@@ -6,15 +6,15 @@ import { randomName } from '../base/random-name.ts'
 import { glance, type Glance, isConversation, undoneRun } from './glance.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
-/** One line for each run that has ended; a cache: what it lacks is in the folders of the runs. */
+/** One line per finished run. A cache: anything missing is read from the run folders. */
 const indexName = 'index.jsonl'
 const summaryName = 'summary.json'
 /** Only the owner may read what runs were about. */
 const mode = 0o600
 
 /**
- * Keeps what a run came to: `summary.json` in its folder and a line in the index beside it. To be called when the
- * journal is closed. Never rejects: the journal holds everything this is made from. Undefined: nothing was kept.
+ * Stores the result of a run: `summary.json` in its folder and a line in the index next to it. Call it when the journal
+ * is closed. Never rejects: the journal contains everything this is made from. Returns undefined if nothing was stored.
  */
 export async function finishHistory(folder: string, result: RunResult): Promise<RunSummary | undefined> {
   try {
@@ -31,15 +31,15 @@ export async function finishHistory(folder: string, result: RunResult): Promise<
 }
 
 export interface RunIndexFile {
-  /** The ids of all runs, the newest first. */
+  /** The ids of all runs, newest first. */
   readonly ids: readonly string[]
-  /** Of runs that have ended; it may be older than what the folder of the run holds now. */
+  /** Summaries of finished runs; they may be older than the contents of the run folders. */
   readonly summaries: ReadonlyMap<string, RunSummary>
 }
 
 /**
- * The runs of a workspace. Lines that cannot be read are taken from the folders again, lines of runs that are gone are
- * left out, and an index that is mostly such lines is rewritten.
+ * The runs of a workspace. For unreadable lines the run folders are read again, lines of removed runs are dropped, and
+ * an index that consists mostly of such lines is rewritten.
  */
 export function readIndex(runs: string): RunIndexFile {
   const ids = runIds(runs)
@@ -58,10 +58,10 @@ export function readIndex(runs: string): RunIndexFile {
   return { ids, summaries }
 }
 
-/** The summary a run folder holds; undefined for none, or one that is not its own. */
+/** The summary in a run folder; undefined if it has none, or another run's. */
 export function summaryIn(folder: string): RunSummary | undefined {
   const file = join(folder, summaryName)
-  // most folders without one are of interrupted runs
+  // most folders without a summary belong to interrupted runs
   if (!existsSync(file)) return undefined
   try {
     const summary = readSummary(readFileSync(file, 'utf8'))
@@ -81,13 +81,13 @@ function linesOf(file: string): readonly string[] {
   }
 }
 
-/** A line that another process adds meanwhile may be lost: it is found in the folder of its run next time. */
+/** A line that another process adds meanwhile may be lost: next time it is read from the folder of its run. */
 function rewrite(runs: string, summaries: ReadonlyMap<string, RunSummary>): void {
   const oldestFirst = [...summaries.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
   try {
     replaceFile(join(runs, indexName), oldestFirst.map((summary) => `${JSON.stringify(summary)}\n`).join(''))
   } catch {
-    // only a cache
+    // it is only a cache
   }
 }
 
@@ -102,12 +102,15 @@ function replaceFile(file: string, text: string): void {
   }
 }
 
-/** The folder of the newest run that has begun and has not succeeded. @throws BatonError USAGE when there is none */
+/**
+ * The folder of the newest run that was started and has not succeeded.
+ * @throws BatonError USAGE if there is none
+ */
 export async function unfinishedRun(folder: string): Promise<string> {
   for (const id of runIds(folder)) {
     const run = join(folder, id)
     const seen = await glance(run)
-    // one that was killed before it had said what it runs has done nothing
+    // a run that was killed before it recorded what it runs has done nothing
     if (seen?.start === undefined || !isResumable(seen.start) || hasSucceeded(run, seen)) continue
     return run
   }
@@ -118,7 +121,7 @@ function isResumable(start: NonNullable<Glance['start']>): boolean {
   return undoneRun(start) === undefined && !isConversation(start)
 }
 
-/** The end of a run is written before the disk says that it is there: only the summary knows of a sync that failed. */
+/** The end of a run is written before the final sync is confirmed: only the summary knows of a failed sync. */
 function hasSucceeded(folder: string, { end, times }: Glance): boolean {
   if (end?.exit !== 0) return false
   const summary = summaryIn(folder)

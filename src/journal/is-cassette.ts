@@ -2,8 +2,8 @@ import { readSync } from 'node:fs'
 import { readRegular } from '../base/regular-file.ts'
 
 /**
- * Whether a file is a cassette, or has nothing in it: it may be written over. Only the beginning is looked at, so a
- * damaged one is a cassette, too; a file that cannot be read is none.
+ * Whether a file is a cassette, or empty, so that it may be overwritten. Only the beginning is checked, so a damaged
+ * cassette counts too; an unreadable file does not.
  */
 export function isCassette(file: string): boolean {
   try {

@@ -1,7 +1,7 @@
 import type { KeptTexts } from '../event/context.ts'
 import type { RunJournal } from './journal.ts'
 
-/** Texts that a journal keeps beside its records; undefined: this one keeps nothing. */
+/** Texts that a journal keeps next to its records; undefined: this journal keeps nothing. */
 export function keptTexts({
   keep,
   keepAhead,

@@ -12,22 +12,25 @@ import type { PendingSyncs } from './pending-syncs.ts'
 import type { SecretMask } from './secrets.ts'
 import { writeAll } from './transfer.ts'
 
-/** Files above this many bytes are copied by the system and never held in memory. */
+/** Files larger than this are copied by the system and never held in memory. */
 const mostInMemory = 8 * 1024 * 1024
 const chunkBytes = 1024 * 1024
-/** A secret that is longer than this and lies across two chunks of a large file is not found. */
+/** A longer secret that spans two chunks of a large file is not found. */
 const overlapBytes = 16 * 1024
 
 interface Keeper {
   readonly keep: (content: KeptContent) => void
-  /** Keeps one in slices. One that has a secret in it, or another hash by now, is not. Rejects with the reason of the signal. */
+  /**
+   * Keeps a content in slices, unless it contains a secret or its hash has changed. Rejects with the reason of the
+   * signal.
+   */
   readonly keepAhead: (content: HashedContent, signal: AbortSignal) => Promise<void>
 }
 
 /**
- * Keeps contents of files beside the blobs of a run: raw bytes under their SHA-256. A content that holds the value of a
- * secret has the secret's name in its place and `.masked` behind its own hash, by which it is known whether it could be put
- * back; of a large file such a content is not kept. `admit` throws when there may not be so many bytes more.
+ * Keeps contents of files next to the blobs of a run: raw bytes under their SHA-256. If a content contains a secret's
+ * value, it is stored with the secret's name instead, under its own hash plus `.masked`, which shows whether it can be
+ * restored; a large file with a secret is not kept. `admit` throws if that many more bytes are not allowed.
  */
 export function createKeeper(
   runFolder: string,
@@ -77,7 +80,7 @@ export function createKeeper(
     noteWritten(file)
   }
 
-  /** A file of the user that cannot be read is no failure of the journal: it is not kept. */
+  /** A user file that cannot be read is not an error of the journal: it is not kept. */
   function readIfPossible(file: string): Buffer | 'large' | undefined {
     try {
       const isLarge = (files.size(file) ?? 0) > mostInMemory
@@ -135,14 +138,14 @@ function maskedBytes(bytes: Buffer, mask: SecretMask['mask']): Buffer {
 
 function readFile(file: string, files: FilePort): Buffer {
   const chunks: Buffer[] = []
-  // one byte more than there should be, so that the first read is the only one with content
+  // one byte more than the size, so that a single read gets all the content
   const size = Math.min(chunkBytes, (files.size(file) ?? 0) + 1)
   forChunks(file, files, { size, take: (chunk) => void chunks.push(Buffer.from(chunk)) })
   const [first] = chunks
   return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
 }
 
-/** The hash of a file; undefined when a secret is in it. */
+/** The hash of a file; undefined if it contains a secret. */
 function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePort): string | undefined {
   const seen = createSecretWatch(mask)
   forChunks(file, files, { size: chunkBytes, take: seen.take })
@@ -152,11 +155,11 @@ function hashUnlessSecret(file: string, mask: SecretMask['mask'], files: FilePor
 interface SecretWatch {
   readonly take: (piece: Uint8Array) => void
   readonly isFree: () => boolean
-  /** Undefined when a secret is in it. */
+  /** Undefined if the content contains a secret. */
   readonly hash: () => string | undefined
 }
 
-/** Hashes content that comes in pieces, and looks for secrets in it. */
+/** Hashes content that arrives in pieces, and looks for secrets in it. */
 function createSecretWatch(mask: SecretMask['mask']): SecretWatch {
   const hash = createHash('sha256')
   let before = Buffer.alloc(0)
@@ -176,7 +179,7 @@ function createSecretWatch(mask: SecretMask['mask']): SecretWatch {
   }
 }
 
-/** Small enough to be copied, hashed and searched for secrets without holding up others. */
+/** Small enough to be copied, hashed and searched for secrets without blocking other work. */
 const pieceBytes = 128 * 1024
 
 interface Copying {
@@ -185,7 +188,7 @@ interface Copying {
   readonly signal: AbortSignal
 }
 
-/** Copies a content in slices, and gives its hash; undefined when a secret is in it, or the file cannot be read. */
+/** Copies a content in slices, and returns its hash; undefined if it contains a secret or the file cannot be read. */
 async function copyUnlessSecret(
   content: HashedContent,
   to: string,
@@ -237,15 +240,15 @@ function forChunks(
   }
 }
 
-/** A content that was kept: where its bytes are, or the bytes with secrets put back. */
+/** A kept content: the file with its bytes, or the bytes with secrets restored. */
 export type FoundContent =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
-  /** It held secrets that are not set now, or have changed since. */
+  /** It contained secrets that are not set now, or have changed since. */
   | { readonly kind: 'masked'; readonly bytes: Buffer }
   | { readonly kind: 'missing' }
 
-/** Looks for a kept content by its hash. That a file holds what its name says is for the caller to check. */
+/** Looks for a kept content by its hash. The caller has to verify the content against the hash. */
 export function findKept(
   runFolder: string,
   hash: string,
@@ -267,14 +270,17 @@ export function findKept(
   }
 }
 
-/** The bytes of a kept content as they are on the disk, with the names of secrets in their place; undefined: there is none. */
+/** The bytes of a kept content as stored, with secrets by name; undefined: it does not exist. */
 export function readMasked(runFolder: string, hash: string, files: FilePort): Buffer | undefined {
   const file = join(blobFolder(runFolder), hash)
   const found = [file, `${file}${maskedEnd}`].find((one) => files.size(one) !== undefined)
   return found === undefined ? undefined : readFile(found, files)
 }
 
-/** The bytes of a kept content, which must fit into memory; what held secrets that have changed has their names. Undefined: there is none. */
+/**
+ * The bytes of a kept content, which must fit into memory; secrets that have changed are left as names. Undefined: it
+ * does not exist.
+ */
 export function readKept(
   runFolder: string,
   hash: string,

@@ -10,20 +10,20 @@ export interface Amount {
 
 export type Measure = keyof Amount
 
-/** What may be spent, and what is. A measure without a limit is left out of `limits`. */
+/** What may be spent, and what has been spent. A measure without a limit is omitted from `limits`. */
 export interface Ledger {
   readonly limits: Partial<Amount>
   readonly spent: Amount
-  /** Set aside for calls that are running. */
+  /** Reserved for running calls. */
   readonly held: Amount
   readonly running: number
 }
 
-/** A call before its output is granted: `base` is what it costs without any. */
+/** A call before its output is granted: `base` is its cost without any output. */
 export interface Wanted {
   readonly base: Amount
   readonly output?: { readonly tokens: number; readonly least: number; readonly nanosPerToken: number }
-  /** False when a part of the price is not known; it counts as nothing then. */
+  /** False if a part of the price is unknown; that part then counts as zero. */
   readonly isPriced: boolean
 }
 
@@ -45,7 +45,7 @@ export function usdOf(nanos: number): number {
   return nanos / 1e9
 }
 
-/** A call without an estimate counts as a call and has no known price. */
+/** A call without an estimate counts as one call without a known price. */
 export function wantedOf({ calls = 1, tokens = 0, usd, output }: Estimate = {}): Wanted {
   const base = { calls, tokens: Math.ceil(tokens), nanos: nanosOf(usd ?? 0) }
   if (output === undefined) return { base, isPriced: usd !== undefined }
@@ -61,7 +61,7 @@ export function wantedOf({ calls = 1, tokens = 0, usd, output }: Estimate = {}):
   }
 }
 
-/** What a call costs with so many tokens of output. */
+/** The cost of a call with this many tokens of output. */
 export function amountOf({ base, output }: Wanted, outputTokens: number): Amount {
   const nanos = base.nanos + Math.round(outputTokens * (output?.nanosPerToken ?? 0))
   return { calls: base.calls, tokens: base.tokens + outputTokens, nanos }
@@ -69,7 +69,7 @@ export function amountOf({ base, output }: Wanted, outputTokens: number): Amount
 
 export type Fit =
   | { readonly kind: 'fits'; readonly outputTokens: number }
-  /** Not even the least output fits. */
+  /** Not even the minimum output fits. */
   | { readonly kind: 'short'; readonly measure: Measure }
 
 /** How much output a call can have with what is left. */
@@ -77,7 +77,7 @@ export function fit(ledger: Ledger, wanted: Wanted): Fit {
   const { base, output } = wanted
   const least = output?.least ?? 0
   const needed = amountOf(wanted, least)
-  // what is free stays free when more was spent than may be
+  // a call without cost still fits if more was spent than allowed
   const measure = (['calls', 'tokens', 'nanos'] as const).find((one) => needed[one] > Math.max(0, leftOf(ledger, one)))
   if (measure !== undefined) return { kind: 'short', measure }
   if (output === undefined) return { kind: 'fits', outputTokens: 0 }
@@ -93,7 +93,7 @@ function affordable(nanos: number, nanosPerToken: number): number {
   return Math.round(most * nanosPerToken) <= nanos ? most : most - 1
 }
 
-/** What a new call can take; infinite without a limit, below 0 when calls did cost more than was set aside for them. */
+/** What a new call can use; infinite without a limit, below 0 if calls cost more than was reserved for them. */
 export function leftOf({ limits, spent, held }: Ledger, measure: Measure): number {
   return (limits[measure] ?? Infinity) - spent[measure] - held[measure]
 }
@@ -102,7 +102,7 @@ export function hold(ledger: Ledger, amount: Amount): Ledger {
   return { ...ledger, held: plus(ledger.held, amount), running: ledger.running + 1 }
 }
 
-/** What a call did cost; what is not known counts as it was held. */
+/** The actual cost of a call; unknown parts count as reserved. */
 export function paidOf(held: Amount, { calls, tokens, usd }: Cost = {}): Amount {
   return {
     calls: calls ?? held.calls,
@@ -111,17 +111,17 @@ export function paidOf(held: Amount, { calls, tokens, usd }: Cost = {}): Amount 
   }
 }
 
-/** Takes back what was held for a call and counts what it did cost. */
+/** Releases what was reserved for a call and counts its actual cost. */
 export function settle(ledger: Ledger, held: Amount, paid: Amount): Ledger {
   return { ...spend(ledger, held, paid), running: ledger.running - 1 }
 }
 
-/** The same while more may come of it. */
+/** The same for a call that is still running. */
 export function spend(ledger: Ledger, held: Amount, paid: Amount): Ledger {
   return { ...ledger, spent: plus(ledger.spent, paid), held: plus(ledger.held, held, -1) }
 }
 
-/** As much of an amount as another one has. */
+/** Limits each measure of an amount to that of another amount. */
 export function within(amount: Amount, most: Amount): Amount {
   return eachOf((measure) => Math.min(amount[measure], most[measure]))
 }

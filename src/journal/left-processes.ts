@@ -4,8 +4,8 @@ import type { LeftProcess } from './process-list.ts'
 import type { RunIndex } from './run-index.ts'
 
 /**
- * Ends the groups of processes that a killed process of the run has left running: those of this machine whose leader is still
- * there, which its number and its start together say. Gives those that were ended.
+ * Terminates the process groups that a killed process of the run left running: those on this machine whose leader still
+ * exists, identified by its pid and start time. Returns those that were terminated.
  */
 export async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'>): Promise<readonly LeftProcess[]> {
   const here = processes().filter(({ writer }) => processOwners.isVisible(writer))
@@ -13,14 +13,14 @@ export async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'
   return ended.flat()
 }
 
-/** What was ended, in one line; undefined: nothing. */
+/** One line about the terminated processes; undefined: none. */
 export function leftProcessesText(ended: readonly LeftProcess[]): string | undefined {
   if (ended.length === 0) return undefined
   const shown = ended.map(({ pid, place }) => `process ${pid} of ${place}`)
-  return `the killed run had left ${whatRan(ended)} running, which ${ended.length === 1 ? 'was' : 'were'} ended: ${shown.join(', ')}`
+  return `the killed run left ${whatRan(ended)} running, which ${ended.length === 1 ? 'was' : 'were'} terminated: ${shown.join(', ')}`
 }
 
-/** A server is recorded at a place of its own (src/wiring/servers.ts): no agent and no task is called `mcp`. */
+/** A server is recorded at its own place (src/wiring/servers.ts): no agent and no task is called `mcp`. */
 function whatRan(ended: readonly LeftProcess[]): string {
   const isServer = ended.map(({ place }) => place.startsWith('mcp/'))
   const [one, many] = isServer.every(Boolean)

@@ -1,8 +1,8 @@
 import type { FilePort } from './file-port.ts'
 
 /**
- * One line of a file without its line feed; `offset` and `size` are bytes, `size` counts the line feed. `bytes` are
- * valid until the next line is asked for.
+ * One line of a file without its line feed; `offset` and `size` are in bytes, and `size` includes the line feed.
+ * `bytes` are valid until the next line is requested.
  */
 export interface Line {
   readonly bytes: Buffer
@@ -21,9 +21,8 @@ export async function* readLines(file: string, files: FilePort): AsyncGenerator<
 }
 
 /**
- * The lines of a file, those of one chunk at a time: never more than one line and one chunk in memory. Of a line over
- * 16 MB only the beginning is given. The last line may lack its line feed. A batch is to be used before the next one is
- * asked for.
+ * The lines of a file, one chunk at a time: never more than one line and one chunk in memory. Only the beginning of a
+ * line over 16 MB is returned. The last line may lack its line feed. Use a batch before requesting the next one.
  */
 export async function* readLineBatches(file: string, files: FilePort): AsyncGenerator<readonly Line[]> {
   const descriptor = files.openToRead(file)
@@ -48,7 +47,7 @@ export async function* readLineBatches(file: string, files: FilePort): AsyncGene
         start = end + 1
       }
       yield lines
-      // the chunk is filled again, so the beginning of the next line is copied
+      // the chunk buffer is reused, so the start of the next line is copied
       if (start < count && begunSize < maxLineBytes) begun.push(Buffer.from(part.subarray(start)))
       begunSize += count - start
     }
@@ -58,7 +57,7 @@ export async function* readLineBatches(file: string, files: FilePort): AsyncGene
   }
 }
 
-/** The lines of a text that ends in the middle of one, which is left out. */
+/** The complete lines of a text; an incomplete last line is dropped. */
 export function wholeLines(text: Buffer): readonly Line[] {
   const lines: Line[] = []
   for (let start = 0, end = text.indexOf(lineFeed); end !== -1; start = end + 1, end = text.indexOf(lineFeed, start)) {
@@ -71,10 +70,10 @@ function joined(begun: readonly Buffer[], rest: Buffer = Buffer.alloc(0)): Buffe
   return begun.length === 0 ? rest : Buffer.concat([...begun, rest])
 }
 
-/** Most records are shorter: they are read in one go. */
+/** Most records are shorter, so one read is enough. */
 const usualBytes = 4096
 
-/** The line that begins at a byte of a file, without its line feed. Synchronous, because observations are. */
+/** The line that starts at a byte of a file, without its line feed. Synchronous, because observations are. */
 export function lineAt(descriptor: number, position: number, files: FilePort): Buffer {
   for (let size = usualBytes; ; size *= 4) {
     const target = Buffer.allocUnsafe(size)

@@ -10,7 +10,7 @@ import type { SecretMask } from './secrets.ts'
 import type { Location, PlaceNode } from './tree.ts'
 import { encodeValue } from './value.ts'
 
-/** A call as it is compared and shown: its name, or the kind of an effect, and what it is given. */
+/** A call for comparison and display: its name, or the kind of an effect, and its input. */
 export interface ComparedCall {
   readonly name: string
   readonly request: Json
@@ -18,13 +18,13 @@ export interface ComparedCall {
 
 export type StartedRecord = Extract<JournalRecord, { readonly k: 'started' }>
 
-/** What a record says of a call that is made now; see docs/design/matching.md. */
+/** What the record says about a call that is being made; see docs/design/matching.md. */
 export type Match =
   /** Nothing that could be an answer is recorded at the place. */
   | { readonly kind: 'none' }
-  /** The record has another call there. */
+  /** The record has a different call there. */
   | { readonly kind: 'other'; readonly at: Location }
-  /** The same call, and how it ended. `started`: of an effect. */
+  /** The same call, and how it ended. `started`: for an effect. */
   | {
       readonly kind: 'ended'
       readonly outcome: Outcome<Json>
@@ -32,8 +32,8 @@ export type Match =
       readonly choice?: PlaceNode['choice']
     }
   /**
-   * The same effect: it began, and its end is not recorded. `choice`: what is known of it all the same. `waits`: nothing
-   * of it has happened.
+   * The same effect, started and without a recorded end. `choice`: what is known about it nevertheless. `waits`:
+   * nothing of it has happened.
    */
   | {
       readonly kind: 'open'
@@ -42,15 +42,18 @@ export type Match =
       readonly waits: boolean
     }
 
-/** How what is asked now is compared with what is recorded. */
+/** How a current call is compared with a recorded one. */
 export interface Comparison {
-  /** Whether a value is the one that a field holds. */
+  /** Whether a value equals the value of a field. */
   readonly isSameValue: (value: unknown, field: Json) => boolean
   readonly isSameRequest: (request: Json, started: StartedRecord) => boolean
   readonly isSameChange: (asked: AskedChange, started: StartedRecord) => boolean
 }
 
-/** Answers from the records of a run. All who answer from a record use it; what they make of the match differs. */
+/**
+ * Finds answers in the records of a run. Everything that answers from a record uses it; what is done with the match
+ * differs.
+ */
 export interface Matcher {
   /** An observation. */
   observation(node: PlaceNode | undefined, asked: AskedCall): Match
@@ -61,11 +64,11 @@ export interface Matcher {
   change(node: PlaceNode | undefined, asked: AskedChange): Match
   /** The value or error of a match. */
   recall(outcome: Outcome<Json>): Attempt<unknown>
-  /** The call that a record holds, secrets put back. */
+  /** The call in a record, with secrets restored. */
   callAt(location: Location): ComparedCall | undefined
 }
 
-/** The name that file changes are observed by that change nothing, or fail before they begin. */
+/** The observation name for file changes that change nothing, or fail before they start. */
 export const changeName = 'file.change'
 
 export function createMatcher(
@@ -121,13 +124,13 @@ export function createMatcher(
   }
 }
 
-/** Compares in the form that is recorded, with secrets masked: for the run that wrote the record. */
+/** Compares the recorded forms, with secrets masked: for the run that wrote the record. */
 export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: SecretMask): Comparison {
   return {
     isSameValue(value, field) {
       const encoded = encodeValue(value, mask.mask)
       if (!isBlobReference(field)) return canonicalJson(encoded) === canonicalJson(field)
-      // the hash is of the text as it was written, in which fields may stand in another order
+      // the hash is of the text as written, in which fields may be in a different order
       const isSameText = sha256(JSON.stringify(encoded)) === field.$blob
       return isSameText || canonicalJson(encoded) === canonicalJson(encodeValue(source.value(field), mask.mask))
     },
@@ -136,7 +139,7 @@ export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: Sec
   }
 }
 
-/** Compares what the record stands for, with paths and secrets of this machine: for replays. */
+/** Compares the decoded values, with the paths and secrets of this machine: for replays. */
 export function decodedComparison({ source }: Pick<RunIndex, 'source'>, noMask: SecretMask): Comparison {
   const isSame = (now: unknown, then: unknown): boolean =>
     canonicalJson(encodeValue(now, noMask.mask)) === canonicalJson(encodeValue(then, noMask.mask))
@@ -157,7 +160,9 @@ export function fingerprint(request: Json, mask: SecretMask): string {
   return canonicalHash(encodeValue(request, mask.mask))
 }
 
-/** The name of each input of a boundary with a short hash of its value: what is compared before it is reused. */
+/**
+ * The name of each input of a boundary with a short hash of its value: these are compared before a boundary is reused.
+ */
 export function boundaryKey(
   inputs: { readonly [name: string]: unknown },
   mask: SecretMask,
@@ -166,7 +171,7 @@ export function boundaryKey(
   return Object.fromEntries(present.map(([name, value]) => [name, inputHash(value, mask)]))
 }
 
-/** The hashes of frozen values, which many boundaries have in common. */
+/** The hashes of frozen values, which many boundaries share. */
 const hashes = new WeakMap<SecretMask, WeakMap<object, string>>()
 
 function inputHash(value: unknown, mask: SecretMask): string {
@@ -182,7 +187,7 @@ function hashed(value: unknown, mask: SecretMask): string {
   return canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)
 }
 
-/** Whether a boundary was begun with these inputs, except those named. */
+/** Whether a boundary was started with these inputs, except the named ones. */
 export function isSameKey(
   begin: JournalRecord,
   key: Readonly<Record<string, string>>,

@@ -8,11 +8,11 @@ export interface MemoryJournalOptions {
   readonly now?: () => Date
   readonly mask?: SecretMask
   readonly epoch?: number
-  /** Takes each record, masked and encoded as a file would hold it. Left out: records are checked and dropped. */
+  /** Receives each record, masked and encoded as in a file. Omitted: records are validated and dropped. */
   readonly keep?: (record: JournalRecord) => void
 }
 
-/** A journal without a disk: nothing outlives the process, everything else is as with files. */
+/** A journal without a disk: nothing outlives the process, everything else works as with files. */
 export function createMemoryJournal(options: MemoryJournalOptions = {}): RunJournal {
   const { now = () => new Date(), mask = noMask, epoch = 1, keep } = options
   // number 0 is the header of a file
@@ -20,7 +20,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): RunJour
   let isClosed = false
 
   function record(entry: Entry): number {
-    if (isClosed) throw journalFailure('memory', new Error('it is closed already'))
+    if (isClosed) throw journalFailure('memory', new Error('it is already closed'))
     const fields = encodeFields(entry, { mask: mask.mask })
     const n = next++
     keep?.(JSON.parse(recordJson({ e: epoch, n, t: now().getTime() }, fields)) as JournalRecord)

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { existingAbove } from '../base/entries.ts'
 
-/** `f_type` of file systems that other machines write to as well (statfs(2)). */
+/** `f_type` of file systems that other machines can write to as well (statfs(2)). */
 const networkTypes: ReadonlySet<number> = new Set([
   0x69_69, // NFS
   0x51_7b, // SMB
@@ -12,8 +12,8 @@ const networkTypes: ReadonlySet<number> = new Set([
 ])
 
 /**
- * True when a folder, or the part of it that exists, is on a network file system: there neither `link` nor the pid of
- * an owner says who writes a run, so it is kept in memory and cannot be resumed.
+ * True if a folder, or the part of it that exists, is on a network file system. There, neither `link` nor the pid of an
+ * owner tells who writes a run, so the run is kept in memory and cannot be resumed.
  */
 export function isOnNetwork(folder: string, typeOf: (path: string) => number = fileSystemType): boolean {
   return networkTypes.has(typeOf(existingAbove(folder)))
@@ -21,7 +21,7 @@ export function isOnNetwork(folder: string, typeOf: (path: string) => number = f
 
 function fileSystemType(path: string): number {
   try {
-    // some systems give the 32 bits as a negative number
+    // some systems return the 32 bits as a negative number
     return statfsSync(path).type >>> 0
   } catch {
     return 0

@@ -7,7 +7,7 @@ import type { StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
 import { begunEffects } from './uncertain.ts'
 
-/** A question of a run that nobody has answered. */
+/** An unanswered approval question of a run. */
 export interface OpenApproval {
   readonly view: ApprovalView
   readonly action: Action
@@ -15,12 +15,12 @@ export interface OpenApproval {
   readonly started: StartedRecord
 }
 
-/** The questions that a run waits for, in the order in which they were first put. */
+/** The questions that a run waits for, in the order in which they were first asked. */
 export function openApprovals(index: RunIndex): readonly OpenApproval[] {
   const open = begunEffects(index).flatMap(({ node, place, started }): readonly OpenApproval[] => {
     if (started.kind !== 'approval' || hasEnded(place, index)) return []
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
-    // one that was withdrawn is put again; one that could not be put was told to the model
+    // a withdrawn question is asked again; the model was told about one that could not be asked
     if (ended?.k === 'ended' && ended.status === 'error') return []
     const action = index.source.value(started.request) as Action
     const { asked = started.t, until } = started
@@ -31,7 +31,9 @@ export function openApprovals(index: RunIndex): readonly OpenApproval[] {
   return open.toSorted((left, right) => Number(left.view.id) - Number(right.view.id))
 }
 
-/** Whether who asked has ended: a piece of work of an agent whose record is kept for the agents that it has started. */
+/**
+ * Whether the asking work has ended: a piece of work of an agent whose record is kept for the agents that it started.
+ */
 function hasEnded(place: string, { tree }: RunIndex): boolean {
   const path = originOf(parsePlace(place))
   for (let length = path.length; length > 0; length -= 1) {
@@ -42,13 +44,13 @@ function hasEnded(place: string, { tree }: RunIndex): boolean {
   return false
 }
 
-/** A piece of work of an agent of a team: those that are started in it go on when it has ended. */
+/** A piece of work of a team agent: agents started in it continue after it has ended. */
 function isPieceOfWork(place: Place): boolean {
   const [around, own] = place.slice(-2)
   return around?.kind === 'part' && around.name === 'input' && own?.kind === 'item'
 }
 
-/** How the question with this number was answered last; undefined: it was not, or there is none. */
+/** The last answer to the question with this number; undefined: it was not answered, or does not exist. */
 export function decidedApproval(index: RunIndex, call: string): Decision | undefined {
   const place = index.approvals.places.find((one) => isCalled(call, one, index))
   const node = place === undefined ? undefined : index.tree.find(place)
@@ -58,12 +60,12 @@ export function decidedApproval(index: RunIndex, call: string): Decision | undef
     : undefined
 }
 
-/** Whether a word names the question at a place: by its number, its place, or that of what is asked about. */
+/** Whether a word names the question at a place: by its number, its place, or the place of its call. */
 function isCalled(word: string, place: string, index: RunIndex): boolean {
   return word === place || word === callOf(place) || word === numberOf(place, index)
 }
 
-/** The one of these that a word names. */
+/** The question that a word names. */
 export function findApproval(open: readonly OpenApproval[], word: string): OpenApproval | undefined {
   return open.find(({ view, started }) => [view.id, view.place, started.p].includes(word))
 }
@@ -73,7 +75,7 @@ function numberOf(place: string, { approvals: { places } }: RunIndex): string | 
   return index === -1 ? undefined : String(index + 1)
 }
 
-/** What a question is about: the place of the call, whose part `approval` it is. */
+/** The place of the call that a question is about; the question is its part `approval`. */
 function callOf(place: string): string {
   return place.slice(0, place.lastIndexOf('/'))
 }

@@ -12,13 +12,13 @@ import { decodeValue } from './value.ts'
 /**
  * The records of a cassette, read in place. Holds the file open until it is closed.
  * @throws BatonError USAGE for a file that cannot be opened; `scan` rejects with JOURNAL_FAILED, naming line and byte,
- * for one that is damaged, cut off, or none
+ * for one that is damaged, truncated, or not a cassette
  */
 export function openCassette(file: string, { mask, files = nodeFiles }: FileRecordsOptions): RecordSource {
   const descriptor = openNow()
-  /** Where the parts of each large value are. */
+  /** The offsets of the parts of each large value. */
   const blobs = new Map<string, number[]>()
-  /** Where the texts are that changes write, by the hash of their bytes. */
+  /** The offsets of the texts that changes write, by the hash of their bytes. */
   const texts = new Map<string, number>()
 
   function openNow(): number {
@@ -29,7 +29,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
     }
   }
 
-  /** Notes a line of the cassette's own. True for the last one. */
+  /** Handles a line of the cassette itself. Returns true for the last one. */
   function own(entry: CassetteEntry, offset: number, records: number): boolean {
     if (entry.k === 'cassette' && entry.v > cassetteVersion) {
       throw unusable(file, `has format ${entry.v}; this version reads up to ${cassetteVersion}`, {
@@ -45,7 +45,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
     const parts = (blobs.get($blob) ?? []).map((offset) => decodeLine(lineAt(descriptor, offset, files)))
     const text = parts.map((part) => (part as unknown as { readonly text: string }).text).join('')
     if (Buffer.byteLength(text) === bytes && sha256(text) === $blob) return JSON.parse(text) as Json
-    throw unusable(file, `lacks a large value, or parts of it (${$blob.slice(0, 12)})`)
+    throw unusable(file, `is missing a large value, or parts of it (${$blob.slice(0, 12)})`)
   }
 
   function recordAt(location: number): JournalRecord {
@@ -73,7 +73,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
           if (number === 1 && (record?.k as string) !== 'cassette') throw none(file)
           if (record === undefined) {
             throw unusable(file, `is damaged: line ${number}, at byte ${line.offset}, is not as it was written`, {
-              hint: 'Was it edited, or were its line ends changed? Record it again.',
+              hint: 'Was it edited, or were its line endings changed? Record it again.',
               line: number,
             })
           }
@@ -89,7 +89,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
           visit(record, line.offset, false)
         }
       }
-      if (!isWhole) throw number === 0 ? none(file) : cutOff(file, `its end is missing behind line ${number}`)
+      if (!isWhole) throw number === 0 ? none(file) : cutOff(file, `its end is missing after line ${number}`)
       return []
     },
     at: recordAt,
@@ -111,7 +111,7 @@ function none(file: string): BatonError {
 }
 
 function cutOff(file: string, what: string): BatonError {
-  return unusable(file, `is not whole: ${what}`, { hint: 'It was cut off or put together. Record it again.' })
+  return unusable(file, `is incomplete: ${what}`, { hint: 'It was truncated or concatenated. Record it again.' })
 }
 
 function unusable(file: string, problem: string, details: { readonly hint?: string; readonly line?: number } = {}) {

@@ -3,20 +3,20 @@ import type { Action, Approver, Decision, OpenQuestions } from '../event/permiss
 import { type Place, placeText, withoutCall } from '../event/place.ts'
 import { askUntil } from './ask-until.ts'
 
-/** An answer that comes from elsewhere; null: the question is withdrawn. */
+/** An answer from elsewhere; null: the question is withdrawn. */
 type Settle = (decision: Decision | null) => void
 
 /**
- * Lets the questions that an approver is asked be answered by the place of their call as well, and be withdrawn: whoever
- * answers first does, and the question is taken back from the other.
+ * Lets the questions for an approver also be answered by the place of their call, or be withdrawn: the first answer
+ * counts, and the question is withdrawn from the other side.
  */
 export function createOpenQuestions(approver: Approver): {
   readonly approver: Approver
   readonly questions: OpenQuestions
 } {
-  /** By call: several questions of it may be open. */
+  /** By call: a call may have several open questions. */
   const open = new Map<string, Set<Settle>>()
-  /** Calls of which nothing is asked now, with how often that was said. */
+  /** Calls whose questions are withdrawn, with the number of withdrawals. */
   const withdrawn = new Map<string, number>()
 
   function settleAll(call: string, decision: Decision | null): void {
@@ -64,7 +64,7 @@ async function openLater(action: Action): Promise<BatonError> {
   return (await import('./approvals.ts')).waitingForApproval(action)
 }
 
-/** The call that a question is about. What an agent does that the call runs is not: that lies below it. */
+/** The call that a question is about. Calls of an agent that the call runs are not meant: they are below it. */
 function callOf(at: Place): string {
   return placeText(withoutCall(at))
 }

@@ -12,9 +12,9 @@ import { createSeal, isSameSignature, presentSigningKey, sealKind, type SigningK
 import { readSigned } from './source.ts'
 
 /**
- * Whether this installation has recorded a run, as far as it has recorded how it was started: a start that is damaged
- * counts as its own, and one that is missing, for a process that was killed at once has left nothing that could be believed.
- * Of most runs only the first lines are read, at once, so that thousands can be listed.
+ * Whether this installation recorded a run, as far as the run's start is recorded. A damaged start counts as its own,
+ * and so does a missing one: a process that was killed immediately left nothing that would have to be trusted. For most
+ * runs only the first lines are read, in one go, so that thousands can be listed.
  */
 export async function isOwnRun(folder: string, key: SigningKey, files: FilePort = nodeFiles): Promise<boolean> {
   const file = segmentFile(folder, 1)
@@ -30,18 +30,18 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
 }
 
 /**
- * What tells whether somebody else has recorded the run in a folder. Where the key of this installation cannot be read, no run
- * counts as one of others.
+ * Returns a check whether someone else recorded the run in a folder. If the key of this installation cannot be read, no
+ * run counts as foreign.
  */
 export function foreignCheck(around: Parameters<typeof presentSigningKey>[0]): (folder: string) => Promise<boolean> {
   const key = attempt(() => presentSigningKey(around))
   return async (folder) => key.status === 'ok' && !(await isOwnRun(folder, key.value))
 }
 
-/** Of most runs as far as the first signature. */
+/** Enough to reach the first signature of most runs. */
 const startBytes = 8 * 1024
 
-/** The beginning of a file; undefined when there is no such file. */
+/** The beginning of a file; undefined if the file does not exist. */
 function beginningOf(file: string, files: FilePort): Buffer | undefined {
   let descriptor: number
   try {
@@ -60,7 +60,7 @@ function beginningOf(file: string, files: FilePort): Buffer | undefined {
 
 const sealMark = Buffer.from(`"k":"${sealKind}"`)
 
-/** Whether all up to the first signature is as it says: then it needs no closer look. */
+/** Whether everything up to the first signature matches it: then no closer check is needed. */
 function isSignedWhole(folder: string, key: SigningKey, text: Buffer): boolean {
   const mark = text.indexOf(sealMark)
   const start = text.lastIndexOf(10, mark) + 1
@@ -75,8 +75,8 @@ function isSignedWhole(folder: string, key: SigningKey, text: Buffer): boolean {
 const ownRun = { what: 'the folder of the run', hint: 'Run the file again.' }
 
 /**
- * Refuses a run that somebody else has recorded: what it holds would be carried out. The folder of
- * one's own is closed to others. `what`: what is not done with it.
+ * Refuses a run that someone else recorded: what it contains would be carried out. Closes the user's own run folders to
+ * other users. `what`: what is not done with the run.
  * @throws BatonError UNTRUSTED
  */
 export async function refuseForeign(folder: string, key: SigningKey, what: string): Promise<void> {
@@ -85,7 +85,7 @@ export async function refuseForeign(folder: string, key: SigningKey, what: strin
     'UNTRUSTED',
     `run ${basename(folder)} was not recorded by this installation: it is not ${what}`,
     {
-      hint: 'Somebody else or an earlier version has recorded it, or the key of this installation was lost since. Look at it with baton runs show, and run the file again.',
+      hint: 'Someone else or an earlier version recorded it, or the key of this installation has been lost since. Inspect it with baton runs show, and run the file again.',
     },
   )
 }

@@ -12,19 +12,19 @@ export interface Owner {
   readonly start: string
   readonly boot: string
   readonly host: string
-  /** What the system calls the set of processes that its number is from (Linux): containers have their own. */
+  /** The pid namespace (Linux): containers have their own. */
   readonly ns?: string
 }
 
 export interface OwnerPort {
   self(): Owner
-  /** Whether it can be seen from here if that process runs: not from another machine or container. */
+  /** Whether this process could see it running: not on another machine or in another container. */
   isVisible(owner: Owner): boolean
-  /** True when that very process, which is visible, still runs. */
+  /** Whether this exact process, which must be visible, is still running. */
   isAlive(owner: Owner): Promise<boolean>
 }
 
-/** Processes of this machine, from /proc where there is one, else from `ps`. */
+/** Processes of this machine, from /proc if it exists, otherwise from `ps`. */
 export const processOwners: OwnerPort = {
   self() {
     const { pid } = process
@@ -44,7 +44,7 @@ export const processOwners: OwnerPort = {
 
 type Machine = Pick<Owner, 'boot' | 'host'> & { readonly ns?: string | undefined }
 
-/** Whether processes of one machine or container can be seen from another: whether it is the same. */
+/** Whether two machines or containers share their processes, that is, are the same. */
 export function sharesProcesses({ boot, host, ns }: Machine, here: Machine): boolean {
   if (boot === '') return host === here.host
   return boot === here.boot && (ns === undefined || ns === here.ns)
@@ -73,7 +73,7 @@ function readSystemFile(path: string): string | undefined {
 function isSameProcess({ pid, start, boot }: Owner): boolean {
   if (bootId() !== boot) return false
   const status = processStatus(pid)
-  // a zombie was killed already and only waits for its parent
+  // a zombie is already dead and only waits for its parent
   return status !== undefined && !'ZX'.includes(status.state) && start === `ticks:${status.startTicks}`
 }
 
@@ -90,7 +90,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Without an answer the owner counts as alive. */
+/** If the system gives no answer, the owner counts as alive. */
 async function startedThen({ pid, start }: Owner): Promise<boolean> {
   const second = await startSecond(pid)
   return second === undefined || Math.abs(second - Number(start.slice('epoch:'.length))) <= 5

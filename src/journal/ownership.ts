@@ -6,12 +6,12 @@ import type { FilePort } from './file-port.ts'
 import type { Owner, OwnerPort } from './owner.ts'
 import { segmentFile } from './segment.ts'
 
-/** Milliseconds between two signs of life of a writer that waits. */
+/** Milliseconds between two heartbeats of a waiting writer. */
 export const beatMs = 5000
-/** Milliseconds without a sign of life after which a process counts as gone that cannot be seen from here. */
+/** Milliseconds without a heartbeat after which a process that cannot be seen from here counts as gone. */
 const leaseMs = 30_000
 
-/** The file that grows by one byte at each sign of life; made with the first one, gone with its writer. */
+/** The file that grows by one byte per heartbeat; created with the first one, removed when its writer ends. */
 export function beatFile(folder: string, epoch: number): string {
   return join(folder, `j-${String(epoch).padStart(6, '0')}.alive`)
 }
@@ -32,7 +32,8 @@ export interface OwnershipContext {
 
 /**
  * Whether the writer of an epoch is alive. A process that cannot be seen from here, in another container or on another
- * machine, is alive as long as its files have changed a short while ago; the number is when that ends, in milliseconds.
+ * machine, counts as alive as long as its files changed recently; a returned number is when that expires, in
+ * milliseconds.
  */
 export async function lifeOf(claim: Claim, { files, owners, now }: OwnershipContext): Promise<boolean | number> {
   const { folder, epoch, owner } = claim
@@ -42,7 +43,10 @@ export async function lifeOf(claim: Claim, { files, owners, now }: OwnershipCont
   return left > 0 && left
 }
 
-/** Refuses while the writer of an epoch is alive. @throws BatonError USAGE */
+/**
+ * Refuses while the writer of an epoch is alive.
+ * @throws BatonError USAGE
+ */
 export async function refuseWhileOwned(claim: Claim, context: OwnershipContext): Promise<void> {
   const life = await lifeOf(claim, context)
   if (life === true) refuseRun(claim.folder, claim.owner)
@@ -50,11 +54,14 @@ export async function refuseWhileOwned(claim: Claim, context: OwnershipContext):
   const { folder, owner } = claim
   const where = `process ${owner.pid} on ${owner.host}, in another container or on another machine`
   throw new BatonError('USAGE', `the run in ${folder} is being executed by ${where}`, {
-    hint: `If it is gone, resume in ${Math.ceil(life / 1000)} seconds: it has given a sign of life until then.`,
+    hint: `If it is gone, resume in ${Math.ceil(life / 1000)} seconds: its lease has expired then.`,
   })
 }
 
-/** Refuses to open a run. @throws BatonError USAGE */
+/**
+ * Refuses to open a run.
+ * @throws BatonError USAGE
+ */
 export function refuseRun(folder: string, owner?: Owner): never {
   const who = owner === undefined ? 'another process' : `process ${owner.pid}`
   throw new BatonError('USAGE', `the run in ${folder} is being executed by ${who}`, {
@@ -62,7 +69,7 @@ export function refuseRun(folder: string, owner?: Owner): never {
   })
 }
 
-/** The time by which files in a folder are dated: another machine may date them, whose clock goes differently. */
+/** The current time by the clock that dates files in a folder: another machine with a different clock may date them. */
 export function fileTime(folder: string, files: FilePort): number {
   const probe = join(folder, `.t-${randomName()}.tmp`)
   const made = attempt(() => {

@@ -5,35 +5,35 @@ import { type RecordOf, recordKey } from './record.ts'
 import type { RecordSource } from './source.ts'
 import { belongsTo, type Location } from './tree.ts'
 
-/** A model call that began, whatever became of its place since. */
+/** A model call that was started, whatever happened to its place later. */
 export interface PaidCall {
   readonly place: string
-  /** What each of its tries used; empty when its end is not known. */
+  /** The usage of each of its tries; empty if its end is unknown. */
   readonly spent: readonly Spent[]
-  /** What counts against a budget: without a known end as much as was estimated, because it may have been paid. */
+  /** What counts against a budget: if the end is unknown, the estimate, because it may have been paid. */
   readonly cost: Required<Cost>
 }
 
-/** Model calls, and programs that say what they may cost: an agent that is a command line asks models itself. */
+/** Model calls, and programs with a cost estimate: an agent that is a command line calls models itself. */
 export function isPaid({ kind, estimate }: { readonly kind: EffectKind; readonly estimate?: unknown }): boolean {
   return kind === 'model' || (kind === 'command' && estimate !== undefined)
 }
 
-/** The model calls of a run, as they are read from its records. */
+/** The model calls of a run, collected from its records. */
 interface PaidCalls {
   readonly start: (record: RecordOf<'started'>, location: Location) => void
   readonly end: (record: RecordOf<'ended'>, location: Location) => void
   /** The call was never made. */
   readonly withdraw: (record: RecordOf<'suspended'>) => void
-  /** Ended ones first. */
+  /** Ended calls first. */
   readonly read: (source: RecordSource) => Iterable<PaidCall>
 }
 
 /** Keeps locations only: a run may have made a million calls. */
 export function createPaidCalls(): PaidCalls {
-  /** Calls without an end, by epoch and number. */
+  /** Calls without a recorded end, by epoch and number. */
   const open = new Map<number, Location>()
-  /** Of each ended call its end and its start, which is 0 when that record was damaged. */
+  /** For each ended call, the locations of its end and its start, which is 0 if the start record was damaged. */
   const ended: Location[] = []
   return {
     start: ({ e, n }, location) => void open.set(recordKey(e, n), location),
@@ -59,7 +59,7 @@ export function createPaidCalls(): PaidCalls {
   }
 }
 
-/** As a run settles it: what is left out is not known, and counts as estimated. */
+/** As a run settles it: missing values are unknown, and count as estimated. */
 function costOf({ calls, tokens, usd }: Cost = {}, estimate: Estimate | undefined): Required<Cost> {
   if (calls !== undefined && tokens !== undefined && usd !== undefined) return { calls, tokens, usd }
   const wanted = wantedOf(estimate)
@@ -67,7 +67,7 @@ function costOf({ calls, tokens, usd }: Cost = {}, estimate: Estimate | undefine
   return { calls: calls ?? most.calls, tokens: tokens ?? most.tokens, usd: usd ?? usdOf(most.nanos) }
 }
 
-/** What model calls at and below a place cost; without a place all of them. */
+/** The cost of model calls at and below a place; without a place, of all of them. */
 export function costBelow(
   { modelCalls }: { readonly modelCalls: () => Iterable<PaidCall> },
   place?: string,

@@ -3,15 +3,15 @@ import type { FilePort } from './file-port.ts'
 
 /**
  * Files and folders that must be durable before the next durable record is acknowledged (docs/design/journal.md).
- * Collected without cost, so that a run that only notes never syncs.
+ * Collecting them costs nothing, so a run without durable records never syncs.
  */
 export interface PendingSyncs {
   file(path: string): void
   folder(path: string): void
-  /** Makes a folder and the missing ones above it, and remembers each folder that got a new name. */
+  /** Creates a folder and its missing parents, and remembers each folder that got a new entry. */
   makeFolder(path: string): void
   isEmpty(): boolean
-  /** Makes everything collected so far durable. After a rejection nothing here may be trusted again (rule 3). */
+  /** Makes everything collected so far durable. After a rejection, nothing here can be trusted (rule 3). */
   sync(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export function createPendingSyncs(files: FilePort): PendingSyncs {
   }
 }
 
-/** File systems make many files durable with one write of their own journal when they are asked together. */
+/** File systems make many files durable with a single journal write if the syncs are requested together. */
 const atOnce = 16
 
 async function inGroups(paths: readonly string[], sync: (path: string) => Promise<void>): Promise<void> {

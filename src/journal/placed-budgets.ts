@@ -3,16 +3,18 @@ import { originOf, type Place, placeText } from '../event/place.ts'
 import { type Budget, createBudget, type RunBudget } from './budget.ts'
 import { lend } from './budget-lease.ts'
 
-/** The budget of a run, and those of the prompt files that agents of it are: a call reserves in all that are around it. */
+/** The budget of a run, and those of prompt files that run as its agents: a call reserves in all budgets around it. */
 export interface PlacedBudgets extends Budget {
   /**
-   * Limits what calls at and below a place may cost together. `before`: what they cost in older epochs. For the run, or
-   * one of its rounds, it lowers what holds from now on; the limits the run began with hold as well.
+   * Limits the total cost of calls at and below a place. `before`: their cost in older epochs. For the run, or one of
+   * its rounds, it lowers the limit from now on; the initial limits of the run still apply.
    */
   readonly limit: (at: Place, limits: BudgetLimits, before?: Required<Cost>) => void
-  /** Lends what is at and below a place a part of the budget around it; what is returned ends that. */
+  /**
+   * Lends a part of the surrounding budget to everything at and below a place; call the returned function to end that.
+   */
   readonly lease: (at: Place, terms: LeaseTerms, before?: Required<Cost>) => () => void
-  /** Whether a limit in dollars holds somewhere: then calls need a price. */
+  /** Whether a limit in dollars applies anywhere: then calls need a price. */
   readonly limitsCost: () => boolean
 }
 
@@ -21,7 +23,7 @@ export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 
   let current = run
   let limitsCost = usd !== undefined
 
-  /** The innermost one. */
+  /** The innermost budget around a place. */
   function around(at: Place): RunBudget {
     if (placed.size === 0) return current
     const origin = originOf(at)
@@ -54,8 +56,8 @@ export function createPlacedBudgets(run: RunBudget, { usd }: Pick<BudgetLimits, 
 }
 
 /**
- * Gives each run of a session its budget. What earlier ones have spent counts, whatever their limits were, so that a
- * limit covers the session; a limit that has been raised lets it continue.
+ * Gives each run of a session its budget. What earlier runs spent counts, whatever their limits were, so that a limit
+ * covers the session; raising the limit lets the session continue.
  */
 export function createSessionBudget(): (limits: BudgetLimits) => RunBudget {
   let last: RunBudget | undefined

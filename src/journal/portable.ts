@@ -2,26 +2,26 @@ import { isObject } from '../base/json.ts'
 import { escapePattern } from './secrets.ts'
 import type { TextMap } from './value.ts'
 
-/** Folders by what they are to a run (`workspace`, `home`, `builtin`): absolute paths. */
+/** Folders by their role in a run (`workspace`, `home`, `builtin`): absolute paths. */
 export type NamedFolders = Readonly<Record<string, string>>
 
-/** Writes the folders of one machine as tokens, and tokens as the folders of another one. */
+/** Converts the folders of one machine to tokens, and tokens to the folders of another one. */
 export interface PathTokens {
-  /** Each path of a folder becomes `«path:NAME»`, also inside longer text and in front of the rest of a path. */
+  /** Each path of a folder becomes `«path:NAME»`, also inside longer text and as a prefix of a longer path. */
   readonly toTokens: TextMap
-  /** Undoes `toTokens`, with the folders of here. A name that is not known stays as it is written. */
+  /** Reverses `toTokens`, with the folders of this machine. A token with an unknown name is left unchanged. */
   readonly toPaths: TextMap
 }
 
 const opening = '«path:'
-/** Stands for the opening itself where text holds it. */
+/** Stands for the token's opening itself if it occurs in the text. */
 const literalName = '='
-/** A shorter path is the root of the file system, which is part of everything. */
+/** A shorter path is the root of the file system, which occurs everywhere. */
 const shortestPath = 2
 
 /**
- * What makes a recorded run independent of where it was: its workspace and home may be elsewhere when it is replayed. A
- * path counts only as a whole: `/work/app` is no part of `/work/app2`.
+ * Makes a recorded run independent of its location: its workspace and home may be elsewhere when it is replayed. Only
+ * whole paths count: `/work/app` does not match in `/work/app2`.
  */
 export function createPathTokens(folders: NamedFolders): PathTokens {
   const usable = Object.entries(folders).filter(([, path]) => path.length >= shortestPath)

@@ -4,19 +4,19 @@ import { type RecordOf, recordKey } from './record.ts'
 import type { RecordSource } from './source.ts'
 import type { Location } from './tree.ts'
 
-/** The leader of a group that a writer has started. */
+/** The leader of a process group that a writer started. */
 export interface LeftProcess extends GroupLeader {
-  /** Of the effect that has started it. */
+  /** The place of the effect that started it. */
   readonly place: string
   readonly writer: Owner
 }
 
-/** The processes of a run that may still be there, as they are read from its records, in the order of writing. */
+/** The processes of a run that may still be running, collected from its records in the order of writing. */
 interface ProcessList {
   readonly write: (writer: RecordOf<'seg'>) => void
   readonly start: (record: RecordOf<'process'>, location: Location) => void
   readonly end: (record: RecordOf<'ended'>) => void
-  /** A run that ends has ended what it started. */
+  /** A run that ends has ended everything it started. */
   readonly endAll: () => void
   readonly read: (source: RecordSource) => readonly LeftProcess[]
 }
@@ -24,7 +24,7 @@ interface ProcessList {
 interface OfWriter {
   /** Those of effects without an end, by their starts. */
   readonly open: Map<number, Location[]>
-  /** Those that run on when their effect has ended. */
+  /** Processes that keep running when their effect has ended. */
   readonly staying: Location[]
 }
 
@@ -34,7 +34,7 @@ export function createProcessList(): ProcessList {
   /** By epoch. */
   const left = new Map<number, OfWriter>()
 
-  /** Who works on a run has first ended what older writers had left where it could see it. */
+  /** A process that works on a run has first ended what older writers left running, if it could see it. */
   function begin(epoch: number): OfWriter {
     const now = writers.get(epoch)
     for (const older of left.keys()) {

@@ -10,15 +10,15 @@ import { epochsIn, segmentFile } from './segment.ts'
 import { removeRunWorktrees } from './worktrees.ts'
 
 const dayMs = 86_400_000
-/** At most so many runs are removed at the end of one run; the rest waits for the next. */
+/** Up to this many runs are removed at the end of one run; the rest waits for the next. */
 const mostAtOnce = 200
-/** When it was written runs were pruned last. */
+/** The modification time of this file is when runs were last pruned. */
 const markName = '.pruned'
 const removedPrefix = '.removed-'
 
 /**
- * Removes runs that nobody has worked on for `keepMs` milliseconds (`[runs] keep`; less than a day counts as a day), at
- * most once a day. Those that are running stay. Never rejects: it must not fail the run at whose end it happens.
+ * Removes runs that no process has worked on for `keepMs` milliseconds (`[runs] keep`; less than a day counts as a
+ * day), at most once a day. Running runs are kept. Never rejects: it must not fail the run at whose end it happens.
  */
 export async function pruneRuns(
   runs: string,
@@ -30,7 +30,7 @@ export async function pruneRuns(
     const before = now.getTime() - Math.max(keepMs, dayMs)
     removeLeftovers(runs)
     const old = runIds(runs).filter((id) => startedAt(id) < before && lastWork(join(runs, id)) < before)
-    // the oldest first
+    // oldest first
     for (const id of old.toReversed().slice(0, mostAtOnce)) await removeRun(join(runs, id))
     pruneRunOrder(runs)
     if (old.length <= mostAtOnce) writeFileSync(mark, '', { mode: 0o600 })
@@ -40,14 +40,15 @@ export async function pruneRuns(
 }
 
 /**
- * Removes a run folder: it is gone at once, whatever happens meanwhile. False when the run is running, and stays.
- * @throws BatonError FILE_FAILED when it cannot be removed
+ * Removes a run folder atomically: an interruption does not leave half a run. Returns false if the run is running, and
+ * keeps it.
+ * @throws BatonError FILE_FAILED if it cannot be removed
  */
 export async function removeRun(folder: string): Promise<boolean> {
   if ((await glance(folder))?.isRunning === true) return false
   const gone = join(folder, '..', `${removedPrefix}${randomName()}`)
   try {
-    // their repositories know them by where they are
+    // before the rename, because their repositories know them by path
     await removeRunWorktrees(folder)
     renameSync(folder, gone)
     rmSync(gone, { recursive: true, force: true })
@@ -58,20 +59,20 @@ export async function removeRun(folder: string): Promise<boolean> {
   }
 }
 
-/** What a process left that was killed while it removed a run. */
+/** Removes what a process left behind that was killed while removing a run. */
 function removeLeftovers(runs: string): void {
   for (const name of readdirSync(runs)) {
     if (name.startsWith(removedPrefix)) rmSync(join(runs, name), { recursive: true, force: true })
   }
 }
 
-/** Milliseconds; from the id, which says the second in UTC. */
+/** In milliseconds, from the id, which contains the second in UTC. */
 export function startedAt(id: string): number {
   const [, date = '', hour, minute, second] = /^(\d{8})-(\d\d)(\d\d)(\d\d)/.exec(id) ?? []
   return Date.parse(`${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}T${hour}:${minute}:${second}Z`)
 }
 
-/** When the newest file of a run was written; a run without any counts as old. */
+/** When the newest file of a run was written; a run without files counts as old. */
 export function lastWork(folder: string): number {
   const newest = epochsIn(folder, nodeFiles).at(-1)
   return newest === undefined ? 0 : (modified(segmentFile(folder, newest)) ?? 0)

@@ -4,10 +4,10 @@ import type { Json } from '../base/json.ts'
 import type { Cost, EffectKind, EffectRepeat, Estimate } from '../event/effects.ts'
 import type { Owner } from './owner.ts'
 
-/** Version of the line and record format. Additive changes keep it: readers ignore what they do not know. */
+/** Version of the line and record format. Additive changes keep it: readers ignore unknown fields. */
 export const formatVersion = 2
 
-/** What was thrown, as far as it can be thrown again. `baton`: a BatonError with its code. */
+/** A thrown error, as far as it can be thrown again. `baton`: a BatonError with its code. */
 export interface RecordedError {
   readonly type: 'baton' | 'system' | 'other'
   readonly code?: string
@@ -17,30 +17,30 @@ export interface RecordedError {
 }
 
 /**
- * How something ended. A `value` that is left out is undefined. `cost` is that of an effect, with the tries of it that
- * failed; what is left out there is not known.
+ * How something ended. An omitted `value` is undefined. `cost` is that of an effect, including its failed tries;
+ * omitted parts are unknown.
  */
 export type Outcome<Value> =
   | { readonly status: 'ok'; readonly value?: Value; readonly cost?: Cost }
   | { readonly status: 'error'; readonly error: RecordedError; readonly cost?: Cost }
   | { readonly status: 'cancelled'; readonly error: RecordedError; readonly cost?: Cost }
 
-/** What is known of an effect whose end is in no record. By the disk: it was done, or not. */
+/** What is known of an effect without a recorded end. From the disk: it was done (`found`), or not (`missing`). */
 export type KnownEnd = 'found' | 'missing' | UncertainChoice
 
-/** What a person says about an effect that may have happened: do it again, it was done, or it failed. */
+/** What the user says about an effect that may have happened: repeat it, it was done, or it failed. */
 export type UncertainChoice = 'redo' | 'done' | 'fail'
 
 /**
- * The kinds of records (docs/design/journal.md) and their fields. `p` is the place as text. `Value` is any
- * recordable value when it is written, and encoded JSON or a blob reference in a record that was read.
+ * The kinds of records (docs/design/journal.md) and their fields. `p` is the place as text. `Value` is any recordable
+ * value when writing, and encoded JSON or a blob reference in a record that was read.
  */
 type RecordBody<Value> =
   /** First record of a file: who writes it. */
   | ({
       readonly k: 'seg'
       readonly v: number
-      /** Bytes of whole lines in the file of the epoch before, when this one was begun. */
+      /** Bytes of complete lines in the previous epoch's file when this one was started. */
       readonly before?: number | undefined
     } & Owner)
   | {
@@ -49,12 +49,12 @@ type RecordBody<Value> =
       readonly file: string
       readonly hash: string
       readonly version: string
-      /** Whatever else tells this run apart, without command line arguments. */
+      /** Everything else that characterizes this run, without command line arguments. */
       readonly facts?: Value
-      /** Name of each source the run executes to the hash of its content. */
+      /** The name of each source the run executes, mapped to the hash of its content. */
       readonly pins?: Value
     }
-  /** Resumes the run. `overrides`: settings from here on, added to those it has; `-c key=value` each. */
+  /** Resumes the run. `overrides`: settings from now on, added to the existing ones; `-c key=value` each. */
   | { readonly k: 'run.resume'; readonly overrides: Value }
   | {
       readonly k: 'source'
@@ -69,7 +69,7 @@ type RecordBody<Value> =
       readonly p: string
       readonly name: string
       readonly args: Value
-      /** The one file that was read, as it is shown. */
+      /** The single file that was read, as displayed. */
       readonly reads?: Value
     } & Outcome<Value>)
   /** A script's call that acted has returned; what it did is recorded below its place. */
@@ -83,17 +83,20 @@ type RecordBody<Value> =
       readonly fp: string
       readonly request: Value
       readonly estimate?: Estimate
-      /** Of a file change: `ChangeStates`. The contents are blobs, by the hashes in it. */
+      /** For a file change: `ChangeStates`. The contents are blobs, by the hashes in it. */
       readonly kept?: Value
-      /** In a cassette: the text that a file change writes, where no other record holds it. */
+      /** In a cassette: the text that a file change writes, if no other record contains it. */
       readonly text?: Value
-      /** Of an approval, in milliseconds since 1970: when the question was first put, and until when an answer counts. */
+      /**
+       * For an approval, in milliseconds since 1970: when the question was first asked, and until when an answer
+       * counts.
+       */
       readonly asked?: number
       readonly until?: number
     }
   /**
-   * A group of processes that the effect of the `started` record `s`, of the same epoch, has started: its leader, which is
-   * told from others by when it began. `stays`: it runs on when the effect has ended.
+   * A group of processes that the effect of the `started` record `s`, of the same epoch, has started. Its leader is
+   * identified by pid and start time. `stays`: it keeps running when the effect has ended.
    */
   | {
       readonly k: 'process'
@@ -109,12 +112,15 @@ type RecordBody<Value> =
       readonly p: string
       readonly s: number
       readonly kind: EffectKind
-      /** Of a model call, or a program that is an agent: what each of its tries used, for the total of the run (`Spent`). */
+      /**
+       * For a model call, or a program that is an agent: the usage of each of its tries, for the total of the run
+       * (`Spent`).
+       */
       readonly spent?: Value
     } & Outcome<Value>)
   /**
-   * What became of an effect, `[epoch, number]`, whose end is in no record. `found`: the disk shows that it was done; the
-   * others a person has said, unless `by` says that the disk shows it.
+   * The outcome of an effect, `[epoch, number]`, without a recorded end. `found`: the disk shows that it was done; the
+   * other values are the user's choice, unless `by` says that the disk shows it.
    */
   | {
       readonly k: 'choice'
@@ -124,9 +130,10 @@ type RecordBody<Value> =
       readonly by?: 'disk'
     }
   /**
-   * A boundary begins from nothing: all older records at and below its place are void, and so is the `done` of every
-   * boundary around it. `key`: name of each input to the hash of its value. `label`: what it is about, for people.
-   * `below`: older records below its place are kept, because only what the boundaries there compare has changed.
+   * A boundary starts from nothing: all older records at and below its place are void, and so is the `done` of every
+   * boundary around it. `key`: the name of each input, mapped to the hash of its value. `label`: what it is about, for
+   * display. `below`: older records below its place are kept, because only what the boundaries there compare has
+   * changed.
    */
   | {
       readonly k: 'begin'
@@ -135,19 +142,21 @@ type RecordBody<Value> =
       readonly label?: Value
       readonly below?: 'kept'
     }
-  /** What was done at and below a place is being undone, because some of it failed: the work goes on from that error. */
+  /**
+   * What was done at and below a place is being undone, because some of it failed: the work continues after that error.
+   */
   | { readonly k: 'undo'; readonly p: string }
-  /** It was undone by a process that is gone, and is done again: all older records at and below its place are void. */
+  /** It was undone by a process that is gone, and is repeated: all older records at and below its place are void. */
   | { readonly k: 'again'; readonly p: string }
-  /** A boundary is finished. `below`: a resumed run does its work again all the same, by the records below its place. */
+  /** A boundary is finished. `below`: a resumed run still repeats its work, using the records below its place. */
   | { readonly k: 'done'; readonly p: string; readonly value?: Value; readonly below?: 'kept' }
-  /** A boundary failed. For people: a resumed run does its work again, with or without this record. */
+  /** A boundary failed. For display: a resumed run repeats its work, with or without this record. */
   | { readonly k: 'failed'; readonly p: string; readonly error: RecordedError }
   /** A boundary waits, or an effect: `s` is then the number of its start, and nothing of it has happened. */
   | { readonly k: 'suspended'; readonly p: string; readonly s?: number; readonly error: RecordedError }
-  /** A file is executed at a place: an agent, or a module it asks for. */
+  /** A file is executed at a place: an agent, or a module that it requires. */
   | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
-  /** An event that is shown again when its boundary is read back. */
+  /** An event that is shown again when its boundary is reused. */
   | { readonly k: 'show'; readonly p: string; readonly event: Value }
   | {
       readonly k: 'run.end'
@@ -157,26 +166,28 @@ type RecordBody<Value> =
       readonly error?: RecordedError
     }
 
-/** What a writer is given. Number, epoch and time are added by the journal. */
+/** What a writer receives. Number, epoch and time are added by the journal. */
 export type Entry = RecordBody<unknown>
 
-/** `e` epoch, `n` counts from 0 in each epoch without gaps, `t` wall time in ms, for display only: never order by it. */
+/**
+ * `e` epoch, `n` counts from 0 in each epoch without gaps, `t` wall time in ms, for display only: never order by it.
+ */
 export interface RecordHead {
   readonly e: number
   readonly n: number
   readonly t: number
 }
 
-/** A record as it stands in the file; fields are opened by `readValue`. */
+/** A record as in the file; fields are decoded by `readValue`. */
 export type JournalRecord = RecordHead & RecordBody<Json>
 
 /** The records of a kind. */
 export type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
 
-/** More numbers than an epoch has. */
+/** More than the highest record number of an epoch. */
 const numberSpan = 2 ** 40
 
-/** A record as one number, by its epoch and its number in that. */
+/** A record as a single number, from its epoch and its number. */
 export function recordKey(epoch: number, number: number): number {
   return epoch * numberSpan + number
 }
@@ -184,7 +195,9 @@ export function recordKey(epoch: number, number: number): number {
 /** A record of a kind this version does not know. */
 export type UnknownRecord = RecordHead & { readonly k: string; readonly [field: string]: Json }
 
-/** The fields that each kind has, by what `typeof` says of them. A record without them is damaged, whatever its checksum says. */
+/**
+ * The required fields of each kind, with their `typeof`. A record without them is damaged, whatever its checksum says.
+ */
 const kinds: Readonly<Record<Entry['k'], Readonly<Record<string, 'string' | 'number' | 'object'>>>> = {
   seg: { v: 'number' },
   'run.start': { run: 'string', file: 'string', hash: 'string', version: 'string' },
@@ -212,7 +225,7 @@ export function isKnownRecord(record: JournalRecord | UnknownRecord): record is 
 }
 
 /**
- * Refuses a file whose header names another format than this version writes.
+ * Refuses a file whose header has a different format than this version writes.
  * @throws BatonError JOURNAL_FAILED
  */
 export function assertReadable(record: JournalRecord, file: string): void {
@@ -231,7 +244,7 @@ export function encodeLine(json: string): string {
   return `${checksum(json)} ${json}\n`
 }
 
-/** The record of a line without its line feed; undefined when a single bit of it is not as it was written. */
+/** The record in a line without its line feed; undefined if a single bit has changed. */
 export function decodeLine(line: Buffer): JournalRecord | UnknownRecord | undefined {
   const json = line.subarray(9)
   if (line.toString('latin1', 0, 9) !== `${checksum(json)} `) return undefined

@@ -15,7 +15,7 @@ import type { Attempt } from './attempt.ts'
 import type { Entry, Outcome, RecordedError } from './record.ts'
 import type { RecordSource } from './source.ts'
 
-/** What a record keeps of something that was thrown. */
+/** What a record keeps of a thrown error. */
 export function recordedError(error: unknown): RecordedError {
   const message = messageOf(error)
   if (isBatonError(error)) {
@@ -26,13 +26,13 @@ export function recordedError(error: unknown): RecordedError {
   return isSystem ? { type: 'system', code: String(error.code), message } : { type: 'other', message }
 }
 
-/** The outcome of work that threw: `cancelled` when it was told to stop. */
+/** The outcome of work that threw: `cancelled` if it was told to stop. */
 export function failedOutcome(error: unknown, signal: AbortSignal): Outcome<never> {
   const status = signal.aborted || isAbort(error) ? 'cancelled' : 'error'
   return { status, error: recordedError(error) }
 }
 
-/** Whether work was told to stop from outside, also when who noticed it says so in other words. */
+/** Whether work was told to stop from outside, even if the error that reports it is worded differently. */
 function wasStopped(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error instanceof StopSignal || isAbort(error) || wasStopped(error.cause)
@@ -48,7 +48,7 @@ function position({ file, line, column }: SourcePlace): NonNullable<RecordedErro
   return { file, ...defined({ line, column }) }
 }
 
-/** What was thrown, from the field of a record. */
+/** The error in the field of a record. */
 export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
   const { type, code, message, hint, place } = openError({ value }, field)
   if (type === 'baton') {
@@ -57,14 +57,14 @@ export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: Recor
   return code === undefined ? new Error(message) : Object.assign(new Error(message), { code })
 }
 
-/** The field of a record as it was: large ones are blobs, and secrets are masked. */
+/** The recorded error, decoded: large ones are blobs, and secrets are masked. */
 export function openError({ value }: Pick<RecordSource, 'value'>, field: RecordedError): RecordedError {
   return value(field as unknown as Json) as RecordedError
 }
 
 /**
  * The record of how a boundary ended: done, or why it failed. Undefined for work that was stopped from outside, and for
- * an error that says that the run cannot be resumed from its record: nothing has happened to the boundary then.
+ * an error saying that the run cannot be resumed from its record: nothing has happened to the boundary then.
  */
 export function boundaryEnd<T>(
   p: string,

@@ -4,7 +4,7 @@ import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
 import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
 
-/** Does the work of a boundary that has begun, and records its end. */
+/** Does the work of a boundary that has started, and records its end. */
 export async function finishBoundary<T>(
   journal: Pick<RunJournal, 'note' | 'failure'>,
   p: string,
@@ -12,12 +12,12 @@ export async function finishBoundary<T>(
 ): Promise<T> {
   const result = await attemptAsync(work)
   const entry = boundaryEnd(p, result, options)
-  // a journal that has failed is why the work did
+  // if the journal has failed, that is why the work failed
   if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
   return passOn(result)
 }
 
-/** Calls `onEnd` with how a call ended that returns at once or later, and passes it on. */
+/** Runs a call that returns synchronously or later, passes its result on, and calls `onEnd` with the outcome. */
 export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attempt<T>) => void): T | Promise<T> {
   const result = attempt(work)
   if (result.status === 'ok' && result.value instanceof Promise) {

@@ -5,9 +5,9 @@ import type { RecordSource } from './source.ts'
 /** Bytes that a replay holds in memory. */
 const mostInMemory = 32 * 1024 * 1024
 
-/** The contents of a replay: those that the recorded run has kept, and in memory those that are kept anew. */
+/** The contents of a replay: those that the recorded run kept, and in memory those that the replay keeps. */
 export function replayedContents(source: RecordSource): Pick<RunJournal, 'keep' | 'keepAhead' | 'findKept'> {
-  /** The oldest first. */
+  /** Oldest first. */
   const held = new Map<string, Buffer>()
   let size = 0
   return {

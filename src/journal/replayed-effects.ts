@@ -22,54 +22,54 @@ import { isFinished, type Location, type PlaceNode } from './tree.ts'
 import { unasked } from './unasked.ts'
 import { encodeValue } from './value.ts'
 
-/** Where the file changes of a replayed run are done. */
+/** Where the file changes of a replayed run are made. */
 export interface ScratchFiles {
   /**
-   * Does a change that was recorded. `write` writes what a script gives, to the path that it is passed; undefined: what
-   * is there comes from other files.
+   * Makes a recorded change. `write` writes what a script provides, to the path that it is passed; undefined: the
+   * content comes from other files.
    */
   change(record: FileChangeRecord, write: ((disk: Disk) => void) | undefined): void
 }
 
 export interface ReplayOptions {
-  /** Of everything that was recorded. */
+  /** The index of the entire record. */
   readonly index: RunIndex
   readonly signal: AbortSignal | undefined
   /**
-   * `recorded`: what was read is served from the record, changes go to `scratch`. `live`: files are read and changed
-   * where they are; only what is not about files comes from the record.
+   * `recorded`: reads are answered from the record, changes go to `scratch`. `live`: files are read and changed in
+   * place; only what does not involve files comes from the record.
    */
   readonly files: { readonly kind: 'recorded'; readonly scratch: ScratchFiles } | { readonly kind: 'live' }
 }
 
 export interface ReplayedEffects {
   readonly effects: Effects
-  /** The first difference, once there was one; `thrown` is what the run failed with. */
+  /** The first difference, if there was one; `thrown` is the error the run failed with. */
   readonly difference: (thrown?: unknown) => BatonError | undefined
-  /** What was recorded and not asked for, as a difference; undefined when all was. */
+  /** Recorded calls that were not made, as a difference; undefined if all were made. */
   readonly leftOver: () => BatonError | undefined
   /** How many effects were answered, by kind. */
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** Code is read from the disk: a replay shows what a change of it does. */
+/** Code is read from disk: a replay shows the effect of code changes. */
 const isSource = (name: string): boolean => name === 'require'
-/** An agent that was added has a number as well, and differs by what it does. */
+/** An agent that was added gets a number as well; what it does shows the difference. */
 const isCount = (name: string): boolean => name === 'run.number'
-/** Host functions that use files, which are not there in a replay. */
+/** Host functions that use files, which do not exist in a replay. */
 const isFileCall = (name: string): boolean => /^aip\.(?:file|pdf|udiffx|zip)\./.test(name)
 const isAboutFiles = ({ name, reads }: AskedCall): boolean =>
   reads !== undefined || isFileCall(name) || /^(?:aip\.path\.|file[._])/.test(name)
-/** Changes whose content comes from the caller, and not from the disk. */
+/** Changes whose content comes from the caller, not from disk. */
 const givesContent: ReadonlySet<string> = new Set(['write', 'append', 'link'])
 /** A call that was stopped because another one failed waits for that one to fail here too. */
 const stoppedMs = 200
-/** More models than anyone names for one call. */
+/** More models than anyone lists for one call. */
 const mostModels = 32
 
 /**
- * Effects of a run that is replayed: observations and effects are answered by place while they are what was recorded;
- * boundaries and calls do their work again. Nothing is asked, paid, waited for or changed outside.
+ * Effects of a run that is replayed: observations and effects are answered by place as long as they match the record;
+ * boundaries and calls do their work again. Nothing outside is called, paid, waited for or changed.
  * @throws BatonError DIVERGED from any of its methods at the first difference, and from all of them from then on
  */
 export function createReplayedEffects({ index, signal, files }: ReplayOptions): ReplayedEffects {
@@ -104,7 +104,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     return stop(at, differenceAt(placeText(at), { now: plain(now), recorded, ...(why !== undefined && { why }) }))
   }
 
-  /** How a call ended that is the recorded one. Throws the difference when it is not. */
+  /** How the recorded call ended. Throws the difference if the current call is not the recorded one. */
   function recalled(at: Place, { name, args }: AskedCall, match: Match): Attempt<unknown> {
     const now = { name, request: args }
     if (match.kind === 'ended') return matcher.recall(match.outcome)
@@ -126,10 +126,10 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     return files.kind === 'live' && isAboutFiles({ name, ...call })
   }
 
-  /** Work that has ended waited for a person until it was stopped: it is suspended here too. */
+  /** Finished work that was stopped while it waited for an approval: it is suspended here too. */
   function waitAgain(at: Place, node: PlaceNode | undefined): void {
     if (node?.waits !== true || node.ended !== undefined || !isFinished(tree, placeText(at))) return
-    throw new BatonError('WAITING_FOR_APPROVAL', `${placeText(at)} waited for a person until it was stopped`)
+    throw new BatonError('WAITING_FOR_APPROVAL', `${placeText(at)} waited for an approval until it was stopped`)
   }
 
   async function endOf(
@@ -148,7 +148,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     return passOn(matcher.recall(match.outcome))
   }
 
-  /** Models that were in cooldown, or had no key, were left out in favour of the others of their list. */
+  /** Models that were in cooldown, or had no key, were skipped in favor of others in their list. */
   function wasLeftOut(at: Place): boolean {
     const turn = withoutCall(at)
     return Array.from({ length: mostModels }, (_, number) => placeText(callPlace(turn, number))).some(
@@ -156,7 +156,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     )
   }
 
-  /** File changes are compared with the recorded ones and done in the scratch folder. */
+  /** Compares file changes with the recorded ones, and makes them in the scratch folder. */
   function changeRecorded(
     scratch: ScratchFiles,
     at: Place,
@@ -182,7 +182,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
     if (planned.value === undefined) {
       if (change['content'] !== keptContent) return differs(asked)
-      // it cannot be made again without the file that it was made of
+      // it cannot be made again without the file that its content came from
       scratch.change(change, undefined)
       return true
     }
@@ -191,7 +191,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     return true
   }
 
-  /** The permit for an action: a recorded approval stands in for the person who gave it. */
+  /** The permit for an action: a recorded approval counts as the user's answer. */
   function permitted(at: Place, action: Action, permission: Permission): Permit {
     const node = nodeAt([...at, part('approval')])
     const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
@@ -215,7 +215,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     },
 
     answers: () => files.kind === 'recorded',
-    // a replay tells everything
+    // a replay reports everything
     wasDone: () => false,
 
     permit: async (at, action) => permitted(at, action, permission),
@@ -279,12 +279,12 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
   }
 }
 
-/** An observation is compared with one only, whatever else was recorded at its place. */
+/** An observation is compared only with an observation, whatever else was recorded at its place. */
 function answerOnly(node: PlaceNode | undefined): PlaceNode | undefined {
   return node?.answer === undefined ? undefined : { answer: node.answer }
 }
 
-/** Does the work, which may return at once or later, and gives the answer in place of its result. */
+/** Does the work, which may return synchronously or later, and returns the answer instead of its result. */
 function answeredBy(work: () => unknown, answer: (outcome: Attempt<unknown>) => unknown): unknown {
   const outcome = attempt(work)
   if (outcome.status === 'failed' || !(outcome.value instanceof Promise)) return answer(outcome)
@@ -292,7 +292,7 @@ function answeredBy(work: () => unknown, answer: (outcome: Attempt<unknown>) => 
 }
 
 function notAsked(request: Json): BatonError {
-  return new BatonError('MODEL_FAILED', `${modelOf(request)} was not asked in the recorded run`)
+  return new BatonError('MODEL_FAILED', `${modelOf(request)} was not called in the recorded run`)
 }
 
 function endHint({ records }: RunIndex): string | undefined {

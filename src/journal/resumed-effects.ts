@@ -24,47 +24,47 @@ export interface Repeated {
   readonly kind: string
 }
 
-/** An effect that ended with an error, nobody knows after what, and that is done again. */
+/** An effect that failed at an unknown point, and that is repeated. */
 interface Retried {
   readonly at: Place
   readonly error: string
 }
 
-/** A file that was answered from a record and has changed since. */
+/** A file whose content was answered from a record and has changed since. */
 export interface StaleRead {
   readonly at: Place
-  /** As the call was given it. */
+  /** As passed to the call. */
   readonly path: string
-  /** The part that has to be rerun for the file to be read again. */
+  /** The part that has to be rerun so that the file is read again. */
   readonly boundary: string
 }
 
 export interface ResumeOptions {
   readonly index: RunIndex
-  /** The journal of the process that resumes. */
+  /** The journal of the resuming process. */
   readonly journal: RunJournal
   readonly live: Effects
-  /** Called for what is done again. */
+  /** Called for each repeated effect. */
   readonly onRepeat: (repeated: Repeated) => void
-  /** Called for what failed and may have done something by then (`ended`). */
+  /** Called for a failed effect that may have done something before it failed (`ended`). */
   readonly onRetry?: (retried: Retried) => void
   /** Called for what was shown in a boundary that is reused. */
   readonly onShow: OnShow
-  /** Called with what a model call used that is answered from the record. */
+  /** Called with the usage of a model call that is answered from the record. */
   readonly onRecall: (at: Place, spent: Spent) => void
-  /** Called where a file was answered from the record that has changed since. */
+  /** Called if a file that was answered from the record has changed since. */
   readonly onStale?: (stale: StaleRead) => void
-  /** What is not within a boundary follows the sources of now (`--use-current`). */
+  /** Calls outside any boundary follow the current sources (`--use-current`). */
   readonly usesCurrent: boolean
 }
 
-/** An answer of the record; undefined: the call is made. */
+/** An answer from the record; undefined: the call is made. */
 type Answer<T> = { readonly value: T } | undefined
 
 /**
- * Effects of a resumed run: what an older epoch has recorded is the answer, as long as the calls agree; everything else
- * goes live. A finished boundary is reused when its inputs are the same, else rerun. Errors answer only where the
- * work continued after them; otherwise the call is made again. See docs/design/matching.md.
+ * Effects of a resumed run: the records of older epochs are the answers, as long as the calls match; everything else
+ * goes live. A finished boundary is reused if its inputs are the same, otherwise rerun. Recorded errors are answers
+ * only if the work continued after them; otherwise the call is made again. See docs/design/matching.md.
  * @throws BatonError DIVERGED, UNCERTAIN from any of its methods, and from all of them once one was thrown
  */
 export function createResumedEffects(options: ResumeOptions): Effects {
@@ -97,7 +97,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return tree.find(p)
   }
 
-  /** Refuses a call that is not the recorded one. Gives undefined where the place is to go live instead. */
+  /** Refuses a call that differs from the recorded one. Returns undefined if the place goes live instead. */
   function disagree(p: string, now: string, recorded: Location): undefined {
     const boundary = tree.boundaryAround(p)
     if (usesCurrent && boundary === undefined) return tree.reopen(p) as undefined
@@ -109,13 +109,17 @@ export function createResumedEffects(options: ResumeOptions): Effects {
           ? callText(record.name, record.args)
           : 'nothing'
     return stop(
-      new BatonError('DIVERGED', `this run diverged from its record: at ${p} it calls ${now}, the record has ${text}`, {
-        hint: `Rerun that part with --from ${boundary ?? p}; what it paid for is paid again.`,
-      }),
+      new BatonError(
+        'DIVERGED',
+        `this run diverged from its record: at ${p} it calls ${now}, but the record has ${text}`,
+        {
+          hint: `Rerun that part with --from ${boundary ?? p}; its paid calls are paid for again.`,
+        },
+      ),
     )
   }
 
-  /** The answer of a match. A recorded error answers where the work continued after it. */
+  /** The answer of a match. A recorded error is an answer if the work continued after it. */
   function answerOf<T>(p: string, match: Match, now: () => string): Answer<T> {
     switch (match.kind) {
       case 'none':
@@ -131,7 +135,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     }
   }
 
-  /** Whether a call at this place is made again: what it did then is the answer to what it does now. */
+  /** Whether a call at this place is made again: what it did before then answers what it does now. */
   function isMadeAgain(p: string, node: PlaceNode | undefined): boolean {
     if (node?.returned === undefined || node.started !== undefined) return false
     const record = source.at(node.returned)
@@ -145,7 +149,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return answerOf(p, matcher.observation(node, asked), () => callText(asked.name, asked.args))
   }
 
-  /** Warns of a file that has changed since it was recorded. */
+  /** Reports a file that has changed since it was recorded. */
   function checkStale(at: Place, { reads }: AskedCall, isStale: () => boolean): void {
     if (onStale === undefined || reads === undefined || !isStale()) return
     const p = placeText(at)
@@ -157,11 +161,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
   }
 
   function uncertain(p: string, { e, n, kind }: StartedRecord): never {
-    const hint = `Look, then resume with --uncertain ${e}.${n}=redo, =done or =fail.`
+    const hint = `Check, then resume with --uncertain ${e}.${n}=redo, =done or =fail.`
     return stop(new BatonError('UNCERTAIN', `it is not known whether the ${kind} at ${p} happened`, { hint }))
   }
 
-  /** The end of an effect that counts: undefined when it is to be done, or done again. */
+  /** The end of an effect that counts; undefined if the effect has to be done or repeated. */
   function endOf<T>(
     p: string,
     match: Match,
@@ -174,7 +178,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       const answer = answerOf<T>(p, match, now)
       if (answer !== undefined) return answer
       if (started.repeat === 'unsafe') return uncertain(p, started)
-      // a call that was stopped half-way may have been paid for
+      // a call that was stopped halfway may have been paid for
       if (match.outcome.status === 'cancelled') return repeat(p, started)
       if (started.repeat === 'ended' && match.outcome.status !== 'ok') {
         onRetry?.({ at: parsePlace(p), error: openError(source, match.outcome.error).message })
@@ -183,7 +187,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     }
     if (choice === 'missing') return repeat(p, started)
     if (choice === 'fail') {
-      throw new BatonError('SCRIPT_FAILED', `the ${started.kind} at ${p} counts as failed: --uncertain said so`)
+      throw new BatonError('SCRIPT_FAILED', `the ${started.kind} at ${p} counts as failed, as chosen with --uncertain`)
     }
     if (choice !== undefined) return assumed ?? uncertain(p, started)
     if (match.kind === 'open' && match.waits) return undefined
@@ -221,7 +225,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const match = matcher.effect(nodeOf(p), { kind: 'approval', request: { ...action } })
         if (match.kind === 'ended' && match.outcome.status === 'ok')
           return permitOf(action, matcher.recall(match.outcome))
-        // the decision about another call is none about this one, and neither is the time it has waited
+        // a decision about a different call does not apply to this one, and neither does its waiting time
         const isOpen = match.kind === 'open' || (match.kind === 'ended' && match.outcome.status === 'cancelled')
         return live.permit(at, action, isOpen ? (match.started?.asked ?? match.started?.t) : undefined)
       },
@@ -239,7 +243,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const p = placeText(at)
         const match = matcher.change(nodeOf(p), asked)
         const now = (): string => callText('file', asked)
-        // what the disk shows of it is in the record by now
+        // what the disk shows about it has been recorded by now
         if (match.kind === 'open' && match.choice === undefined) return uncertain(p, match.started)
         const answer = endOf(p, match, { now, assumed: { value: undefined } })
         if (answer === undefined) return live.changeFile(at, asked, plan, permit)
@@ -253,7 +257,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const { assumed, costOf } = effect
         const answer = endOf(p, match, { now, assumed: assumed === undefined ? undefined : { value: assumed } })
         if (answer === undefined) {
-          // an approval of an older epoch holds
+          // an approval of an older epoch still applies
           return live.perform(at, effect, act, permit ?? (await effects.permit(at, effect.action)))
         }
         if (costOf !== undefined) onRecall(at, costOf(answer.value))
@@ -302,13 +306,13 @@ export function createResumedEffects(options: ResumeOptions): Effects {
   return around(options.live)
 }
 
-/** Whether reading gives what is recorded; when a file was written does not count. */
+/** Whether reading returns the recorded value, ignoring the times of files. */
 function isSameContent(read: () => unknown, recorded: unknown, mask: SecretMask): boolean {
   const text = (value: unknown): string => canonicalJson(timeless(encodeValue(value, mask.mask)))
   try {
     return text(read()) === text(recorded)
   } catch {
-    // it cannot be read any more
+    // it can no longer be read
     return false
   }
 }

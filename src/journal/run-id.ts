@@ -5,8 +5,8 @@ import { randomDigits } from '../base/random-name.ts'
 import type { Environment } from './secrets.ts'
 
 /**
- * A new name for a run: `20251121-231905-3fa2c1b07`, UTC. Sorts by time: the first three hex digits are milliseconds, and
- * 24 random bits tell runs of one millisecond apart.
+ * A new run id: `20251121-231905-3fa2c1b07`, UTC. Sorts by time: the first three hex digits are milliseconds, and 24
+ * random bits distinguish runs of the same millisecond.
  */
 export function newRunId(now: Date): string {
   const iso = now.toISOString()
@@ -22,11 +22,13 @@ export interface RunsFolderOptions {
   readonly home: string
   /** The workspace folder, absolute. */
   readonly workspace: string
-  /** `dir` of `[runs]`: takes the place of `<state>/baton/runs`; relative to the workspace, `~/` is the home. */
+  /** `dir` of `[runs]`: replaces `<state>/baton/runs`; relative to the workspace, `~/` is the home folder. */
   readonly runsDir?: string | undefined
 }
 
-/** Where the runs of a workspace are kept, each in a folder of its id: `<runs>/<workspace id>`. Makes nothing. */
+/**
+ * Where the runs of a workspace are stored, each in a folder named by its id: `<runs>/<workspace id>`. Creates nothing.
+ */
 export function runsFolder({ env, home, workspace, runsDir }: RunsFolderOptions): string {
   const runs = runsDir === undefined ? join(stateFolder({ env, home }), 'runs') : givenRuns(runsDir, home, workspace)
   return join(runs, workspaceId(workspace))
@@ -42,12 +44,12 @@ export function workspaceId(workspace: string): string {
   return `${name || 'root'}-${sha256(path).slice(0, 12)}`
 }
 
-/** Where this installation keeps what it has to remember. Makes nothing. */
+/** Where this installation stores its state. Creates nothing. */
 export function stateFolder({ env, home }: Pick<RunsFolderOptions, 'env' | 'home'>): string {
   const own = env['BATON_HOME']
   if (own !== undefined && own !== '') return join(resolve(own), 'state')
   const state = env['XDG_STATE_HOME']
-  // the XDG rules say that a relative path is to be ignored
+  // the XDG specification says to ignore relative paths
   const base = state !== undefined && isAbsolute(state) ? state : join(home, '.local', 'state')
   return join(base, 'baton')
 }

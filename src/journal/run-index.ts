@@ -21,18 +21,18 @@ import {
 } from './tree.ts'
 
 export interface IndexOptions {
-  /** `unfinished`: what a finished boundary holds is dropped, because it will not be entered again. */
+  /** `unfinished`: the contents of a finished boundary are dropped, because it will not be entered again. */
   readonly keeps: 'everything' | 'unfinished'
-  /** With `unfinished`: but for the boundaries around this place, which is to be rerun. */
+  /** With `unfinished`: except for the boundaries around this place, which is to be rerun. */
   readonly from?: string
   /**
-   * What becomes of damage, which else is an error. `skip`: damaged records are left out. `redo`: those whose large
-   * values are damaged as well, and the unfinished parts that these values belong to are to be done again.
+   * What happens with damage, which is an error otherwise. `skip`: damaged records are ignored. `redo`: records with
+   * damaged large values are ignored as well, and the unfinished parts that these values belong to are to be repeated.
    */
   readonly repair?: 'skip' | 'redo'
-  /** Leaves out other records. */
+  /** Filters records. */
   readonly accepts?: (record: JournalRecord) => boolean
-  /** Called with each record, after it was added. Those of host calls are added only without it. */
+  /** Called with each record after it was added. If set, records of host calls are only passed to it, not added. */
   readonly observe?: (record: JournalRecord, location: Location, tree: PlaceTree) => void
 }
 
@@ -41,28 +41,28 @@ export interface RunIndex {
   readonly source: RecordSource
   /** Records about the run as a whole, and of choices, in order. */
   readonly records: <K extends RunRecord['k']>(kind: K) => readonly Extract<RunRecord, { readonly k: K }>[]
-  /** Every model call that ever began, ended ones first; read one by one. */
+  /** Every model call that was ever started, ended ones first; read lazily. */
   readonly modelCalls: () => Iterable<PaidCall>
   /** The events that were shown at and below a place. */
   readonly shows: (node: PlaceNode) => readonly JournalRecord[]
-  /** Files that the run itself began to change, as records name them. */
+  /** Files that the run itself started to change, with the paths that records use. */
   readonly changedFiles: ReadonlySet<string>
-  /** Those of them that it made where nothing was. */
+  /** The files among them that the run created. */
   readonly madeFiles: ReadonlySet<string>
-  /** How many runs of script agents have a number. */
+  /** Number of runs of script agents that have a number. */
   readonly agentRuns: number
   readonly damages: readonly Damage[]
-  /** Boundaries that are to be done again because of damage. */
+  /** Boundaries that are to be repeated because of damage. */
   readonly redone: readonly string[]
   readonly approvals: PastApprovals
-  /** Groups of processes that may still run, with the writer that has started them: it has not said that they have ended. */
+  /** Process groups that may still be running, with the writer that started them: their end is not recorded. */
   readonly processes: () => readonly LeftProcess[]
 }
 
 type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use' | 'choice'>
 
 /**
- * Reads what a run has recorded into a tree of places, without keeping values; see docs/design/matching.md.
+ * Reads the records of a run into a tree of places, without keeping values; see docs/design/matching.md.
  * @throws BatonError JOURNAL_FAILED for damage within a file, unless it is to be repaired
  */
 export async function indexRun(source: RecordSource, options: IndexOptions): Promise<RunIndex> {
@@ -77,7 +77,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
   const processes = createProcessList()
   let agentRuns = 0
 
-  /** Shows of a call that was lost with its process are shown again by the next one. */
+  /** Shows of a call that was lost with its process are shown again by the next process. */
   function addShow(node: PlaceNode, epoch: number, location: Location): void {
     if ((shownBy.get(node) ?? epoch) < epoch) {
       const end = lastReturned(node)

@@ -9,19 +9,19 @@ import type { JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import { openFileRecords, type RecordSource } from './source.ts'
 
-/** What the messages of a chat have said, for the model of the next one. */
+/** What the messages of a chat have said, for the model of the next message. */
 export interface SaidBefore {
   /** Without system messages: each message has its own. */
   readonly messages: readonly Message[]
-  /** What a person has allowed for the rest of the chat, since it was summed up. */
+  /** What the user allowed for the rest of the chat, since the last summary. */
   readonly grants: readonly Grant[]
-  /** A run whose record is gone: what was said up to it is not known any more. */
+  /** A run whose record is missing: everything said up to it is lost. */
   readonly lost?: string
 }
 
 /**
- * Reads what was said in a chat up to a run, from the records of its messages, the newest first until one sums up what
- * was before it.
+ * Reads what was said in a chat up to a run, from the records of its messages, newest first, back to one that
+ * summarizes everything before it.
  * @param runs the folder of all runs
  * @param last the id of the run of the last message
  */
@@ -58,7 +58,7 @@ interface Turn {
   answer?: Message
 }
 
-/** The conversation of the main agent in the only task of a run, in the round of it that counts. */
+/** The conversation of the main agent in the only task of a run, in the round that counts. */
 const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)#\d+$/
 const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 
@@ -99,7 +99,7 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
     source.close()
   }
   if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns) }
-  // several answers, or one that the main agent did not give by itself
+  // several answers, or one that did not come from the main agent alone
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
@@ -120,7 +120,7 @@ function addTo(turns: Map<number, Turn>, turn: number, record: JournalRecord, so
   known.answer = { role: 'assistant', parts: value['parts'] as Message['parts'] }
 }
 
-/** In the order in which they were said; calls that were interrupted have a result that says so. */
+/** In the order in which they were said; interrupted calls get a result that says so. */
 function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
   const messages = [...turns.entries()]
     .toSorted(([left], [right]) => left - right)

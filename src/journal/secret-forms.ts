@@ -1,4 +1,4 @@
-/** A way in which a value is written inside of something else. */
+/** A way a value is written inside something else. */
 export type SecretForm = 'json' | 'url' | `base64.${0 | 1 | 2}` | `base64url.${0 | 1 | 2}`
 
 export const secretForms: readonly SecretForm[] = [
@@ -12,12 +12,12 @@ export const secretForms: readonly SecretForm[] = [
   'base64url.2',
 ]
 
-/** Shorter pieces of base64 are in ordinary text by chance. */
+/** Shorter pieces of base64 occur in ordinary text by chance. */
 const shortestPiece = 7
 
 /**
- * A value as it is written in a form: in a text of JSON, URL-encoded, or in base64 after as many bytes as the form says
- * (counted in threes): of that the characters that depend on nothing but the value. Undefined where it says nothing.
+ * A value as it is written in a form: in JSON text, URL-encoded, or in base64 after as many bytes as the form says
+ * (modulo 3), reduced to the characters that depend only on the value. Undefined if nothing is left.
  */
 export function inForm(value: string, form: SecretForm): string | undefined {
   if (form === 'json') return JSON.stringify(value).slice(1, -1)
@@ -38,7 +38,7 @@ function urlEncoded(value: string): string | undefined {
   }
 }
 
-/** A value in all forms that differ from itself and from each other. */
+/** A value in all forms that differ from it and from each other. */
 export function formsOf(value: string): ReadonlyMap<string, SecretForm> {
   const found = new Map<string, SecretForm>()
   for (const form of secretForms) {

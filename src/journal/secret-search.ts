@@ -1,22 +1,25 @@
 /** Finds many fixed texts in one pass. */
 export interface TextSearch {
-  /** The text with each of them replaced: at each place the longest one that begins there. `by` does not search itself. */
+  /**
+   * The text with each of them replaced: at each position the longest one that starts there. Replacements by `by` are
+   * not searched.
+   */
   readonly replace: (text: string, by: (found: string) => string) => string
-  /** How many characters at the end of a text may be the beginning of one whose rest is still to come. */
+  /** How many characters at the end of a text may be the start of one that is not complete yet. */
   readonly begun: (text: string) => number
 }
 
-/** Characters that are looked at in one go. */
+/** Number of characters that are processed together. */
 const atOnce = 16 * 1024
-/** Texts up to this length are copied character by character: to call for it takes longer. */
+/** Texts up to this length are copied character by character: a native call would take longer. */
 const shortText = 128
 const few = 2
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
 
-/** The characters of texts as numbers: to ask a text of some megabytes for each of them takes ten times as long. */
+/** The characters of a text as numbers: `charCodeAt` on a text of several megabytes takes ten times as long. */
 interface Units {
   readonly units: Uint16Array
-  /** Puts those from a place on there, and the one behind them: 0 behind the last one. */
+  /** Loads the characters from a position on, including the one after the last: 0 at the end of the text. */
   readonly load: (text: string, start: number) => void
 }
 
@@ -36,8 +39,8 @@ function createUnits(): Units {
 }
 
 /**
- * Looks at each pair of characters once, in a table of those that some text begins with; so a pass costs the same for one
- * text as for a thousand. Empty texts are never found.
+ * Looks up each pair of characters once, in a table of the pairs that some text starts with, so a pass costs the same
+ * for one text as for a thousand. Empty texts are never found.
  */
 export function createTextSearch(texts: Iterable<string>): TextSearch {
   const longestFirst = [...new Set(texts)].filter((text) => text !== '').toSorted((a, b) => b.length - a.length)
@@ -63,7 +66,7 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
 
   const hasSingle = single.size > 0
 
-  /** The longest one that begins at a position. */
+  /** The longest one that starts at a position. */
   function at(text: string, position: number): string | undefined {
     const code = text.charCodeAt(position)
     if (first[code] === 0) return undefined
@@ -73,7 +76,7 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
     return single.has(code) ? text.charAt(position) : undefined
   }
 
-  /** Few are looked for one by one, which does not look at each character. */
+  /** A few texts are searched one by one with a native search, which does not look at each character. */
   function mayHold(text: string): boolean {
     return longestFirst.length > few || longestFirst.some((one) => text.includes(one))
   }
@@ -88,7 +91,7 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
       const end = Math.min(atOnce, text.length - start)
       for (let index = Math.max(0, done - start); index < end; index += 1) {
         const code = units[index] ?? 0
-        // most places end here
+        // most positions end here
         if (pairs[pairSlot(code, units[index + 1] ?? 0)] === 0 && (!hasSingle || !single.has(code))) continue
         const found = at(text, start + index)
         if (found === undefined) continue
@@ -109,7 +112,10 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
     return candidates.some((one) => one.length > rest && one.startsWith(tail))
   }
 
-  /** Never further back than the longest one is long. Inside of one that is there as a whole none begins: it would be cut. */
+  /**
+   * Looks back at most the length of the longest text. A text cannot start inside another one that is complete: that
+   * one would be cut.
+   */
   function begun(text: string): number {
     const earliest = Math.max(0, text.length - longest + 1)
     for (let start = earliest; start < text.length; start += 1) {
@@ -131,7 +137,7 @@ export function createTextSearch(texts: Iterable<string>): TextSearch {
   return { replace, begun }
 }
 
-/** Every pair of Latin characters has its own. */
+/** Every pair of Latin characters has its own slot. */
 function pairSlot(one: number, other: number): number {
   return ((one << 8) ^ other) & 0xffff
 }

@@ -8,22 +8,22 @@ export interface MaskOptions {
   readonly names?: readonly string[]
   /** Variables of keys that config files name. */
   readonly keys?: readonly string[]
-  /** Secrets that are in no variable of their own, by the name they are masked with. */
+  /** Secrets that do not come from a variable, by the name they are masked with. */
   readonly values?: Readonly<Record<string, string>>
 }
 
-/** Addresses of files are no secrets, whatever their variable is called. */
+/** File paths are not secrets, whatever the name of their variable. */
 const path = /^(?:~|\.{1,2}|[A-Za-z]:|\/(?:home|root|etc|usr|var|run|opt|tmp|mnt|srv|app|Users|private|secrets))[/\\]/
-/** Shorter values are words like `none` or `test`, which ordinary text is full of. */
+/** Shorter values are words like `none` or `test`, which are common in ordinary text. */
 const shortest = 8
-/** Longer ones that stand for a secret in examples and local databases. */
+/** Longer placeholders for secrets in examples and local databases. */
 const placeholder =
   /^(?:password|passw0rd|changeme|change_me|postgres(?:ql)?|undefined|disabled|required|your[-_].*|example.*|x{8,}|\*{8,})$/i
 
 /**
- * The secrets of an environment by the name they are masked with: the values of `names`; of `keys` and of variables whose
- * name says so, from 8 characters on; and what is secret within other values: `NAME#1` for the password of a URL or
- * a connection string. Blanks and line breaks around a value are no part of it: keys are sent without them.
+ * The secrets of an environment by the name they are masked with: the values of `names`; from 8 characters on, those of
+ * `keys` and of variables with a secret-like name; and secret parts of other values: `NAME#1` for the password of a URL
+ * or a connection string. Whitespace around a value is not part of it: keys are sent without it.
  */
 export function secretValues(
   environment: Environment,
@@ -46,8 +46,8 @@ const secretWords = ['api_key', 'apikey', 'key', 'passphrase', 'credential', 'cr
 const secretEnds = ['token', 'secret', 'password', 'passwd', '_pwd']
 
 /**
- * Variables whose values are secrets, by their last word: keys, tokens, passwords; and whatever is called a secret.
- * Without a regular expression: each run asks this of each variable, and to compile one that ignores case takes longer.
+ * Variables whose values are secrets, by their last word: keys, tokens, passwords, and everything called a secret.
+ * Without a regular expression: each run checks every variable, and compiling a case-insensitive one takes longer.
  */
 function isSecretName(name: string): boolean {
   const text = name.toLowerCase()
@@ -59,7 +59,9 @@ function isSecretName(name: string): boolean {
   )
 }
 
-/** The password of a URL, unless it is the name of the user; and what follows words like `password=` and `AccountKey=`. */
+/**
+ * The password of a URL, unless it equals the user name, and the values after words like `password=` and `AccountKey=`.
+ */
 function secretParts(value: string): readonly string[] {
   if (value.length > longestValue) return []
   const inUrls = value.includes('@') ? passwordsOfUrls(value) : []
@@ -79,5 +81,5 @@ function namedSecrets(value: string): readonly string[] {
   return Array.from(named, ([, found = '']) => found)
 }
 
-/** A variable that is longer holds a document, not an address. */
+/** A longer variable contains a document, not an address. */
 const longestValue = 16_384

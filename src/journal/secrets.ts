@@ -4,36 +4,36 @@ import { type Environment, type MaskOptions, secretValues } from './secret-value
 
 export type { Environment, MaskOptions } from './secret-values.ts'
 
-/** Hides secret values in text and puts them back. */
+/** Hides secret values in text and restores them. */
 export interface SecretMask {
   /**
-   * Each secret value becomes `«secret:NAME»`, also inside longer text, and `«secret:NAME:FORM»` where it is in base64,
+   * Each secret value becomes `«secret:NAME»`, also inside longer text, and `«secret:NAME:FORM»` if it is in base64,
    * URL-encoded or escaped for JSON. For records, error texts and rendering.
    */
   readonly mask: (text: string) => string
-  /** As `mask`, for people: nothing but the values is replaced, so it cannot be undone. */
+  /** Like `mask`, for display: only the values are replaced, so it cannot be reversed. */
   readonly hide: (text: string) => string
-  /** Undoes `mask`. A name the environment no longer has stays as it is written. */
+  /** Reverses `mask`. A name that is no longer in the environment is left unchanged. */
   readonly unmask: (text: string) => string
 }
 
-/** A mask that also serves text of which more is to come, and learns of secrets on its way. */
+/** A mask that also handles incomplete text, and can learn more secrets over time. */
 export interface LiveMask extends SecretMask {
-  /** Hides these as well from now on. A name that is known keeps its value. */
+  /** Hides these as well from now on. A known name keeps its value. */
   readonly add: (options: MaskOptions) => void
-  /** How many characters at the end of a text may be the beginning of a secret whose rest is still to come. */
+  /** How many characters at the end of a text may be the start of an incomplete secret. */
   readonly begun: (text: string) => number
 }
 
 const opening = '«secret:'
-/** Stands for the opening itself where text holds it; no environment variable can have this name. */
+/** Stands for the opening itself if it occurs in the text; no environment variable can have this name. */
 const literalName = '='
 const written = new RegExp(`${opening}([^»]*)»`, 'g')
 const formEnd = new RegExp(`:(${secretForms.map((form) => form.replace('.', '\\.')).join('|')})$`)
 
 /**
  * A mask for the secrets of an environment (`secretValues`), as they are and in other forms. One pass over a text finds
- * them all; the table for it is made when it is first needed.
+ * them all; the search table is built on first use.
  */
 export function createMask(environment: Environment, options: MaskOptions = {}): LiveMask {
   let secrets = secretValues(environment, options)
@@ -61,14 +61,17 @@ export function createMask(environment: Environment, options: MaskOptions = {}):
 }
 
 interface Prepared {
-  /** What each text that is found is called. */
+  /** The label of each text that is found. */
   readonly labels: ReadonlyMap<string, string>
   readonly shown: TextSearch
-  /** Also the opening of a mask itself. */
+  /** Also finds the opening of a mask itself. */
   readonly all: TextSearch
 }
 
-/** A value that several variables have is called by the first; a value as it is goes before the form of another one. */
+/**
+ * A value that several variables have is labeled with the first; a plain value takes precedence over an encoded form of
+ * another one.
+ */
 function prepared(secrets: ReadonlyMap<string, string>): Prepared {
   const labels = new Map<string, string>()
   for (const [name, value] of secrets) if (!labels.has(value)) labels.set(value, name)
@@ -97,7 +100,7 @@ export function secretNames(masked: string): readonly string[] {
 /** Hides nothing. */
 export const noMask: SecretMask = createMask({})
 
-/** The pattern that matches a text and nothing else. */
+/** A pattern that matches exactly this text. */
 export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 }

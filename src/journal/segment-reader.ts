@@ -3,7 +3,7 @@ import { assertReadable, decodeLine, isKnownRecord, type JournalRecord, type Unk
 import { segmentFile } from './segment.ts'
 import { isSameSignature, type Seal, sealKind } from './signing.ts'
 
-/** A damaged part with good records behind it. */
+/** A damaged part followed by good records. */
 export interface Damage {
   readonly file: string
   readonly offset: number
@@ -11,11 +11,11 @@ export interface Damage {
   readonly reason: string
 }
 
-/** What reading a journal gives, in the order of writing. */
+/** The results of reading a journal, in the order of writing. */
 export type Reading =
   | { readonly type: 'record'; readonly record: JournalRecord }
   | { readonly type: 'unknown'; readonly record: UnknownRecord }
-  /** A damaged part with good records behind it. `offset` and `bytes` tell where in the file. */
+  /** A damaged part followed by good records. `offset` and `bytes` give its position in the file. */
   | ({ readonly type: 'corrupt' } & Damage)
 
 export interface Located {
@@ -23,17 +23,20 @@ export interface Located {
   readonly offset: number
 }
 
-export const notSigned = 'not as this installation has signed it'
+export const notSigned = 'not as this installation signed it'
 
-/** Makes readings of the lines of one epoch's file, which are given in their order. */
+/** Turns the lines of one epoch's file, passed in order, into readings. */
 export interface SegmentReader {
-  /** What the next lines add: with a seal those that a signature covers by now. */
+  /** The readings from the next lines; with a seal, only those covered by a signature so far. */
   take(lines: readonly Line[]): readonly Located[]
-  /** What is bad at the end, of a file that had as many bytes of whole lines when the next epoch began. */
+  /** The damage at the end of a file that had this many bytes of complete lines when the next epoch started. */
   torn(bytesThen: number | undefined): Located | undefined
 }
 
-/** With `seal` lines are read that the next signature covers; those behind the last one were torn off with theirs. */
+/**
+ * With `seal`, lines are read once the next signature covers them; lines after the last signature were lost with
+ * theirs.
+ */
 export function createSegmentReader(folder: string, epoch: number, seal: Seal | undefined): SegmentReader {
   const file = segmentFile(folder, epoch)
   let unsigned: Located[] = []
@@ -84,7 +87,7 @@ export function createSegmentReader(folder: string, epoch: number, seal: Seal | 
       return signed
     },
     torn(then) {
-      // what is bad at the end was torn off, unless the next writer has seen it whole; a line feed is no loss
+      // a bad end was torn off, unless the next writer saw it intact; a missing line feed is not a loss
       if (then === undefined || then <= end + 1) return undefined
       const reason = damage?.reason ?? 'missing'
       return { reading: { type: 'corrupt', file, offset: end, bytes: then - end, reason }, offset: end }

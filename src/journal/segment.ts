@@ -6,7 +6,7 @@ import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
 
-/** One file per writer epoch, never changed by anyone else. */
+/** One file per writer epoch, never changed by any other process. */
 export function segmentFile(folder: string, epoch: number): string {
   return join(folder, `j-${String(epoch).padStart(6, '0')}.jsonl`)
 }
@@ -32,8 +32,8 @@ export interface ClaimContext {
 }
 
 /**
- * Wins an epoch: of all processes that try, the one that links its prepared file. The file's descriptor, or undefined
- * when another process was first. No lock is left behind by a process that dies.
+ * Tries to win an epoch: the winner is the process that links its prepared file first. Returns the file's descriptor,
+ * or undefined if another process was first. A process that dies leaves no lock behind.
  */
 export function claimEpoch(options: ClaimOptions, { folder, files, pending }: ClaimContext): number | undefined {
   pending.makeFolder(folder)
@@ -49,7 +49,7 @@ export function claimEpoch(options: ClaimOptions, { folder, files, pending }: Cl
     files.close(descriptor)
     return outcome === 'lost' ? undefined : createWithoutLink(file, options, files)
   } catch (error) {
-    // the error that is being thrown says more than one of these
+    // the error that is being thrown says more than an error of these
     attempt(() => files.close(descriptor))
     attempt(() => files.remove(temporary))
     throw error
@@ -61,7 +61,10 @@ function writeHeader(descriptor: number, { header, sync }: ClaimOptions, files: 
   if (sync === 'durable') files.syncDataNow(descriptor)
 }
 
-/** Gives back an epoch that this process has won and recorded nothing in: the first one has no file then. @throws errors of the file system */
+/**
+ * Returns an epoch that this process won and recorded nothing in: the run then has no file for it.
+ * @throws errors of the file system
+ */
 export function withdrawEpoch(folder: string, epoch: number, files: FilePort = nodeFiles): void {
   const file = segmentFile(folder, epoch)
   if (files.size(file) !== undefined) files.remove(file)
@@ -79,8 +82,8 @@ function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'u
 }
 
 /**
- * For file systems without hard links (exFAT, some in user space): still one winner. For a moment the file has no
- * header; who opens the run just then takes the next epoch, and this writer finds itself fenced.
+ * For file systems without hard links (exFAT, some FUSE file systems): still a single winner. For a moment the file has
+ * no header; a process that opens the run at that moment takes the next epoch, and this writer finds itself fenced.
  */
 function createWithoutLink(file: string, options: ClaimOptions, files: FilePort): number | undefined {
   const created = attempt(() => files.create(file))

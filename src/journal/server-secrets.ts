@@ -1,7 +1,7 @@
 import { referencesIn } from '../base/references.ts'
 import type { Environment, MaskOptions } from './secret-values.ts'
 
-/** A table of `[mcp_servers]` or `[agents]`, as far as it may hold secrets. */
+/** A table of `[mcp_servers]` or `[agents]`, as far as it may contain secrets. */
 interface ServerTable {
   readonly command?: string | undefined
   readonly args?: readonly string[] | undefined
@@ -13,20 +13,20 @@ interface ServerTable {
   readonly oauth?: { readonly client_secret_env?: string | undefined } | undefined
 }
 
-/** Variables that say where things are, or who works here. */
+/** Variables that contain paths, or user names. */
 const ordinary = /^(?:HOME|PWD|OLDPWD|USER|LOGNAME|SHELL|PATH|LANG|LC_\w+|TZ|TMPDIR|TERM|XDG_\w+|BATON_HOME)$/
 const isPath = (text: string): boolean => /^(?:~|\.{1,2})?\/[^\s]*$/.test(text) && text.split('/').length > 2
-/** What ordinary text is full of: a word, a number, an address without a key. */
+/** Common in ordinary text: a word, a number, an address without a key. */
 const isPlain = (text: string): boolean =>
   /^(?:[\p{L}_.-]+|[\d.,:]+)$/u.test(text) || /^https?:\/\/[^\s?#@]*$/.test(text) || isPath(text)
-/** Headers that say what is sent and asked for. */
+/** Headers that describe the content and what is accepted. */
 const plainHeader =
   /^(?:accept(?:-\w+)?|content-type|user-agent|cache-control|origin|referer|x-mcp-(?:readonly|toolsets?|host))$/i
 
 /**
- * What of MCP servers, or of programs that are agents, is to be masked: the variables that their settings refer to, unless they are paths, bearer keys, values of
- * `env` and headers that are no ordinary words, and the values in the queries of their addresses.
- * `of`: the table that holds them.
+ * The secrets to mask in the settings of MCP servers, or of programs that are agents: the variables that the settings
+ * refer to, unless they are paths; bearer keys; values of `env` and headers that are not ordinary words; and the values
+ * in the query strings of their addresses. `of`: the name of the table that contains them.
  */
 export function serverSecrets(
   servers: Readonly<Record<string, ServerTable>>,
@@ -58,7 +58,7 @@ export function serverSecrets(
   return { keys: [...new Set(keys)], values: Object.fromEntries(values) }
 }
 
-/** Literal values; those with references are the variables'. `Bearer KEY` holds a key. */
+/** Literal values; references are covered by the variables. `Bearer KEY` contains a key. */
 function written(of: string, entries: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
   return entries
     .filter(([, text]) => referencesIn(text).length === 0)

@@ -3,19 +3,19 @@ import type { JournalRecord, RecordOf } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import { type PlaceNode, showsBelow } from './tree.ts'
 
-/** Called for what is shown again. */
+/** Called for each event that is shown again. */
 export type OnShow = (record: RecordOf<'show'>) => void
 
-/** Shows again, in their order, the events of what a record answers and nothing does again. */
+/** Replays, in order, the events of parts that are answered from a record and not done again. */
 interface ShownAgain {
-  /** What a call has shown: below its place, and in its section before it returned. */
+  /** Replays what a call has shown: below its place, and in its section before it returned. */
   readonly ofCall: (at: Place) => void
-  /** What was shown in a boundary that is reused. */
+  /** Replays what was shown in a boundary that is reused. */
   readonly ofBoundary: (node: PlaceNode) => void
 }
 
 export function createShownAgain({ tree, source, shows }: RunIndex, onShow: OnShow): ShownAgain {
-  /** How much each unfinished section has shown again. */
+  /** How much of each unfinished section was shown again. */
   const shownIn = new Map<PlaceNode, number>()
 
   function show(record: JournalRecord): void {

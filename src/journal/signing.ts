@@ -17,12 +17,12 @@ import { nodeFiles } from './file-port.ts'
 import { stateFolder } from './run-id.ts'
 import type { Environment } from './secrets.ts'
 
-/** What the records of this installation are signed with. It never leaves its file. */
+/** The key that signs the records of this installation. It never leaves its file. */
 export type SigningKey = Buffer
 
 const keyBytes = 32
 
-/** Loaded where a key is made or a record is read: it takes a short run longer than all that it signs. */
+/** Loaded only when a key is made or a record is read: loading takes a short run longer than all its signing. */
 const crypto = () => process.getBuiltinModule('node:crypto')
 
 const ownState = {
@@ -30,14 +30,14 @@ const ownState = {
   hint: 'Set BATON_HOME or XDG_STATE_HOME to a folder of your own.',
 }
 
-/** Where the key of this installation is kept. */
+/** Where the key of this installation is stored. */
 function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
   return join(stateFolder(around), 'run-key')
 }
 
 /**
- * The key of this installation, which is made when there is none. Of several processes that make one, all get the same.
- * @throws BatonError JOURNAL_FAILED when it cannot be read or made, or is another user's
+ * The key of this installation; created if it does not exist. If several processes create one, all get the same key.
+ * @throws BatonError JOURNAL_FAILED if it cannot be read or created, or belongs to another user
  */
 export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   const file = signingKeyFile(around)
@@ -50,7 +50,7 @@ export function openSigningKey(around: { readonly env: Environment; readonly hom
   }
 }
 
-/** The same where nothing is to be made: without a key one that has signed nothing. */
+/** The same without creating anything: if there is no key, returns a random one, which has signed nothing. */
 export function presentSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   return readKey(signingKeyFile(around)) ?? crypto().randomBytes(keyBytes)
 }
@@ -67,7 +67,7 @@ function readKey(file: string): SigningKey | undefined {
     const { mode, uid } = fstatSync(descriptor)
     if (process.getuid !== undefined && uid !== process.getuid()) throw keyError(file, 'it belongs to another user')
     const key = Buffer.from(readFileSync(descriptor, 'utf8').trim(), 'hex')
-    if (key.length !== keyBytes) throw keyError(file, 'it does not hold a key')
+    if (key.length !== keyBytes) throw keyError(file, 'it does not contain a key')
     if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
     return key
   } finally {
@@ -92,21 +92,21 @@ function makeKey(file: string): SigningKey {
     rmSync(temporary, { force: true })
   }
   const key = readKey(file)
-  if (key === undefined) throw keyError(file, 'it was removed meanwhile')
+  if (key === undefined) throw keyError(file, 'it was removed in the meantime')
   return key
 }
 
 function keyError(file: string, why: string, cause?: unknown): BatonError {
   return new BatonError('JOURNAL_FAILED', `the key that records are signed with cannot be used: ${file}: ${why}`, {
-    hint: 'Make it readable for you alone. If it is removed, a new one is made, and runs of before cannot be resumed any more.',
+    hint: 'Make it readable only for yourself. If you remove it, a new one is created, and earlier runs can no longer be resumed.',
     cause,
   })
 }
 
-/** Kind of the line that signs all lines before it since the last one. */
+/** Kind of the line that signs all lines before it, back to the previous one. */
 export const sealKind = 'seal'
 
-/** Which line of which file of which run signs. */
+/** Identifies a signing line: its run, file and line number. */
 interface SealPlace {
   /** The run folder: its name is the id of the run. */
   readonly folder: string
@@ -114,10 +114,10 @@ interface SealPlace {
   readonly number: number
 }
 
-/** Adds up lines, and signs them. */
+/** Accumulates lines, and signs them. */
 export interface Seal {
   readonly add: (...bytes: readonly (string | Uint8Array)[]) => void
-  /** The signature of what was added since the last one. */
+  /** The signature of everything that was added since the last one. */
   readonly take: (place: SealPlace) => string
 }
 

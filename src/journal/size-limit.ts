@@ -6,21 +6,21 @@ import type { FilePort } from './file-port.ts'
 import type { Entry } from './record.ts'
 
 /**
- * Records of what begins or is only read: without them nothing is lost, because a resume does it then. All others are
- * written beyond the limit, too: what was paid for or changed, and how the run ended.
+ * Records of starts and reads: without them nothing is lost, because a resume repeats these. All others are written
+ * even beyond the limit: what was paid for or changed, and how the run ended.
  */
 const limitedKinds: ReadonlySet<Entry['k']> = new Set<Entry['k']>(['begin', 'started', 'obs', 'call', 'use', 'show'])
 
-/** Counts what the journal of a run takes on the disk. */
+/** Counts the disk space of a run's journal. */
 export interface SizeLimit {
   /**
-   * Asks for `bytes` more, before they are written; counts them.
-   * @throws BatonError RUN_TOO_LARGE beyond the limit, and the same one from then on
+   * Requests `bytes` more, before they are written; counts them.
+   * @throws BatonError RUN_TOO_LARGE beyond the limit, and the same error from then on
    */
   readonly admit: (bytes: number) => void
   /** Counts bytes that are written in any case. */
   readonly count: (bytes: number) => void
-  /** The one of both that records of this kind go by. */
+  /** The one of these two functions that applies to records of this kind. */
   readonly forKind: (kind: Entry['k']) => (bytes: number) => void
   /** Sets the limit, in bytes. */
   readonly limitTo: (bytes: number) => void
@@ -65,9 +65,9 @@ function tooLarge(
   folder: string,
   { limit, written, bytes }: { readonly limit: number; readonly written: number; readonly bytes: number },
 ): BatonError {
-  const message = `the record of this run would grow over ${sizeText(limit)}: it has ${sizeText(written)}, and ${sizeText(bytes)} more are to be recorded`
+  const message = `the record of this run would exceed ${sizeText(limit)}: it has ${sizeText(written)}, and ${sizeText(bytes)} more would be recorded`
   const id = basename(folder)
   return new BatonError('RUN_TOO_LARGE', message, {
-    hint: `See whether a script repeats something without end. Otherwise raise the limit: baton resume ${id} -c runs.max_size=${sizeText(Math.max(2 * limit, 2 * (written + bytes)))}`,
+    hint: `Check whether a script repeats something endlessly. Otherwise raise the limit: baton resume ${id} -c runs.max_size=${sizeText(Math.max(2 * limit, 2 * (written + bytes)))}`,
   })
 }

@@ -15,18 +15,24 @@ import { decodeValue } from './value.ts'
 
 /** The records of a run as an index needs them: all in the order of (epoch, number), single ones on demand. */
 export interface RecordSource {
-  /** Visits each record of a known kind; `isLast` says that no later writer has added to the run. Gives the damaged parts. */
+  /**
+   * Visits each record of a known kind; `isLast` means that no later writer has added to the run. Returns the damaged
+   * parts.
+   */
   scan(visit: (record: JournalRecord, location: Location, isLast: boolean) => void): Promise<readonly Damage[]>
   /** One record. Synchronous, because observations are. */
   at(location: Location): JournalRecord
-  /** The value a field stands for: blobs fetched, secrets put back. */
+  /** The value that a field stands for: blobs loaded, secrets restored. */
   value(field: Json | undefined): unknown
-  /** A content that was kept with the run, by the SHA-256 of its bytes, secrets put back; undefined: there is none. */
+  /**
+   * A content that was kept with the run, by the SHA-256 of its bytes, with secrets restored; undefined: it does not
+   * exist.
+   */
   kept(hash: string): Uint8Array | undefined
   close(): void
 }
 
-/** One epoch's file has at most this many bytes. */
+/** Upper limit for the bytes of one epoch's file. */
 const epochSpan = 2 ** 40
 
 export interface FileRecordsOptions {
@@ -34,7 +40,7 @@ export interface FileRecordsOptions {
   /** Only epochs before this one. */
   readonly before?: number
   readonly files?: FilePort
-  /** Records that are not signed with it count as damaged; left out: nobody asks who has written them. */
+  /** Records that are not signed with it count as damaged; omitted: signatures are not checked. */
   readonly key?: SigningKey | undefined
 }
 
@@ -45,7 +51,7 @@ export function openFileRecords(
 ): RecordSource {
   const epochs = epochsIn(folder, files).filter((epoch) => epoch < before)
   const descriptors = new Map<number, number>()
-  /** Who has recorded a large value. */
+  /** The place that recorded a large value. */
   const placeOf = new WeakMap<object, string>()
 
   function descriptorOf(epoch: number): number {
@@ -103,9 +109,9 @@ function changed(file: string): BatonError {
 }
 
 /**
- * All records of a run folder, epoch by epoch, as a stream. A damaged end of a file is a torn write, never acknowledged,
- * and dropped; damage with good records behind it is reported.
- * @throws BatonError JOURNAL_FAILED when a file was written by a newer version in a format this one cannot read
+ * All records of a run folder, epoch by epoch, as a stream. A damaged end of a file is a torn write that was never
+ * acknowledged, and is dropped; damage followed by good records is reported.
+ * @throws BatonError JOURNAL_FAILED if a newer version wrote a file in a format that this one cannot read
  */
 export async function* readRun(folder: string, files: FilePort = nodeFiles): AsyncGenerator<Reading> {
   const epochs = epochsIn(folder, files)
@@ -116,13 +122,13 @@ export async function* readRun(folder: string, files: FilePort = nodeFiles): Asy
 }
 
 interface EpochContext {
-  /** All that are read. */
+  /** All epochs that are read. */
   readonly epochs: readonly number[]
   readonly files: FilePort
   readonly key?: SigningKey | undefined
 }
 
-/** The records of one epoch, behind the epochs that are missing before it. */
+/** The records of one epoch, after a reading for epochs that are missing before it. */
 async function* readEpoch(
   folder: string,
   epoch: number,
@@ -138,12 +144,15 @@ async function* readEpoch(
   yield* readSegment(folder, epoch, { files, seal: key && createSeal(key) })
 }
 
-/** The readings of a run's first epoch, batch by batch: what a key has not signed is damage. */
+/** The readings of a run's first epoch, batch by batch: anything that the key has not signed is damage. */
 export function readSigned(folder: string, key: SigningKey, files: FilePort): AsyncGenerator<readonly Located[]> {
   return readSegment(folder, 1, { files, seal: createSeal(key) })
 }
 
-/** How many bytes of whole lines an epoch had when the next one began; undefined when none has begun, or it did not say. */
+/**
+ * How many bytes of complete lines an epoch had when the next one started; undefined if there is none, or it did not
+ * record that.
+ */
 async function bytesThen(folder: string, epoch: number, files: FilePort): Promise<number | undefined> {
   const next = segmentFile(folder, epoch + 1)
   if (files.size(next) === undefined) return undefined
@@ -153,7 +162,7 @@ async function bytesThen(folder: string, epoch: number, files: FilePort): Promis
 
 interface SegmentContext {
   readonly files: FilePort
-  /** Left out: signatures are not looked at. */
+  /** Omitted: signatures are not checked. */
   readonly seal?: Seal | undefined
 }
 

@@ -26,7 +26,7 @@ export interface StoreOptions {
   readonly mask?: SecretMask
   readonly files?: FilePort
   readonly owners?: OwnerPort
-  /** Signs what is recorded; left out: the run cannot be resumed by who asks for signatures. */
+  /** Signs what is recorded; if omitted, a resume that requires signatures refuses the run. */
   readonly key?: SigningKey
 }
 
@@ -46,9 +46,9 @@ export function createFileStore(root: string, options: StoreOptions): JournalSto
 }
 
 /**
- * Becomes the writer of a run. A new run's folder and file are made with its first record, so a
- * run that records nothing leaves nothing; the next epoch of an existing one is won at once, durably.
- * @throws BatonError USAGE when its writer is alive and has not ended it, JOURNAL_FAILED when the folder fails
+ * Becomes the writer of a run. The folder and file of a new run are created with its first record, so a run that
+ * records nothing leaves nothing; the next epoch of an existing run is won immediately and durably.
+ * @throws BatonError USAGE if its writer is alive and has not ended it, JOURNAL_FAILED if the folder fails
  */
 export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
   const { folder, now, mask = noMask, files = nodeFiles, owners = processOwners, key } = options
@@ -76,7 +76,7 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
         return createRunJournal(1, { type: 'lazy', open }, writing)
       }
       const { first, last, bytes } = await edgesOf(segmentFile(folder, newest), files)
-      // a header that cannot be read was lost with the machine's power, and so was its writer
+      // an unreadable header was lost in a power failure, and so was its writer
       if (first?.k === 'seg' && last?.k !== 'run.end') {
         const clock = { files, owners, now: () => fileTime(folder, files) }
         await refuseWhileOwned({ folder, epoch: newest, owner: first }, clock)
@@ -99,7 +99,7 @@ interface Writing {
   readonly seal?: Seal
 }
 
-/** Numbers, masks and encodes records and puts them into the file of one epoch. */
+/** Numbers, masks and encodes records, and writes them to the file of one epoch. */
 function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: Writing): RunJournal {
   const { folder, files, pending, mask, now } = writing
   const heart = createHeart(folder, { epoch, files, onDeleted: (error) => void writer.fail(error) })
@@ -109,7 +109,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
   const keeper = createKeeper(folder, mask, { files, pending, admit: size.admit })
   let next = 1
 
-  /** The number is taken only once nothing can fail any more: numbers have no gaps. */
+  /** The number is taken only when nothing can fail any more, so that numbers have no gaps. */
   function take(entry: Entry): { readonly number: number; readonly line: string } {
     const admit = size.forKind(entry.k)
     const fields = encodeFields(entry, {
@@ -130,7 +130,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
     return line
   }
 
-  /** What cannot be kept ends the run as what cannot be recorded does; what may not be leaves the journal as it is. */
+  /** A failed write of a kept content ends the run like a failed record; a refused one leaves the journal as it is. */
   function orFailure<T>(write: () => T): T {
     writer.failure.throwIfAborted()
     try {
@@ -192,11 +192,11 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
 interface HeartOptions {
   readonly epoch: number
   readonly files: FilePort
-  /** Told when the file of the epoch is gone. */
+  /** Called when the file of the epoch is gone. */
   readonly onDeleted: (error: BatonError) => void
 }
 
-/** Shows other machines and containers that a writer is alive while it waits, and notices when its file is deleted. */
+/** Shows other machines and containers that a waiting writer is alive, and notices when its file is deleted. */
 function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) {
   let isOpen = false
   let isEnded = false
@@ -207,13 +207,13 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
     if (!isOpen || files.size(segmentFile(folder, epoch)) !== undefined) return
     onDeleted(
       new BatonError('JOURNAL_FAILED', `${folder} was deleted while the run was recorded there`, {
-        hint: 'This run cannot be resumed or shown any more. Run it again.',
+        hint: 'This run can no longer be resumed or shown. Run it again.',
       }),
     )
   }
 
   function beat(): void {
-    // without it the next record is the next sign of life
+    // without it, the next record is the next heartbeat
     attempt(() => {
       look()
       descriptor ??= files.create(beatFile(folder, epoch))
@@ -222,7 +222,7 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
   }
 
   function begin(): void {
-    // what is written as the journal is closed opens its file, and would start a heart that nobody ends
+    // writes while closing open the file, and would start a heart that nobody stops
     if (isEnded) return
     isOpen = true
     timer ??= setInterval(beat, beatMs).unref()
@@ -230,7 +230,7 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
 
   return {
     look,
-    /** The file, with a heart that beats from the moment it is there. */
+    /** The file, with a heart that beats as soon as the file exists. */
     around(file: LineFile): LineFile {
       if (file.type === 'open') begin()
       if (file.type === 'open') return file

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { RunStopReason } from '../event/event.ts'
 
-/** How a run stands. `interrupted`: its process is gone and wrote no end; `running`: its process is alive. */
+/** The state of a run. `interrupted`: its process is gone and wrote no end; `running`: its process is alive. */
 export type RunStatus = Exclude<RunStopReason, 'error'> | 'failed' | 'interrupted' | 'running'
 
 export const runStatuses: readonly RunStatus[] = [
@@ -18,19 +18,19 @@ export const runStatuses: readonly RunStatus[] = [
 ]
 
 /**
- * What `summary.json` and a line of `index.jsonl` hold, and `baton runs --json` prints. Additive
+ * The contents of `summary.json` and of a line of `index.jsonl`, and the output of `baton runs --json`. Additive
  * changes keep `v`.
  */
 export interface RunSummary {
   readonly v: 1
   readonly id: string
-  /** Absolute; of a run of `-p` text the name it has in messages. */
+  /** Absolute; for a run of `-p` text, its name in messages. */
   readonly file: string
   readonly target: 'prompt' | 'agent' | 'undo' | 'conversation'
   /** ISO 8601, UTC. `ended` is null for a run without an end. */
   readonly started: string
   readonly ended: string | null
-  /** Time in which a process worked on it: breaks between processes do not count. */
+  /** Time during which a process worked on it: breaks between processes do not count. */
   readonly duration_ms: number
   readonly status: RunStatus
   /** Null for a run without an end. */
@@ -38,18 +38,18 @@ export interface RunSummary {
   readonly tasks: { readonly done: number; readonly failed: number; readonly skipped: number }
   readonly calls: number
   readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
-  /** US dollars of the calls with a known price; null when there were calls and none has one. */
+  /** US dollars of the calls with a known price; null if there were calls and none has a price. */
   readonly cost_usd: number | null
   readonly models: readonly string[]
   /** How many processes worked on it. */
   readonly epochs: number
-  /** Effects that were done again because nobody knew their end. */
+  /** Effects that were repeated because their outcome was unknown. */
   readonly repeated: number
-  /** Why it ended as it did, when that was an error; null without an end, and in summaries of older versions. */
+  /** The error that ended it, if any; null without an end, and in summaries of older versions. */
   readonly error: string | null
-  /** Where the error is, when it is in a file. */
+  /** Where the error is, if it is in a file. */
   readonly error_place: ErrorPlace | null
-  /** False: all of it is done, so that a resume would end in the same way. Left out otherwise. */
+  /** False: everything is done, so a resume would end in the same way. Omitted otherwise. */
   readonly resumable?: false
 }
 
@@ -60,7 +60,7 @@ export interface ErrorPlace {
   readonly column?: number
 }
 
-/** When a run was worked on, as its records say. Milliseconds. */
+/** When a run was worked on, from its records. Milliseconds. */
 export interface RunTimes {
   readonly started: number
   readonly ended: number
@@ -80,7 +80,7 @@ export type ErrorView = Pick<RunSummary, 'error' | 'error_place'>
 
 export const noError: ErrorView = { error: null, error_place: null }
 
-/** A message is as long as who wrote it liked; a summary is one line of an index. */
+/** Messages can have any length; a summary is one line of an index. */
 const longestError = 2000
 
 export function errorView(message: string, place?: Partial<ErrorPlace>): ErrorView {
@@ -117,12 +117,12 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
   }
 }
 
-/** What a stop reason is called in the history. */
+/** The name of a stop reason in the history. */
 export function statusOf(stop: string): RunStatus {
   return stop === 'error' ? 'failed' : (runStatuses.find((status) => status === stop) ?? 'failed')
 }
 
-/** The summary of a text that was written by this or another version; undefined when it is none. */
+/** The summary in a text that this or another version wrote; undefined if it is not a summary. */
 export function readSummary(text: string): RunSummary | undefined {
   try {
     const value: unknown = JSON.parse(text)

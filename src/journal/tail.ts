@@ -1,20 +1,20 @@
 import type { FilePort } from './file-port.ts'
 import { writeAll } from './transfer.ts'
 
-/** The file with its header in it: open already, or made right before the first line is written. */
+/** A file with its header: already open, or created right before the first line is written. */
 export type LineFile =
   | { readonly type: 'open'; readonly descriptor: number }
   | { readonly type: 'lazy'; readonly open: () => number }
 
-/** The growing end of a file: lines that wait for being written, in order. Every method may throw a system error. */
+/** The growing end of a file: lines that wait to be written, in order. Every method may throw a system error. */
 export interface Tail {
-  /** Takes a line; writes all that wait when they are too many, so that memory stays bounded. */
+  /** Takes a line. If too many lines wait, writes them all, so that memory stays bounded. */
   readonly add: (line: string) => void
   readonly hasWaiting: () => boolean
-  /** Makes the file when there is none yet; its descriptor. */
+  /** Creates the file if it does not exist yet. Returns its descriptor. */
   readonly open: () => number
   readonly writeOut: () => void
-  /** Forgets the lines that wait. */
+  /** Discards the waiting lines. */
   readonly drop: () => void
   readonly close: () => void
 }
@@ -22,7 +22,7 @@ export interface Tail {
 /** Characters that may wait. */
 const maxWaiting = 256 * 1024
 
-/** `sign` gives the line that signs lines which are about to be written. */
+/** `sign` returns the line that signs lines which are about to be written. */
 export function createTail(file: LineFile, files: FilePort, sign?: (lines: Buffer) => string): Tail {
   let waiting: string[] = []
   let size = 0
@@ -43,7 +43,7 @@ export function createTail(file: LineFile, files: FilePort, sign?: (lines: Buffe
     if (waiting.length === 0) return
     const lines = Buffer.from(waiting.join(''))
     drop()
-    // the header that is signed along is written when the file is made
+    // the signed header is written when the file is created
     const descriptor = open()
     writeAll(files, descriptor, sign === undefined ? lines : Buffer.concat([lines, Buffer.from(sign(lines))]))
   }

@@ -1,10 +1,10 @@
 import type { RunEvent } from '../event/event.ts'
 import { errorView, type RunResult, statusOf } from './summary.ts'
 
-/** Counts what a run came to while it goes. */
+/** Counts the results of a run while it is running. */
 export interface Tally {
   readonly add: (event: RunEvent) => void
-  /** Names a model that an earlier process of the run has called. */
+  /** Adds a model that an earlier process of the run called. */
   readonly addModel: (model: string) => void
   /** Undefined before the last event of the run. */
   readonly result: () => RunResult | undefined
@@ -13,14 +13,17 @@ export interface Tally {
 /** Tasks of the run itself; those of agents are deeper. */
 const taskPlace = /^((?:redo\/\d+\/)?(?:iteration\/\d+\/)?)task\/\d+$/
 
-/** The round or iteration of a task of the run itself, which takes the place of all before it; undefined for other places. */
+/** The round or iteration of a task of the run itself, which replaces all earlier ones; undefined for other places. */
 export function roundOfTask(place: string): string | undefined {
   return taskPlace.exec(place)?.[1]
 }
 
 const taskEnds = { 'task.completed': 'done', 'task.failed': 'failed', 'task.skipped': 'skipped' } as const
 
-/** A listener for the events of one run, from the first to the last. `target`: what is run, when its events do not say. A round that is redone does not count. */
+/**
+ * A listener for the events of one run, from the first to the last. `target`: what is run, if its events do not say. A
+ * round that is repeated does not count.
+ */
 export function createTally({ target: given }: { readonly target?: RunResult['target'] } = {}): Tally {
   const models = new Set<string>()
   const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { type Owner, processOwners } from './owner.ts'
 
-/** The terminal that a process reads from; undefined when it reads from none, or that cannot be seen from here. */
+/** The terminal that a process reads from; undefined if it does not read from one, or that cannot be seen from here. */
 export function terminalOf(owner: Owner): string | undefined {
   if (!processOwners.isVisible(owner)) return undefined
   try {

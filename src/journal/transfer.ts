@@ -1,6 +1,6 @@
 import type { FilePort } from './file-port.ts'
 
-/** Writes until every byte is taken: a short write is not an error yet. */
+/** Writes until every byte is written: a short write is not an error. */
 export function writeAll(files: FilePort, descriptor: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length;) {
     const taken = files.write(descriptor, bytes, done)
@@ -9,7 +9,7 @@ export function writeAll(files: FilePort, descriptor: number, bytes: Uint8Array)
   }
 }
 
-/** Reads until `target` is full or the file ends; the number of bytes read. */
+/** Reads until `target` is full or the file ends. Returns the number of bytes read. */
 export async function readAll(
   files: FilePort,
   descriptor: number,

@@ -4,66 +4,75 @@ import { conversationName, conversationPlace, isWithin, originOf, parsePlace, pl
 /** Where a record is: its file and byte, as one number that grows in the order of writing. */
 export type Location = number
 
-/** A place that holds one answer and nothing else, as most do: its location, negative when a call has returned. */
+/** A place with one answer and nothing else, as most are: its location, negative for a call that has returned. */
 export type Leaf = Location
 
-/** What the disk says about a file change whose end is in no record. */
+/** What the disk says about a file change without a recorded end. */
 export type ChangeState = 'before' | 'after' | 'neither'
 
-/** What the records of a run say about one place. Leaves are stored as numbers, because a run may have a million of them. */
+/**
+ * What the records of a run say about one place. Leaves are stored as numbers, because a run may have a million of
+ * them.
+ */
 export interface PlaceNode {
   parts?: Map<string, PlaceNode | Leaf>
-  /** What a section has called, by number. */
+  /** The calls of a section, by number. */
   calls?: (PlaceNode | Leaf | undefined)[]
   begin?: Location
   done?: Location
-  /** How a boundary ended that a resumed run does again. */
+  /** How a boundary ended whose work a resumed run repeats. */
   doneAgain?: Location
   /** An `obs` record. */
   answer?: Location
-  /** A `call` record: what is recorded at and below the place besides is what the call did. */
+  /** A `call` record: everything else at and below the place is what the call did. */
   returned?: Location
   started?: Location
   ended?: Location
-  /** A later start than that of `ended`, which is the end of something that was done. */
+  /** A later start than that of `ended`, which is the end of an effect that was done. */
   restarted?: Location
-  /** Whether `ended` is the end of something that was done. */
+  /** Whether `ended` is the end of an effect that was done. */
   isOk?: boolean
   /** The effect was suspended: nothing of it has happened. */
   waits?: true
-  /** What is known or was decided about an effect that has no end. */
+  /** What is known or was decided about an effect without an end. */
   choice?: Exclude<KnownEnd, 'redo'>
-  /** What was done at and below the place was undone, or is to be: errors there are answers. */
+  /** What was done at and below the place was undone, or will be: errors there are answers. */
   isUndone?: true
   shows?: Location[]
 }
 
-/** Where the run stands, by place. Places are texts. */
+/** The state of the run, by place. Places are texts. */
 export interface PlaceTree {
   readonly root: PlaceNode
-  /** The node of a place, undefined when nothing is recorded there. */
+  /** The node of a place, undefined if nothing is recorded there. */
   find(place: string): PlaceNode | undefined
-  /** The node of a place, made when missing. To be used before the tree is changed again. */
+  /** The node of a place, created if missing. Use it before the tree is changed again. */
   make(place: string): PlaceNode
-  /** Sets the one observation of a place. */
+  /** Sets the only observation of a place. */
   setAnswer(place: string, location: Location): void
-  /** Sets that the call of a place has returned. */
+  /** Records that the call of a place has returned. */
   setReturned(place: string, location: Location): void
-  /** Sets that what was done at and below a place is being undone. */
+  /** Records that what was done at and below a place is being undone. */
   setUndone(place: string): void
-  /** Removes everything at and below a place, and what was opened there. The boundaries around it are unfinished again. */
+  /**
+   * Removes everything at and below a place, and what was opened there. The boundaries around it become unfinished
+   * again.
+   */
   reopen(place: string): void
-  /** Makes the boundary of a place, and those around it, unfinished, but for those that are done again. */
+  /** Makes the boundary of a place, and those around it, unfinished, except those whose work is repeated. */
   unfinish(place: string): void
   /** Removes a place with everything below it. */
   drop(place: string): void
-  /** Removes what is below a place but the events that were shown there. */
+  /** Removes what is below a place except the events that were shown there. */
   prune(place: string): void
-  /** Visits nodes that are no leaves, outer ones first; nothing below nodes for which the visitor returns `skip`. */
+  /**
+   * Visits nodes that are not leaves, outer ones first; skips everything below nodes for which the visitor returns
+   * `skip`.
+   */
   visit(visitor: (node: PlaceNode, place: string) => 'skip' | undefined): void
-  /** Whether the work has continued after a call: its section, its conversation, or with undoing what it was part of. */
+  /** Whether the work has continued after a call: its section, its conversation, or by undoing what it was part of. */
   goesOn(place: string): boolean
-  /** The innermost boundary that a place belongs to, itself included. */
+  /** The innermost boundary that a place belongs to, including the place itself. */
   boundaryAround(place: string): string | undefined
 }
 
@@ -73,7 +82,7 @@ type Step = string | number
 export function createPlaceTree(): PlaceTree {
   const root: PlaceNode = {}
   let hasUndone = false
-  /** Successive records are often of the same section. */
+  /** Successive records often belong to the same section. */
   let latest: { readonly place: string; readonly node: PlaceNode } | undefined
 
   function find(place: string): PlaceNode | undefined {
@@ -115,12 +124,12 @@ export function createPlaceTree(): PlaceTree {
   function unfinish(place: string | undefined): void {
     for (let around = place; around !== undefined; around = lastStep(around).above) {
       const node = find(around)
-      // what is below one that is done again goes on by itself
+      // a boundary whose work is repeated anyway stays finished: the work below it resumes separately
       if (node?.doneAgain === undefined) delete node?.done
     }
   }
 
-  /** Conversations are kept beside the boundary they were opened in, and are void with it. */
+  /** Conversations are stored next to the boundary they were opened in, and become void with it. */
   function removeOpened(place: string): void {
     const opener = conversationPlace(parsePlace(place))
     const conversation = opener.at(-1)
@@ -164,7 +173,7 @@ export function createPlaceTree(): PlaceTree {
       const { above, step } = lastStep(place)
       if (above === undefined) return false
       for (let around: string | undefined = hasUndone ? above : undefined; around; around = lastStep(around).above)
-        // what could not be put back is tried again
+        // undo steps that failed are tried again
         if (find(around)?.isUndone === true) return !place.startsWith('/undo/', around.length)
       if (typeof step !== 'number') return false
       if ((find(above)?.calls ?? []).findLastIndex((call) => call !== undefined) > step) return true
@@ -183,7 +192,7 @@ export function createPlaceTree(): PlaceTree {
   }
 }
 
-/** The place around another one, undefined for the run, and the step from there. */
+/** The enclosing place, undefined for the run, and the step from there. */
 function lastStep(place: string): { readonly above: string | undefined; readonly step: Step } {
   const hash = place.lastIndexOf('#')
   const slash = place.lastIndexOf('/')
@@ -192,7 +201,7 @@ function lastStep(place: string): { readonly above: string | undefined; readonly
   return { above: place.slice(0, slash), step: place.slice(slash + 1) }
 }
 
-/** More calls than a section makes: what looks like such a number in a damaged record is a name. */
+/** More calls than a section makes: a larger number in a damaged record is treated as a name. */
 const mostCalls = 10_000_000
 
 function callNumber(text: string): number | undefined {
@@ -217,7 +226,7 @@ function visitBelow(node: PlaceNode, place: string | undefined, visitor: Paramet
   }
 }
 
-/** What is directly below a node, with the texts of its places. */
+/** The direct children of a node, with their places as text. */
 export function* stepsBelow(
   node: PlaceNode,
   place: string | undefined,
@@ -228,13 +237,13 @@ export function* stepsBelow(
   for (const [number, part] of node.calls?.entries() ?? []) if (part !== undefined) yield [`${place}#${number}`, part]
 }
 
-/** Whether a place lies in a finished boundary, also as part of a conversation that was opened there. */
+/** Whether a place is in a finished boundary, also as part of a conversation that was opened there. */
 export function isFinished(tree: PlaceTree, place: string): boolean {
   const path = originOf(parsePlace(place))
   return path.some((_, index) => tree.find(placeText(path.slice(0, index + 1)))?.done !== undefined)
 }
 
-/** Whether a place is another one or belongs to it, both as they are recorded. */
+/** Whether a place is the other one or belongs to it, both in recorded form. */
 export function belongsTo(place: string, outer: string): boolean {
   if (isWithin(place, outer)) return true
   return place.includes('agent/') && isWithin(placeText(originOf(parsePlace(place))), outer)
@@ -244,16 +253,16 @@ function unfolded(leaf: Leaf): PlaceNode {
   return leaf > 0 ? { answer: leaf } : { returned: -leaf }
 }
 
-/** The node with an answer that came after what it holds. */
+/** The node with an answer that arrived after its other contents. */
 function withLeaf(present: PlaceNode | Leaf | undefined, leaf: Leaf): PlaceNode | Leaf {
   if (present === undefined || (typeof present === 'number' && present > 0 === leaf > 0)) return leaf
   const node = typeof present === 'number' ? unfolded(present) : present
-  // what had started there did not finish, and was called again
+  // the effect that was started there did not finish, and was called again
   if (leaf > 0 && node.isOk !== true) forgetStart(node)
   return Object.assign(node, unfolded(leaf))
 }
 
-/** The last of the calls of a section that have returned; 0 when none has. */
+/** The last call of a section that has returned; 0 if none has. */
 export function lastReturned({ calls = [] }: PlaceNode): Location {
   return calls.reduce<Location>((last, call) => Math.max(last, returnedOf(call)), 0)
 }

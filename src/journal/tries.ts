@@ -2,24 +2,24 @@ import type { Cost, Grant } from '../event/effects.ts'
 import type { Spent } from '../event/meter.ts'
 import { noCost, type Reservation } from './budget.ts'
 
-/** The tries of one effect: at most one of them has something reserved at a time. */
+/** The tries of one effect: at most one of them has a reservation at a time. */
 export interface Tries {
   readonly grant: Grant
-  /** Counts the try that is in progress as failed; undefined: what it used is not known. */
+  /** Counts the try that is in progress as failed; undefined: its usage is unknown. */
   readonly failed: (spent: Spent | undefined) => void
   /** Reserves again for the next try. */
   readonly again: () => Promise<Grant>
-  /** Counts the last try, unless it was counted as failed already. */
+  /** Counts the last try, unless it was already counted as failed. */
   readonly settle: (spent: Spent | undefined) => void
-  /** Gives back the reservation of an effect that never began. */
+  /** Releases the reservation of an effect that never started. */
   readonly cancel: () => void
-  /** What all tries cost together, as far as all are known; undefined when nothing is. */
+  /** The total cost of all tries, as far as it is known for all of them; undefined if nothing is known. */
   readonly cost: () => Cost | undefined
-  /** What each try used of which that is known. */
+  /** The usage of each try for which it is known. */
   readonly spent: () => readonly Spent[]
 }
 
-/** While an effect waits between two tries, it holds nothing that others could use. `onSpent` is called for each try. */
+/** While an effect waits between two tries, it holds no reservation. `onSpent` is called for each try. */
 export function createTries(
   first: Reservation,
   { reserve, onSpent }: { readonly reserve: () => Promise<Reservation>; readonly onSpent: (spent: Spent) => void },
@@ -56,7 +56,7 @@ export function createTries(
   }
 }
 
-/** What a call cost. Left out is what is not known: the price, and the tokens when the host did not count them. */
+/** The cost of a call. Unknown parts are omitted: the price, and the tokens if the host did not count them. */
 function costOf({ usage, costUsd }: Spent): Cost {
   const tokens = usage.input + usage.output
   return {
@@ -66,7 +66,7 @@ function costOf({ usage, costUsd }: Spent): Cost {
   }
 }
 
-/** Tokens of a failed call are estimated, so that none are none. */
+/** The tokens of a failed call are estimated, so zero really means zero. */
 function costOfFailed({ usage, costUsd }: Spent): Cost {
   return { calls: 1, tokens: usage.input + usage.output, ...(costUsd === null ? {} : { usd: costUsd }) }
 }

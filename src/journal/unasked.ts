@@ -2,13 +2,13 @@ import { isObject } from '../base/json.ts'
 import type { RunIndex } from './run-index.ts'
 import type { Location } from './tree.ts'
 
-/** Effects that ended by themselves and that nothing has asked for. */
+/** Recorded effects that ended normally and that nothing in the replay has requested. */
 export function unasked(
   { tree, source }: RunIndex,
   answered: ReadonlySet<Location>,
 ): readonly { readonly place: string; readonly started: Location }[] {
   const found: { readonly place: string; readonly started: Location }[] = []
-  /** Where models were asked for servers: what a server made of it is in the end of its call. */
+  /** Places of model calls that servers requested: what a server made of the answer is in the end of its call. */
   const sampled: string[] = []
   tree.visit(({ started, ended, begin, done }, place) => {
     if (begin !== undefined && isMember(place) && wasStopped(done, source)) return 'skip'
@@ -27,14 +27,14 @@ function isMember(place: string): boolean {
   return /(?:^|\/)member\/[^/]+$/.test(place)
 }
 
-/** Members are not asked in a replay whose answers did not count: another one was taken before they had ended. */
+/** A replay does not call members whose answers did not count because another one was taken first. */
 function wasStopped(done: Location | undefined, source: RunIndex['source']): boolean {
   const record = done === undefined ? undefined : source.at(done)
   const value = record?.k === 'done' ? source.value(record.value) : undefined
   return record === undefined || (isObject(value) && value['status'] === 'stopped')
 }
 
-/** What a person reads below the `====` line is written by runs, not by replays. */
+/** The answers below the `====` line are written by runs, not by replays. */
 function isTranscript(place: string): boolean {
   return place.startsWith('transcript/')
 }

@@ -11,16 +11,16 @@ import { choose } from './effect-node.ts'
 import type { RunIndex } from './run-index.ts'
 import { type ChangeState, isFinished, type Location, type PlaceNode } from './tree.ts'
 
-/** An effect that began in a process that is gone, and that nobody may do again without a person's choice. */
+/** An effect that was started by a process that is gone, and that must not be repeated without the user's choice. */
 export interface Uncertain {
-  /** `EPOCH.N`, what `--uncertain` takes. */
+  /** `EPOCH.N`, the id that `--uncertain` takes. */
   readonly id: string
   readonly place: string
   readonly kind: string
   readonly what: string
-  /** What stands there now. */
+  /** The current content there. */
   readonly present?: string
-  /** Set when it is known that it failed or was stopped. */
+  /** Set if it is known that it failed or was stopped. */
   readonly error?: string
 }
 
@@ -30,7 +30,10 @@ interface Begun {
   readonly started: StartedRecord
 }
 
-/** The effects that began and have no end that counts, in unfinished boundaries and in calls that have not returned. */
+/**
+ * The effects that were started and have no end that counts, in unfinished boundaries and in calls that have not
+ * returned.
+ */
 export function begunEffects({ tree, source }: RunIndex): readonly Begun[] {
   const found: { readonly node: PlaceNode; readonly place: string; readonly started: Location }[] = []
   tree.visit((node, place) => {
@@ -40,13 +43,13 @@ export function begunEffects({ tree, source }: RunIndex): readonly Begun[] {
     if (started !== undefined && isOk !== true && choice === undefined) found.push({ node, place, started })
     return node.done === undefined ? undefined : 'skip'
   })
-  // a conversation may have been opened in a boundary that is finished
+  // a conversation may have been opened in a finished boundary
   const open = found.filter(({ place }) => !isFinished(tree, place))
   const ordered = open.toSorted((left, right) => left.started - right.started)
   return ordered.map(({ node, place, started }) => ({ node, place, started: source.at(started) as StartedRecord }))
 }
 
-/** Whether only a person can say if an effect without a good end may be done again. */
+/** Whether only the user can decide if an effect without a successful end may be repeated. */
 export function needsChoice({ repeat }: Pick<StartedRecord, 'repeat'>, { ended }: Pick<PlaceNode, 'ended'>): boolean {
   return repeat === 'unsafe' || (repeat === 'ended' && ended === undefined)
 }
@@ -55,7 +58,10 @@ function isGood(record: JournalRecord): boolean {
   return record.k === 'call' && record.status === 'ok'
 }
 
-/** An effect that was said to have failed, and that its script died of, is open again: nothing was built on the choice. */
+/**
+ * An effect that was declared failed, and whose script failed because of it, is open again: nothing was based on the
+ * choice.
+ */
 export function askAgain({ tree }: RunIndex): void {
   tree.visit((node, place) => {
     if (node.choice === 'fail' && !tree.goesOn(place)) delete node.choice
@@ -63,24 +69,26 @@ export function askAgain({ tree }: RunIndex): void {
   })
 }
 
-/** What is known of the effects of a run whose end is in no record. */
+/** What is known of the effects of a run without a recorded end. */
 export interface Unended {
-  /** What the disk shows of file changes: they were done, or not. To be recorded before anything else is done. */
+  /** What the disk shows of file changes: they were done, or not. Must be recorded before anything else is done. */
   readonly found: readonly (Repeated & { readonly choice: 'found' | 'missing' })[]
-  /** Those that need a choice. */
+  /** The effects that need a choice. */
   readonly uncertain: readonly Uncertain[]
 }
 
 export interface FileLooks {
-  /** How the files of a change are now. `added`: what an addition was about to add, where it is kept. */
+  /**
+   * The current state of the files of a change. `added`: the content that an append was about to add, if it was kept.
+   */
   readonly stateOf: (record: FileChangeRecord, added: () => Uint8Array | undefined) => ChangeState
-  /** A content that the run has kept, by its SHA-256; left out: none is looked for. */
+  /** A content that the run kept, by its SHA-256; omitted: contents are not looked up. */
   readonly contentOf?: ((hash: string) => Uint8Array | undefined) | undefined
-  /** What stands there, in words. */
+  /** A description of the current content. */
   readonly presentText: (record: FileChangeRecord) => string
 }
 
-/** Sorts them. */
+/** Separates the effects that the disk decides from those that need a choice. */
 export function unendedEffects(index: RunIndex, { stateOf, presentText, contentOf }: FileLooks): Unended {
   const found: Unended['found'][number][] = []
   const uncertain: Uncertain[] = []
@@ -111,8 +119,8 @@ export function unendedEffects(index: RunIndex, { stateOf, presentText, contentO
 }
 
 /**
- * Records what became of effects whose end is in no record. What the disk shows is recorded as well: this process may
- * change these files before it comes to the effect, and be killed.
+ * Records the outcome of effects without a recorded end. What the disk shows is recorded as well: this process may
+ * change these files before it reaches the effect, and be killed.
  */
 export function recordChoices(
   choices: readonly { readonly id: string; readonly place: string; readonly choice: KnownEnd }[],
@@ -132,7 +140,7 @@ export function refuseUncertain(uncertain: readonly Uncertain[]): void {
   const [first] = uncertain
   if (first === undefined) return
   const lines = uncertain.map(({ id, place, what, error, present }) => {
-    const known = error ?? present ?? 'it began, and its process ended before it did'
+    const known = error ?? present ?? 'it started, but its process ended first'
     return `  ${id}  ${what} at ${place}: ${known}`
   })
   const count = uncertain.length === 1 ? 'an effect' : `${uncertain.length} effects`
@@ -141,27 +149,30 @@ export function refuseUncertain(uncertain: readonly Uncertain[]): void {
   })
 }
 
-/** Calls of servers are named as people know them. */
+/** Calls of servers are shown by server and tool. */
 function effectText(kind: string, request: Json): string {
   const { server, tool, input } = isJsonObject(request) ? request : {}
   if (kind !== 'mcp' || typeof server !== 'string' || typeof tool !== 'string') return callText(kind, request)
   return `${callText(tool, input ?? {})} of the MCP server ${server}`
 }
 
-/** What each choice leads to. */
+/** The consequences of each choice. */
 function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
-  const fail = 'it counts as failed: who asked for it gets an error'
+  const fail = 'it counts as failed: the caller gets an error'
   const ways =
     kind === 'file'
-      ? { redo: 'the change is made to what stands there now', done: 'what stands there now is kept', fail }
+      ? { redo: 'the change is applied to the current content', done: 'the current content is kept', fail }
       : kind === 'mcp'
-        ? { redo: 'the tool is called again', done: 'it counts as called: what it gave is said to be unknown', fail }
-        : { redo: 'it is done again', done: 'it counts as done, without output', fail }
+        ? { redo: 'the tool is called again', done: 'it counts as called: its result is reported as unknown', fail }
+        : { redo: 'it is repeated', done: 'it counts as done, without output', fail }
   const lines = Object.entries(ways).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
-  return `Look, then resume with one of these for each:\n${lines.join('\n')}`
+  return `Check, then resume with one of these for each:\n${lines.join('\n')}`
 }
 
-/** One `--uncertain` value: `1.17=redo`. `known`: the ids of the run that need one. @throws BatonError USAGE */
+/**
+ * Parses one `--uncertain` value: `1.17=redo`. `known`: the ids of the run that need a choice.
+ * @throws BatonError USAGE
+ */
 export function readChoice(
   text: string,
   known: readonly string[],
@@ -171,7 +182,7 @@ export function readChoice(
   throw new BatonError('USAGE', `--uncertain ${text} is not a choice`, {
     hint:
       known.length === 0
-        ? 'Leave it out: nothing of this run needs a choice.'
-        : `Write for example --uncertain ${known[0]}=redo; done and fail are the others.`,
+        ? 'Omit it: nothing in this run needs a choice.'
+        : `Use for example --uncertain ${known[0]}=redo, =done or =fail.`,
   })
 }

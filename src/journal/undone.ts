@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { writeFileAtomic } from '../base/files.ts'
 import { glance, undoneRun } from './glance.ts'
 
-/** In the folder of a run whose changes were put back: the id of the run that did it. */
+/** A file in the folder of a run whose changes were undone: the id of the run that did it. */
 const markName = 'undone'
 
 /**
- * Notes that `by` is about to undo the run in `folder`, so that nobody resumes what has lost its changes. To undo an undo brings
- * them back, so its run may be resumed again.
+ * Records that `by` is about to undo the run in `folder`, so that a run whose changes are gone is not resumed. Undoing
+ * an undo restores the changes, so its run may be resumed again.
  */
 export async function noteUndone(folder: string, by: string): Promise<void> {
   let [run, isUndone] = [folder, true]
@@ -23,7 +23,7 @@ export async function noteUndone(folder: string, by: string): Promise<void> {
   else rmSync(join(run, markName), { force: true })
 }
 
-/** The run that has undone the one in `folder`; undefined while its changes stand. */
+/** The run that undid the one in `folder`; undefined while its changes are in place. */
 export function undoneBy(folder: string): string | undefined {
   try {
     return readFileSync(join(folder, markName), 'utf8')

@@ -1,9 +1,9 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from '../base/json.ts'
 
-/** How each string of a value is rewritten on its way to or from the journal (secrets). */
+/** Rewrites each string of a value on its way to or from the journal (secrets). */
 export type TextMap = (text: string) => string
 
-/** Keys that mean something else than a property of that name; see `encodeValue`. */
+/** Keys with a special meaning instead of being plain property names; see `encodeValue`. */
 const tags: ReadonlySet<string> = new Set(['$big', '$num', '$bytes', '$latin1', '$nil', '$blob', '$plain'])
 const specialNumbers: ReadonlyMap<string, number> = new Map([
   ['NaN', NaN],
@@ -13,11 +13,12 @@ const specialNumbers: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * A value as JSON that `decodeValue` turns back into an equal one; what is such JSON already is not copied. Every string and
- * key goes through `mask`.
- * Beyond JSON: bigint is `{"$big": "123"}`, NaN, infinities and -0 are `{"$num": "NaN"}`, bytes are `{"$bytes": base64}`
- * (`{"$latin1": text}` when they hold something masked), an undefined element of a list is `{"$nil": true}`, an object
- * with such a key is `{"$plain": {...}}`. A property that is undefined is left out: the one thing that does not come back.
+ * A value as JSON that `decodeValue` turns back into an equal one; a value that is such JSON already is not copied.
+ * Every string and key goes through `mask`.
+ * Beyond JSON: bigint is `{"$big": "123"}`, NaN, infinities and -0 are `{"$num": "NaN"}`, bytes are `{"$bytes":
+ * base64}` (`{"$latin1": text}` if they contain something masked), an undefined element of a list is `{"$nil": true}`,
+ * an object with such a key is `{"$plain": {...}}`. An undefined property is omitted: the only thing that is not
+ * restored.
  * @throws TypeError for anything else (functions, class instances): a programming error, named with its path
  */
 export function encodeValue(value: unknown, mask: TextMap): Json {
@@ -26,7 +27,9 @@ export function encodeValue(value: unknown, mask: TextMap): Json {
 
 const nil: Json = { $nil: true }
 
-/** `path` is where `value` stands: a text for each of millions of values would only be made to be thrown away. */
+/**
+ * `path` is where `value` is. It is not a text, because building one for each of millions of values would be wasted.
+ */
 function encode(value: unknown, mask: TextMap, path: (string | number)[]): Json {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'string') return mask(value)
@@ -86,7 +89,7 @@ function describe(value: unknown): string {
   return `an instance of ${value.constructor instanceof Function ? value.constructor.name : 'a class'}`
 }
 
-/** The value `encodeValue` was given; every string and key goes through `unmask`. Unknown tags stay as they are. */
+/** Decodes a value of `encodeValue`; every string and key goes through `unmask`. Unknown tags are left unchanged. */
 export function decodeValue(json: Json, unmask: TextMap): unknown {
   if (typeof json === 'string') return unmask(json)
   if (json === null || typeof json !== 'object') return json

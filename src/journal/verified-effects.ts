@@ -15,49 +15,49 @@ import type { RunIndex } from './run-index.ts'
 import { type Location, type PlaceNode, stepsBelow } from './tree.ts'
 import { always, changedText, newText } from './why-again.ts'
 
-/** A part of an earlier run that has finished. */
+/** A finished part of an earlier run. */
 export interface FinishedPart {
   readonly index: RunIndex
-  /** Where it was then, as text. */
+  /** Its place in that run, as text. */
   readonly place: string
 }
 
 export interface VerifyOptions {
   readonly earlier: FinishedPart
-  /** Where the part is now. */
+  /** The current place of the part. */
   readonly at: Place
   readonly journal: Pick<RunJournal, 'mask' | 'note'>
-  /** For what is not within the part: it happens whether the part is unchanged or not. */
+  /** For calls outside the part: they are made whether the part is unchanged or not. */
   readonly live: Effects
-  /** Judges what is read for a look. */
+  /** Checks reads during verification. */
   readonly permission: Permission
-  /** Whether a reading that differs counts as unchanged, because the earlier run itself has changed what was read. */
+  /** Whether a different reading counts as unchanged, because the earlier run itself changed what was read. */
   readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
-  /** Why a file change would not be what it was; undefined: it is done, and nothing has to be written. */
+  /** Why a file change would differ from the earlier one; undefined: it is in place, and nothing has to be written. */
   readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
-  /** Called with what a model call used that is answered from the record. */
+  /** Called with the usage of a model call that is answered from the record. */
   readonly onRecall: (at: Place, spent: Spent) => void
-  /** Called once, when the part is known to be changed. */
+  /** Called once, when the part is known to have changed. */
   readonly onDirty: (reason: string) => void
 }
 
-/** A part that is looked at. */
+/** A part that is being verified. */
 export interface Verification {
-  /** What the part is done with, for a look. */
+  /** The effects to run the part with during verification. */
   readonly effects: Effects
-  /** Refuses the part from now on: every effect throws. */
+  /** Rejects the part from now on: every effect throws. */
   readonly refuse: (reason: string) => never
-  /** Keeps something that is to be done once the part is known to be unchanged; see `commit`. */
+  /** Defers an action until the part is known to be unchanged; see `commit`. */
   readonly later: (act: () => void) => void
-  /** Why the part has to be done again; undefined while nothing differs. */
+  /** Why the part has to be repeated; undefined while nothing differs. */
   readonly reason: () => string | undefined
-  /** The text of a place as it was in the earlier run; undefined for a place that is not within the part. */
+  /** The place in the earlier run, as text; undefined for a place outside the part. */
   readonly placeThen: (at: Place) => string | undefined
-  /** Does what was kept, in order: with it the part is recorded as if it had been done now. */
+  /** Runs the deferred actions, in order: they record the part as if it had been done now. */
   readonly commit: () => void
 }
 
-/** Observations that are taken from the record: they differ in every run, or belong to a change of files. */
+/** Observations that are taken from the record: they differ in every run, or belong to a file change. */
 const notCompared: ReadonlySet<string> = new Set([
   'math.randomseed',
   'run.number',
@@ -66,14 +66,14 @@ const notCompared: ReadonlySet<string> = new Set([
   'file_undo',
 ])
 
-/** An answer that is reused was paid for by the run that got it. */
+/** A reused answer was paid for by the run that got it. */
 const free = { calls: 0, tokens: 0, usd: 0 }
 
 /**
- * Effects that find out whether a part would do what it did in an earlier run, without doing anything: what it reads is
- * read and compared, a request to a model gets the recorded answer while it is the same, a file change that still stands
- * counts as done. At the first difference the part is refused: that call and all later ones throw, so that nothing a
- * script catches hides it.
+ * Effects that find out whether a part would do the same as in an earlier run, without doing anything: what it reads is
+ * read and compared, a model request gets the recorded answer if it is the same, a file change that is still in place
+ * counts as done. At the first difference the part is rejected: that call and all later ones throw, so that a script
+ * cannot hide the difference by catching it.
  */
 export function createVerification(options: VerifyOptions): Verification {
   const { earlier, at: part, journal, live, isOwnRead, whyChangeAgain, onRecall, onDirty } = options
@@ -84,7 +84,7 @@ export function createVerification(options: VerifyOptions): Verification {
   const matcher = createMatcher(index, comparison)
   const prefix = placeText(part)
   const kept: (() => void)[] = []
-  /** Places then of what was read now. */
+  /** The earlier places of what was read now. */
   const seen = new Set<string>()
   let dirty: { readonly reason: string; readonly error: Error } | undefined
 
@@ -100,7 +100,9 @@ export function createVerification(options: VerifyOptions): Verification {
     if (dirty !== undefined) throw dirty.error
   }
 
-  /** A conversation of a step is kept beside it; steps are found by their place, so that it has the same place then. */
+  /**
+   * A conversation of a step is stored next to it; steps are identified by their place, so it had the same place then.
+   */
   function placeThen(at: Place): string | undefined {
     const text = placeText(at)
     if (isWithin(text, prefix)) return earlier.place + text.slice(prefix.length)
@@ -117,7 +119,7 @@ export function createVerification(options: VerifyOptions): Verification {
     kept.push(() => void journal.note(entry))
   }
 
-  /** An effect with its two records; the second names the number of the first. */
+  /** Records an effect with its two records; the second refers to the number of the first. */
   function noteEffect(at: Place, { kind, repeat, fp, request }: StartedRecord, outcome: Outcome<unknown>): void {
     const p = placeText(at)
     const opened = source.value(request)
@@ -136,7 +138,7 @@ export function createVerification(options: VerifyOptions): Verification {
     return comparison.isSameValue(now.value, outcome.value)
   }
 
-  /** What is read now when it is what was read then, or the latter when only the run itself has changed it. */
+  /** The current reading if it equals the earlier one, or the earlier one if only the run itself changed it. */
   function compared(call: AskedCall, outcome: Outcome<Json>, now: Attempt<unknown>): Attempt<unknown> {
     assertClean()
     if (isSame(outcome, now)) return now
@@ -145,7 +147,7 @@ export function createVerification(options: VerifyOptions): Verification {
     return isOwnRead(call, readings) ? past : refuse(changedText(call))
   }
 
-  /** What an observation was then. Refuses one that was not made then, or with other arguments. */
+  /** The earlier result of an observation. Rejects one that was not made then, or with other arguments. */
   function past(at: Place, call: AskedCall): Outcome<Json> {
     const node = nodeOf(at)
     seen.add(placeThen(at) ?? '')
@@ -162,10 +164,10 @@ export function createVerification(options: VerifyOptions): Verification {
 
   function otherRequest(before: Location, request: Json): string {
     const gone = fileOnlyReadThen(before)
-    return gone === undefined ? `its request to ${modelOf(request)} differs` : `${gone} is gone from its files`
+    return gone === undefined ? `its request to ${modelOf(request)} differs` : `${gone} is no longer among its files`
   }
 
-  /** A file that the prompt was made of then, and is not now. */
+  /** A file that was part of the prompt then, and is not now. */
   function fileOnlyReadThen(before: Location): string | undefined {
     function search(node: PlaceNode, place: string): string | undefined {
       for (const [at, below] of stepsBelow(node, place)) {
@@ -234,7 +236,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (kind !== 'model') return refuse(always[kind])
       const node = nodeOf(at)
       const match = matcher.effect(node, { kind, request })
-      if (match.kind === 'none' || match.kind === 'open') return refuse(`it asks ${modelOf(request)} again`)
+      if (match.kind === 'none' || match.kind === 'open') return refuse(`it calls ${modelOf(request)} again`)
       if (match.kind === 'other') return refuse(otherRequest(node?.started ?? 0, request))
       const result = matcher.recall(match.outcome)
       if (result.status === 'failed' && !tree.goesOn(placeThen(at) ?? ''))

@@ -1,10 +1,10 @@
 import type { AskedCall, EffectKind } from '../event/effects.ts'
 import { callText } from './call-text.ts'
 
-/** Why a part is always done again that has an effect of a kind. */
+/** Why a part with an effect of this kind is always repeated. */
 export const always: { readonly [K in EffectKind]: string } = {
-  model: 'it asks a model',
-  http: 'it asks the web',
+  model: 'it calls a model',
+  http: 'it makes an HTTP request',
   command: 'it runs a command',
   tool: 'it uses a tool',
   mcp: 'it uses a tool server',
@@ -15,12 +15,14 @@ export const always: { readonly [K in EffectKind]: string } = {
   approval: 'it asks for an approval',
 }
 
-/** Why a part is done again that reads something else than before. */
+/** Why a part is repeated that reads something different than before. */
 export function changedText({ name, args, reads }: AskedCall): string {
-  return reads === undefined ? `${callText(name, args)} gives something else` : `${reads} changed`
+  return reads === undefined ? `${callText(name, args)} returns something else` : `${reads} changed`
 }
 
-/** Why a part is done again that reads what it did not read before. */
+/** Why a part is repeated that reads something it did not read before. */
 export function newText({ name, args, reads }: AskedCall): string {
-  return reads === undefined ? `it calls ${callText(name, args)}, which it did not before` : `${reads} is new to it`
+  return reads === undefined
+    ? `it calls ${callText(name, args)}, which it did not before`
+    : `it did not read ${reads} before`
 }

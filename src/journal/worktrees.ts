@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The folder of a run (absolute) in which its git work trees are, each by the place that it is for. */
+/** The folder (absolute) for the git worktrees of a run, each named by the place that it is for. */
 export function worktreesFolder(run: string): string {
   return join(run, 'worktrees')
 }
 
-/** Removes the work trees of a run, and what their repositories know of them. Rejects with the error of the system. */
+/** Removes the worktrees of a run, and their entries in their repositories. Rejects with the system error. */
 export async function removeRunWorktrees(run: string): Promise<void> {
   const folder = worktreesFolder(run)
   if (!existsSync(folder)) return
-  // runs without work trees do not load it
+  // not loaded for runs without worktrees
   const { removeWorktrees } = await import('../base/git-worktree.ts')
   removeWorktrees(folder)
 }

@@ -4,8 +4,9 @@ import { existingAbove } from '../base/entries.ts'
 import { messageOf } from '../base/error.ts'
 
 /**
- * Why no file can be made in a folder that need not exist yet; undefined when one can. Permissions do not say everything, for
- * example to root: a folder is made and removed. `isTried` false: not where the folder above it exists, as for most runs.
+ * Why files cannot be created in a folder that need not exist yet; undefined if they can. Permissions do not tell
+ * everything, for example for root, so a folder is created and removed as a test. `isTried` false: not tested if the
+ * folder above it exists, as for most runs.
  */
 export function whyUnwritable(
   folder: string,

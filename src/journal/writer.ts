@@ -10,31 +10,33 @@ export interface LineWriterOptions {
   readonly files: FilePort
   readonly pending: PendingSyncs
   readonly file: LineFile
-  /** Gives the line that signs lines which are about to be written; left out: they are not signed. */
+  /** Returns the line that signs lines which are about to be written; omitted: they are not signed. */
   readonly sign?: ((lines: Buffer) => string) | undefined
 }
 
 /**
  * Appends lines to one file by the rules of docs/design/journal.md. Lines keep the order of the calls. After the first
- * error of any operation the writer is dead: every waiting and later call fails with that error, nothing is written
- * any more, so what a failed write left behind can only be the end of the file.
+ * error of any operation the writer is dead: every waiting and later call fails with that error, and nothing more is
+ * written, so the remains of a failed write can only be at the end of the file.
  */
 export interface LineWriter {
   /** Aborted with the `BatonError` at the first error. */
   readonly failure: AbortSignal
   /** Resolves when the line, and all before it, are durable. */
   readonly append: (line: string) => Promise<void>
-  /** Takes a line without waiting: it is in the file soon, or at the next `push`, `append` or `close`. */
+  /** Takes a line without waiting: it is written soon, or at the next `push`, `append` or `close`. */
   readonly note: (line: string) => void
-  /** Hands all lines to the operating system: they survive the end of this process, not of the machine. */
+  /** Hands all lines to the operating system: they survive the end of this process, but not of the machine. */
   readonly push: () => void
-  /** The same, and they are durable within a tenth of a second, which nobody waits for. */
+  /** The same, and makes them durable within a tenth of a second, without anyone waiting for it. */
   readonly syncSoon: () => void
   /** Resolves when all lines are durable. */
   readonly flush: () => Promise<void>
-  /** Writes what is left and closes the file; syncs only when something was synced before. Rejects when dead. */
+  /**
+   * Writes what is left and closes the file; syncs only if something was synced before. Rejects if the writer is dead.
+   */
   readonly close: () => Promise<void>
-  /** Declares the writer dead because of an error outside of it, and gives the error to throw. */
+  /** Declares the writer dead because of an external error, and returns the error to throw. */
   readonly fail: (error: unknown) => BatonError
 }
 
@@ -43,9 +45,9 @@ interface Waiter {
   readonly reject: (error: Error) => void
 }
 
-/** Milliseconds a noted line may wait. */
+/** Milliseconds that a noted line may wait. */
 const noteDelay = 50
-/** Milliseconds until lines are synced that nobody waits for: much is synced by then for somebody who does. */
+/** Milliseconds until lines that nobody waits for are synced: often they are synced earlier for someone who does. */
 const syncDelay = 100
 
 export function createLineWriter({ folder, files, pending, file, sign }: LineWriterOptions): LineWriter {
@@ -75,10 +77,10 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
   function assertUsable(): void {
     const failure = deadBecause()
     if (failure !== undefined) throw failure
-    if (closing !== undefined) throw new BatonError('JOURNAL_FAILED', `the journal in ${folder} is closed already`)
+    if (closing !== undefined) throw new BatonError('JOURNAL_FAILED', `the journal in ${folder} is already closed`)
   }
 
-  /** Runs an operation on the file; its error is the end of this writer. */
+  /** Runs an operation on the file; an error ends this writer. */
   function orFail<T>(work: () => T): T {
     try {
       return work()
@@ -104,7 +106,7 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
       try {
         writeOut()
       } catch {
-        // `failure` is aborted by now, and every later call tells
+        // `failure` is aborted by now, and every later call reports it
       }
     }, noteDelay).unref()
   }
@@ -120,7 +122,7 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
     committing = undefined
   }
 
-  /** One sync for all that wait; lines that come meanwhile go with the next one (rule 4). */
+  /** One sync for everything that waits; lines that arrive in the meantime go with the next one (rule 4). */
   async function commitGroup(): Promise<void> {
     // opening first: it adds the file's own name to what must be synced
     const descriptor = orFail(tail.open)
@@ -177,7 +179,7 @@ export function createLineWriter({ folder, files, pending, file, sign }: LineWri
       push()
       syncTimer ??= setTimeout(() => {
         syncTimer = undefined
-        // `failure` is aborted by now, and every later call tells
+        // `failure` is aborted by now, and every later call reports it
         flush().catch(() => {})
       }, syncDelay).unref()
     },
@@ -194,14 +196,15 @@ function settle(waiters: readonly Waiter[], failure?: BatonError): void {
   }
 }
 
-/** A sync that takes less than this many milliseconds may be made in place. */
+/** A sync faster than this many milliseconds may be made synchronously. */
 const fastSync = 1
-/** Syncs in place in a row before timers, signals and sockets get their turn. */
+/** Consecutive synchronous syncs before timers, signals and sockets get their turn. */
 const maxInPlace = 16
 
 /**
- * Makes the file's content durable for `waiters` callers. A single one on a fast disk is served by a blocking sync, which
- * costs half of one through the thread pool; all others by one in the background, so that more callers can gather meanwhile.
+ * Makes the file's content durable for `waiters` callers. A single caller on a fast disk gets a blocking sync, which
+ * costs half as much as one through the thread pool; all others get one in the background, so that more callers can
+ * join in the meantime.
  */
 function createSync(files: FilePort): (descriptor: number, waiters: number) => Promise<void> {
   let lastDuration = Infinity

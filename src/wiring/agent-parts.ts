@@ -17,10 +17,10 @@ import { isSet, type Target } from '../run/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import type { RunParts } from './run-context.ts'
 
-/** Model requests of this process that may be under way at once, over all runs. */
+/** Maximum number of concurrent model requests of this process, over all runs. */
 const modelPool = createPool(1024)
 
-/** What the agents of a run are made of. */
+/** The parts that the agents of a run are built from. */
 export function agentParts(
   target: Target,
   run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
@@ -52,13 +52,13 @@ export function agentParts(
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
   const choose: AgentParts['chooseModel'] = async (name) => {
-    // scripts ask no model
+    // scripts do not call models
     chooser ??= import('../agent/models.ts').then((models) => models.createModelChooser(chooserOptions()))
     return (await chooser)(name)
   }
   return {
     async isChangedPack(pack) {
-      // runs without packs do not load it
+      // not loaded for runs without packs
       changed ??= import('../pack/pack-status.ts').then((packs) => packs.createChangeFinder())
       return (await changed)(pack)
     },
@@ -101,7 +101,7 @@ export function agentParts(
   }
 }
 
-/** In a replay models are tried as they are written: the record says which of them was not asked. */
+/** In a replay, models are tried in the order given: the record says which of them was skipped. */
 const restless: CoolDown = { rest: () => undefined, isResting: () => false }
 
 function timeoutsOf({ timeouts }: Settings): ModelTimeouts {

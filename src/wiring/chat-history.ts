@@ -12,7 +12,7 @@ interface ChatParts extends Pick<Surroundings, 'env' | 'home'> {
 }
 
 /**
- * A message of a chat with what was said before it, from the records of the runs before.
+ * Adds to a message of a chat what was said before it, read from the records of the earlier runs.
  * @throws BatonError USAGE for an agent file, which has no conversation
  */
 export async function withHistory(
@@ -22,15 +22,15 @@ export async function withHistory(
 ): Promise<Target> {
   if (chat === undefined) return target
   if (target.kind !== 'prompt') {
-    const hint = 'Name a prompt file (.md), or none, and let its sub_agents name the agent.'
-    throw new BatonError('USAGE', `${target.agent.name} is an agent, which is no chat`, { hint })
+    const hint = 'Name a prompt file (.md) or no file, and list the agent in sub_agents.'
+    throw new BatonError('USAGE', `${target.agent.name} is an agent, and an agent cannot be used as a chat`, { hint })
   }
   if (chat.after === undefined) return target
   const { saidBefore } = await import('../journal/said-before.ts')
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
   const { messages, grants, lost } = await saidBefore(runs, chat.after, mask)
   if (lost !== undefined) {
-    const message = `the record of run ${lost} is gone: what this chat said up to it is not known any more`
+    const message = `the record of run ${lost} is missing: what this chat said up to that run is lost`
     bus.send([], { type: 'warning', message })
   }
   const { spec, settings } = target

@@ -39,57 +39,57 @@ import type { EffectParts, Replay } from './run-effects.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
 import type { OlderEpochs } from './past.ts'
 
-/** What the process gives every run, whether it begins or goes on. */
+/** What the process provides to every run, new or resumed. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
   readonly signal?: AbortSignal
-  /** A person looks on, so that an answer without a model is no surprise. Left out: nobody does. */
+  /** Someone is watching, so an answer without a model is no surprise. Default: false. */
   readonly isAttended?: boolean
-  /** Keeps what the run reads and changes, for who watches it. */
+  /** Tracks what the run reads and changes, for a watch session. */
   readonly log?: SourceLog
-  /** Makes the budget of the run from its limits; left out: what was spent before does not count. */
+  /** Creates the budget of the run from its limits; omitted: a new budget, without what earlier runs spent. */
   readonly openBudget?: (limits: BudgetLimits) => RunBudget
-  /** Reuses what an earlier run of a watch session has finished. */
+  /** Reuses results of an earlier run in a watch session. */
   readonly reuse?: Reuse
   /**
-   * Answers for a person what needs an approval; `allow` and `deny` for everything. Left out: it is refused, and what an
-   * older process has asked stays open.
+   * Answers approval requests for the user; `allow` and `deny` apply to all of them. If omitted, calls that need
+   * approval are refused, and questions left open by an earlier process stay open.
    */
   readonly approver?: Approver | 'allow' | 'deny'
-  /** Asks a person what an MCP server wants to know while it works on a call; left out: it is declined. */
+  /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
-  /** Who else takes part in effects. */
+  /** Further hooks around effects. */
   readonly hooks?: readonly EffectHook[]
 }
 
-/** `usage`, `costUsd` and `unpriced` are over all model calls of the run. */
+/** Totals (`usage`, `costUsd`, `unpriced`) cover all model calls of the run. */
 export interface RunReport extends Ending, RunTotal {
   readonly runId: string
-  /** Where it is recorded; undefined: it is not, or not on the disk. */
+  /** The run folder; undefined if the run is not recorded, or not on disk. */
   readonly folder: string | undefined
   readonly exitCode: number
   /** Effects that were in flight when the run was interrupted, and were repeated. */
   readonly repeated: readonly Repeated[]
   /** The effects that a suspended run waits for. */
   readonly suspended: readonly Waiting[]
-  /** The questions that it waits for. */
+  /** The approvals that it waits for. */
   readonly approvals: readonly ApprovalView[]
-  /** Whether something was done: an effect was begun. */
+  /** Whether at least one effect was started. */
   readonly hasActed: boolean
-  /** Whether something was done and recorded, so that a run that failed is worth going on with. */
+  /** Whether something was done and recorded, so that resuming a failed run is worthwhile. */
   readonly canResume: boolean
-  /** Hides the secrets of this run's environment in a text. */
+  /** Masks the secrets of this run's environment in a text. */
   readonly mask: (text: string) => string
 }
 
-/** One run to be conducted: what is run, and where it is recorded. */
+/** A run to conduct: what to run, and where to record it. */
 export interface RunPlan {
   readonly id: string
   readonly invocation: Invocation
-  /** Keeps what the run is made of, and gives one that goes on what it began with. */
+  /** Stores the sources of the run; a resumed run gets its original sources from it. */
   readonly sources: SourceRecorder
-  /** `-c` values of the process that goes on; they win. */
+  /** `-c` values of the resuming process; they take precedence. */
   readonly overrides?: readonly string[]
   /** See `Flags`. */
   readonly recordedServers?: readonly string[]
@@ -98,7 +98,7 @@ export interface RunPlan {
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
   readonly prepare?: (target: Target) => Target
-  /** Done in place of what the target says. */
+  /** Replaces the regular work of the target. */
   readonly work?: (target: Target, execution: Execution) => Promise<Ending>
 }
 
@@ -109,10 +109,10 @@ export interface OpenParts {
 
 export interface OpenedRun {
   readonly journal: RunJournal
-  /** Where it is; left out: nobody reads it later. */
+  /** Its run folder; omitted if nothing reads the run later. */
   readonly folder?: string
   readonly past?: OlderEpochs
-  /** `settle` is told how the run ended: an error it threw, undefined for an ending. It throws what the run fails for. */
+  /** `settle` gets the error that the run threw, or undefined. It throws the error that the run must fail with. */
   readonly replay?: Replay & { readonly settle: (error?: unknown) => void }
 }
 
@@ -135,8 +135,8 @@ interface Run {
 
 /**
  * Conducts a run to its end: loads and checks everything, opens the record, runs, and closes. `listener` gets every
- * event synchronously; the last one is `run.completed` or `run.failed`. Never rejects for what goes wrong with the run:
- * the report says it.
+ * event synchronously; the last one is `run.completed` or `run.failed`. Never rejects for a failure of the run: the
+ * report contains it.
  */
 export async function conduct(plan: RunPlan, surroundings: Surroundings, listener: Listener): Promise<RunReport> {
   const { id } = plan
@@ -208,7 +208,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   }
 }
 
-/** Where a run is kept on the disk, and for how long, in milliseconds. */
+/** Where a run is kept on disk, and for how long, in milliseconds. */
 interface KeptRun {
   readonly folder: string
   readonly keepMs: number | undefined
@@ -220,7 +220,7 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
   if (keepMs !== undefined) await pruneRuns(dirname(folder), { keepMs, now: new Date() })
 }
 
-/** Nobody resumes a run that is over; what cannot be removed is removed with the run. */
+/** Worktrees are not needed once a run cannot be resumed. One that cannot be removed here is removed with the run. */
 async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
   try {
     await removeRunWorktrees(folder)
@@ -293,7 +293,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     recordEnd(journal, ending, { result: resultHash(ending, toTokens) })
     return ending
   } catch (error) {
-    // a run that its journal stopped failed for that reason, whatever noticed it first
+    // if the journal stopped the run, that is the reason, whichever error surfaced first
     const reason: unknown = journal.failure.aborted
       ? journal.failure.reason
       : (tooLarge() ?? deadline.passed() ?? error)
@@ -312,39 +312,39 @@ async function inChat(target: Target, { plan, surroundings: { env, home }, mask,
   return withHistory(target, plan.invocation, { env, home, mask, bus })
 }
 
-/** What is said of a run that has cost more than it may: what a program costs is known when it has ended. */
+/** The warning for a run that exceeded its cost limit: the cost of a program is known only when it has ended. */
 function overspent(
   { usd: limit }: BudgetLimits,
   budget: RunBudget,
 ): { readonly message: string; readonly hint: string } | undefined {
   const { usd } = budget.spent()
   if (limit === undefined || usd <= limit) return undefined
-  const message = `the run has cost $${usd.toFixed(4)}, which is above its limit, budget.usd = ${limit}`
+  const message = `the run cost $${usd.toFixed(4)}, which is above its limit, budget.usd = ${limit}`
   return {
     message,
-    hint: 'A program, or a call that costs more than its estimate, is not stopped by a limit: only what follows is.',
+    hint: 'A program, or a call that costs more than its estimate, can exceed a limit: only what follows is stopped.',
   }
 }
 
 function noConversation(): BatonError {
   return new BatonError('USAGE', 'this run is a conversation, which only its program can continue', {
-    hint: 'Open another one with the prompts of this one as its history.',
+    hint: 'Open a new one with the prompts of this one as its history.',
   })
 }
 
-/** Stops a run that takes longer than it may, as a signal from outside does. */
+/** Stops a run that exceeds its timeout in the same way as an external signal. */
 function openDeadline(signal: AbortSignal | undefined, timeoutMs: number | undefined) {
   if (timeoutMs === undefined) return { signal, passed: () => undefined, close: () => undefined }
   const limit = new AbortController()
   const close = startLimit(timeoutMs, () => {
     const message = `the run took longer than its timeout, ${durationText(timeoutMs)}`
     limit.abort(
-      new BatonError('LIMIT', message, { hint: 'Resume it, which gives it that time again, or raise timeout.' }),
+      new BatonError('LIMIT', message, { hint: 'Resume it, which gives it the same time again, or raise timeout.' }),
     )
   })
   return {
     signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
-    /** The error of a run that was stopped by this, whatever noticed it first. */
+    /** The error of a run that this stopped, whichever error surfaced first. */
     passed: () => (limit.signal.aborted && signal?.aborted !== true ? (limit.signal.reason as BatonError) : undefined),
     close,
   }

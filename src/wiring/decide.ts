@@ -16,7 +16,7 @@ import { openRun } from '../journal/store.ts'
 import { terminalOf } from '../journal/terminal-of.ts'
 import { refuseUndone } from './resume.ts'
 
-/** What a person decides about a call that a run waits for. `reason`: told to the model. */
+/** What the user decides about a call that a run waits for. `reason`: sent to the model. */
 export type Verdict =
   | { readonly kind: 'approve'; readonly always?: boolean | undefined }
   | { readonly kind: 'reject'; readonly reason?: string | undefined }
@@ -26,7 +26,7 @@ export interface DecideOptions {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
-  /** The number of a call, or its place; `all`: every open one. Left out: the only one. */
+  /** The number of a call, or its place; `all`: all pending calls. Omitted: the only pending call. */
   readonly call?: string | { readonly kind: 'all' } | undefined
   readonly verdict: Verdict
 }
@@ -38,16 +38,17 @@ export interface Decided {
 }
 
 /**
- * Records what a person says about calls that a run waits for, as a writer of its own: it is durable when this resolves,
- * and a resume takes it as the answer to exactly these calls.
- * @throws BatonError USAGE when the run is running, has no such call, or the call is decided; UNTRUSTED for the run of others
+ * Records the user's decision about calls that a run waits for, as a separate journal writer. It is durable when this
+ * resolves, and a resume takes it as the answer to exactly these calls.
+ * @throws BatonError USAGE if the run is running, has no such call, or the call is already decided; UNTRUSTED for
+ * another user's run
  */
 export async function decide({ folder, env, home, call, verdict }: DecideOptions): Promise<Decided> {
   const key = openSigningKey({ env, home })
   await refuseForeign(folder, key, 'changed')
   refuseUndone(folder)
   await refuseRunning(folder)
-  // what is recorded is copied as it is, secrets by their names
+  // recorded values are copied verbatim, with secrets by name
   const journal = await openRun({ folder, now: () => new Date(), mask: noMask, key })
   const source = openFileRecords(folder, { mask: noMask, before: journal.epoch, key })
   let isRefused = true
@@ -79,7 +80,7 @@ async function refuseRunning(folder: string): Promise<void> {
   throw new BatonError('USAGE', `run ${basename(folder)} is running${who}`, {
     hint:
       terminal === undefined
-        ? 'Answer where it runs, or stop it first: nothing that it has paid for is lost.'
+        ? 'Answer where it runs, or stop it first: nothing it has paid for is lost.'
         : `Answer at the terminal it runs in, ${terminal}.`,
   })
 }
@@ -99,16 +100,16 @@ function chosenCalls(call: DecideOptions['call'], { open, index, folder }: Choos
     if (found !== undefined) return [found]
     const decision = decidedApproval(index, call)
     if (decision !== undefined) {
-      throw new BatonError('USAGE', `call ${call} of run ${run} is decided already: ${decisionText(decision)}`, {
+      throw new BatonError('USAGE', `call ${call} of run ${run} is already decided: ${decisionText(decision)}`, {
         hint: `If the run has not ended, baton resume ${run} continues it.`,
       })
     }
-    throw new BatonError('USAGE', `run ${run} waits for no call ${call}`, {
-      hint: listed === '' ? 'It waits for none.' : `It waits for these:\n${listed}`,
+    throw new BatonError('USAGE', `run ${run} is not waiting for call ${call}`, {
+      hint: listed === '' ? 'It is not waiting for any call.' : `It waits for:\n${listed}`,
     })
   }
   if (open.length === 0) {
-    throw new BatonError('USAGE', `run ${run} waits for no approval`, {
+    throw new BatonError('USAGE', `run ${run} is not waiting for an approval`, {
       hint: 'baton runs --waiting lists the runs that do.',
     })
   }
@@ -123,14 +124,14 @@ function chosenCalls(call: DecideOptions['call'], { open, index, folder }: Choos
 function decisionText(decision: Decision): string {
   if (typeof decision === 'string') return decision === 'allow' ? 'approved' : 'rejected'
   if ('always' in decision) return 'approved'
-  return 'expired' in decision ? 'nobody has answered in time' : 'rejected'
+  return 'expired' in decision ? 'nobody answered in time' : 'rejected'
 }
 
-/** An answer that comes too late counts as none, whoever gives it. */
+/** An answer after the deadline does not count, whoever gives it. */
 function refuseExpired({ view: { id, until } }: OpenApproval, folder: string): void {
   if (until === undefined || Date.parse(until) > Date.now()) return
-  throw new BatonError('USAGE', `call ${id} could be approved until ${until}`, {
-    hint: `To be asked again: baton resume ${basename(folder)} -c timeouts.approval=... with a longer time.`,
+  throw new BatonError('USAGE', `call ${id} could only be approved until ${until}`, {
+    hint: `To be asked again, resume with a longer time: baton resume ${basename(folder)} -c timeouts.approval=...`,
   })
 }
 
@@ -139,11 +140,11 @@ function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: str
     const reason = verdict.reason?.trim() ?? ''
     return reason === '' ? 'deny' : { remark: mask(reason) }
   }
-  // of file changes each is looked at
+  // file changes are always approved one by one
   return verdict.always === true && action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
 }
 
-/** The question as it was put, with the fingerprint of its call, and the answer. */
+/** Records the original question, with the fingerprint of its call, and the answer. */
 async function record({ started, action }: OpenApproval, value: Decision, journal: RunJournal): Promise<void> {
   const { p, kind, repeat, fp, asked = started.t, until } = started
   const times = { asked, ...(until === undefined ? {} : { until }) }
@@ -151,7 +152,7 @@ async function record({ started, action }: OpenApproval, value: Decision, journa
   await journal.append({ k: 'ended', p, s, kind, status: 'ok', value })
 }
 
-/** The run stands as it stood, and nobody is at work on it; one that was interrupted waits. */
+/** Leaves the run in the state it was in, with no process working on it; an interrupted run waits. */
 function copyEnd({ records, source }: RunIndex, journal: RunJournal, stillWaits: boolean): void {
   const last = records('run.end').at(-1)
   const interrupted = { exit: exitCodes.SUSPENDED, stop: 'waiting_for_approval', facts: undefined, error: undefined }

@@ -4,22 +4,22 @@ import { runGit } from '../base/git.ts'
 import type { RunIndex } from '../journal/run-index.ts'
 import { shortCommit } from '../run/iterate/blocks.ts'
 
-/** A number alone is that of an iteration: `--from 2` is `--from iteration/2`. */
+/** A bare number means an iteration: `--from 2` is `--from iteration/2`. */
 export function iterationPlace(from: string): string {
   return /^\d+$/.test(from) ? `iteration/${from}` : from
 }
 
 interface Around {
-  /** Absolute. */
+  /** An absolute path. */
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * An iteration that is done afresh begins with the files of the one before it, so HEAD has to be its commit (R93, TV16). HEAD
- * is never moved. Iterations without commits have nothing to compare.
- * @throws BatonError USAGE where HEAD is another commit
+ * A repeated iteration starts with the files of the one before it, so HEAD has to be the commit of that iteration (R93,
+ * TV16). HEAD is never moved. Iterations without commits have nothing to compare.
+ * @throws BatonError USAGE if HEAD is another commit
  */
 export async function checkIterationHead(
   from: string,
@@ -38,13 +38,13 @@ export async function checkIterationHead(
   )
   const head = end.kind === 'exited' && end.code === 0 ? stdout.text.trim() : undefined
   if (head === expected) return
-  const is = head === undefined ? 'there is no commit' : `HEAD is ${shortCommit(head)}`
-  throw new BatonError('USAGE', `iteration ${number} began at commit ${shortCommit(expected)}, and ${is}`, {
-    hint: `Go back to it yourself (git reset --hard ${shortCommit(expected)}), or add --force to continue with the files as they are.`,
+  const is = head === undefined ? 'there is no HEAD commit' : `HEAD is ${shortCommit(head)}`
+  throw new BatonError('USAGE', `iteration ${number} began at commit ${shortCommit(expected)}, but ${is}`, {
+    hint: `Return to it yourself (git reset --hard ${shortCommit(expected)}), or add --force to continue with the files as they are.`,
   })
 }
 
-/** The commit that an iteration began with: that of the last one before it that made one, else the first HEAD of all. */
+/** The commit an iteration started from: that of the last earlier iteration that made one, else the initial HEAD. */
 function commitBefore(iteration: number, around: string, { tree, source }: RunIndex): string | undefined {
   for (let index = iteration - 1; index >= 0; index -= 1) {
     const done = tree.find(`${around}iteration/${index}`)?.done

@@ -12,8 +12,8 @@ import { version } from '../version.ts'
 import type { RunPlan, Surroundings } from './conduct.ts'
 
 /**
- * Reads and checks what is to be run.
- * @throws BatonError for everything that is wrong before a run can start
+ * Loads and checks what is to be run.
+ * @throws BatonError for everything that prevents the run from starting
  */
 export async function loadRun(
   { invocation, sources, overrides = [], recordedServers, recordedOfPack, prepare }: RunPlan,
@@ -38,7 +38,7 @@ export async function loadRun(
   return prepare?.(loaded) ?? loaded
 }
 
-/** The first event; `target` is undefined when it could not be loaded. */
+/** Sends the first event; `target` is undefined if it could not be loaded. */
 export async function sendStart(
   { invocation, isResumed }: RunPlan,
   target: Target | undefined,
@@ -57,12 +57,15 @@ export async function sendStart(
   })
 }
 
-/** What `-i` and `-f` give. */
+/** The inputs given by `-i` and `-f`. */
 export function inputsOf({ inputs, onFiles, cwd, stdin }: Invocation): GivenInputs {
   return { texts: inputs, globs: onFiles, cwd, ...defined({ stdin }) }
 }
 
-/** The folders of this machine that a run may name in what it records; see `createPathTokens`. `run`: its own, where it has one. */
+/**
+ * The folders of this machine that may appear in a run's records; see `createPathTokens`. `run`: the run folder, if it
+ * has one.
+ */
 export function runFolders({ workspace, home, run }: OwnFolders): NamedFolders {
   return { workspace, home: realPath(home), builtin: join(packageRoot(), 'agents'), ...defined({ run }) }
 }

@@ -8,16 +8,16 @@ import type { RunJournal } from '../journal/journal.ts'
 import type { RunIndex } from '../journal/run-index.ts'
 import type { Past } from './run-effects.ts'
 
-/** What of an older epoch decides how the run goes on. */
+/** What a resumed run needs from its older epochs. */
 export interface OlderEpochs {
   readonly index: RunIndex
-  /** Runs what is on the disk now, and repeats what that affects. */
+  /** Runs the current files, and repeats what that affects. */
   readonly usesCurrent: boolean
-  /** What is repeated because a person said so. */
+  /** Effects that are repeated because the user chose so. */
   readonly redone: readonly Repeated[]
 }
 
-/** What a run that goes on takes over, with the journal it writes now and its workspace, absolute. */
+/** What a resumed run takes over. `journal` is the one it writes now; `workspace` is absolute. */
 export function pastOf(
   { index, usesCurrent, redone }: OlderEpochs,
   { journal, workspace }: { readonly journal: RunJournal; readonly workspace: string },
@@ -26,7 +26,7 @@ export function pastOf(
     agentRuns: index.agentRuns,
     madeFiles: index.madeFiles,
     async planned() {
-      // only runs that change no file need it
+      // only needed by runs that change no files
       const { plannedBefore } = await import('./planned-before.ts')
       return plannedBefore(index)
     },
@@ -41,8 +41,8 @@ export function pastOf(
         live,
         onRepeat,
         onRetry: ({ at, error }) => {
-          const hint = 'What it had done by then is still done.'
-          events(at, { type: 'warning', message: `this is tried again: ${error}`, hint })
+          const hint = 'What it did before it failed is not undone.'
+          events(at, { type: 'warning', message: `retrying: ${error}`, hint })
         },
         onRecall,
         onShow: ({ p, event }) => events(parsePlace(p), index.source.value(event) as EventBody),
@@ -52,7 +52,7 @@ export function pastOf(
   }
 }
 
-/** Warns once for each part that continues with a file as it was, unless the run has changed the file itself. */
+/** Warns once for each part that continues with an old version of a file, unless the run changed the file itself. */
 function tellStale(
   { changedFiles }: RunIndex,
   { events, workspace }: { readonly events: RunServices['events']; readonly workspace: string },
@@ -63,8 +63,8 @@ function tellStale(
     changed ??= new Set([...changedFiles].map((file) => resolve(workspace, file)))
     if (told.has(boundary) || changed.has(resolve(workspace, path))) return
     told.add(boundary)
-    const message = `${path} has changed since this run read it, and ${boundary} continues with what it read`
-    const hint = `Resume with --from ${boundary} to read it again; what that part has paid for is paid again.`
+    const message = `${path} has changed since this run read it, but ${boundary} continues with what it read`
+    const hint = `Resume with --from ${boundary} to read it again; its paid calls are paid for again.`
     events(at, { type: 'warning', message, hint })
   }
 }

@@ -4,8 +4,8 @@ import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { isFinished, type Location, type PlaceTree } from '../journal/tree.ts'
 
 /**
- * What the older epochs of a run that changes no file have planned, in order. What is to be done again is not among it. It
- * reads the record once more, because of finished parts the index of a run that goes on keeps nothing.
+ * The file changes that the older epochs of a run without changes have planned, in order, except what is to be
+ * repeated. Scans the record a second time, because the index of a resumed run keeps nothing of finished parts.
  */
 export async function plannedBefore({ tree, source }: RunIndex): Promise<readonly OverlayChange[]> {
   const found: { readonly place: string; readonly location: Location }[] = []
@@ -29,7 +29,7 @@ function holds(tree: PlaceTree, place: string, location: Location): boolean {
   return tree.find(place)?.answer === location
 }
 
-/** Of an answer, or of a call of a tool. */
+/** The plan of an answer, or of a tool call. */
 function changesIn(plan: unknown): readonly OverlayChange[] {
   if (!isObject(plan)) return []
   const { overlay, kind, dry, path, after } = plan

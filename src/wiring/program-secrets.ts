@@ -5,30 +5,32 @@ import type { CommandFile, NamedFile } from '../pack/resolve.ts'
 import { startsAgents } from '../run/definitions.ts'
 import { originsOf, type Target } from '../run/target.ts'
 
-/** The secrets of programs that are agents: what their definitions give them as variables, wherever these are written. */
+/** The secrets of programs that are agents: the `env` values in their definitions, wherever these are written. */
 export interface ProgramSecrets {
-  /** Hides those that a target may start, as far as that is known before it is run. */
+  /** Masks the secrets of the programs that a target may start, as far as they are known before it runs. */
   readonly addFrom: (target: Target) => Promise<void>
   /**
-   * Finds an agent on the way, and hides its secrets and those of the programs that it defines before what was read for it is
-   * noted.
+   * Finds an agent during the run. Masks its secrets and those of the programs it defines before what was read for it
+   * is recorded.
    */
   readonly hidden: (reads: ReadLog, find: (noted: ReadLog) => Promise<NamedFile>) => Promise<NamedFile>
 }
 
 type Variables = Readonly<Record<string, string>>
 
-/** A program with variables of its own, by the name of its agent. */
+/** A program with its own variables, under the name of its agent. */
 interface Program {
   readonly name: string
   readonly env: Variables
 }
 
-/** One for each process that runs, resumes or replays a run: `mask` hides them from then on. */
+/** One for each process that runs, resumes or replays a run: `mask` masks the secrets from the time they are added. */
 export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: Environment): ProgramSecrets {
   const known = new Map<string, string>()
 
-  /** Several files may define programs of one name: each has a name that it keeps when the run is resumed. */
+  /**
+   * Several files may define programs with the same name: each gets a unique name that stays the same in a resumed run.
+   */
   function nameOf({ name, env }: Program): string | undefined {
     const text = canonicalJson(env)
     let free = name
@@ -68,7 +70,7 @@ export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: E
   }
 }
 
-/** Those of its settings, of the agents that it names, of its ensemble, and where its model may start any agent of all that have a name. */
+/** The programs of its settings, its named agents and its ensemble, and all named agents if its model may start any. */
 async function programsOf(target: Target): Promise<readonly Program[]> {
   const written = originsOf(target).flatMap(({ path, value }) =>
     path[0] === 'agents' && path.length === 2 ? [programOf(String(path[1]), value)] : [],
@@ -85,12 +87,12 @@ async function programsOf(target: Target): Promise<readonly Program[]> {
   return [...written, ...named, ...members, ...below.flat(), ...lines]
 }
 
-/** What an agent is that was found, or what the front matter of a prompt file defines. */
+/** The programs that a resolved agent is, or that the front matter of a prompt file defines. */
 async function programsIn(agent: NamedFile): Promise<readonly Program[]> {
   if (agent.kind === 'command') return [lineOf(agent)]
   if (agent.kind !== 'prompt' || !/\benv\b/.test(agent.text)) return []
   const { parsePrompt } = await import('../prompt/document.ts')
-  // what is wrong with it is said where it is loaded
+  // errors in it are reported when it is loaded
   const document = await parsePrompt(agent.file, agent.text).catch(() => undefined)
   const { agents = null, ensemble = null } = document?.meta.data ?? {}
   const members = isJsonObject(ensemble) ? ensemble['agents'] : []

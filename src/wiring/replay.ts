@@ -25,23 +25,26 @@ import { packageRoot } from '../package-root.ts'
 import type { Replay } from './run-effects.ts'
 import { runFolders } from './load-run.ts'
 
-/** A run that was recorded: its folder, or the one file that was made of it. */
+/** A recorded run: its folder, or the cassette made from it. */
 export type RecordedRun =
   | { readonly kind: 'cassette'; readonly file: string }
   | { readonly kind: 'run'; readonly folder: string }
 
-/** What may be replaced; all else is as in the recorded run. `overrides` are added to those of the record, and win. */
+/**
+ * What may be replaced; everything else is as in the recorded run. `overrides` are added to the recorded ones and take
+ * precedence.
+ */
 type Given = Partial<
   Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'stdin' | 'outputSchema'>
 >
 
 export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal'> {
   readonly record: RecordedRun
-  /** Absolute: decides the workspace. */
+  /** Absolute; determines the workspace. */
   readonly cwd: string
   /**
-   * `recorded`: what was read comes from the record too, and file changes go to a scratch folder. `live-files`: files are
-   * read and changed where they are, which should be a copy; all else comes from the record.
+   * `recorded`: reads are answered from the record too, and file changes go to a scratch folder. `live-files`: files
+   * are read and changed in place (which should be a copy); everything else is answered from the record.
    */
   readonly observations: 'recorded' | 'live-files'
   readonly given?: Given
@@ -51,15 +54,15 @@ export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'sign
 export interface ReplayReport extends RunReport {
   /** Effects that were answered from the record, by kind. */
   readonly replayed: Readonly<Record<string, number>>
-  /** What the model calls of the record had cost, in US dollars; null when it is not known. */
+  /** The cost of the model calls in the record, in US dollars; null if unknown. */
   readonly recordedCostUsd: number | null
-  /** How the recorded run ended; undefined when it never did. */
+  /** How the recorded run ended; undefined if it did not end. */
   readonly recordedExit: number | undefined
-  /** Whether answers and outputs are those of the recorded run; undefined when the record does not say. */
+  /** Whether answers and outputs match the recorded run; undefined if the record does not say. */
   readonly isSameResult: boolean | undefined
   /**
-   * What was changed, and where; undefined with `live-files`, and when nothing was. `unlike`: the files that could not be
-   * made as the recorded run made them.
+   * What was changed, and where; undefined with `live-files`, and if nothing was changed. `unlike`: the files that
+   * could not be made the same as in the recorded run.
    */
   readonly scratch:
     | { readonly folder: string; readonly files: readonly string[]; readonly unlike: readonly string[] }
@@ -67,9 +70,9 @@ export interface ReplayReport extends RunReport {
 }
 
 /**
- * Runs what is on the disk as a recorded run was run, with the record in place of everything outside: no model, command,
- * network or key is needed, and nothing is recorded. The first difference is the error of the report: DIVERGED. `file`
- * is left out for the one of the record.
+ * Runs the current files the way a recorded run was run, with everything external answered from its record: no model,
+ * command, network or key is needed, and nothing is recorded. The first difference is the error of the report:
+ * DIVERGED. `file` defaults to the recorded one.
  * @throws BatonError USAGE, JOURNAL_FAILED for a record that cannot be replayed
  */
 export async function replayRun(
@@ -125,7 +128,7 @@ export async function replayRun(
 async function openRecord({ record, env, home }: ReplayOptions, workspace: string) {
   const secrets = createMask(env, { names: Object.keys(env) })
   const here = createPathTokens(runFolders({ workspace, home, run: pathOf(record) }))
-  // a cassette holds tokens in place of folders, a run folder the folders it was recorded in
+  // a cassette contains tokens instead of folders, a run folder the folders it was recorded in
   let toTokens = (text: string): string => text
   const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
   const key = record.kind === 'run' ? openSigningKey({ env, home }) : undefined
@@ -149,7 +152,7 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
       return { source, index, invocation: withOverrides(invocation, overrides) }
     }
     throw new BatonError('USAGE', `${pathOf(record)} cannot be replayed: it does not say how its run was started`, {
-      hint: 'It was interrupted before its first step, or is of an older version. Record the run again.',
+      hint: 'It was interrupted before its first step, or is from an older version. Record the run again.',
     })
   } catch (error) {
     source.close()
@@ -157,19 +160,19 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   }
 }
 
-/** The folder of a run; a file that holds a run stands for it. */
+/** The path that stands for the run folder: the folder itself, or the cassette file. */
 function pathOf(record: RecordedRun): string {
   return record.kind === 'cassette' ? record.file : record.folder
 }
 
-/** How the run is started now. Relative names are of the folder it was started in, when there is such a one here. */
+/** How the run is started now. Relative names are resolved in the recorded folder, if it exists here. */
 function again(
   recorded: Invocation,
   { file, cwd, given = {} }: { readonly file: string | undefined; readonly cwd: string; readonly given?: Given },
 ): Invocation {
   const own: Given = defined(given)
   const overrides = [...recorded.overrides, ...(own.overrides ?? [])]
-  // inputs of the one kind take the place of those of the other
+  // given inputs of one kind replace recorded inputs of the other kind
   const none = own.inputs !== undefined ? { onFiles: [] } : own.onFiles !== undefined ? { inputs: [] } : {}
   const invocation = { ...recorded, ...none, ...own, overrides, cwd: existsSync(recorded.cwd) ? recorded.cwd : cwd }
   if (file === undefined) return invocation
@@ -191,7 +194,7 @@ function chooserFor({ settings }: Target, index: RunIndex, { env }: ReplayOption
   return createReplayedChooser({ index, sources, tableFile: join(packageRoot(), 'agents', 'models.toml') })
 }
 
-/** What scripts caught is no less of a difference, and neither is what was left out. */
+/** A difference counts even if a script caught it, and so do recorded calls that were not made. */
 function settle({ difference, leftOver }: ReplayedEffects, error: unknown): void {
   const found = difference(error) ?? (error === undefined ? leftOver() : undefined)
   if (found !== undefined) throw found

@@ -29,30 +29,30 @@ import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surrounding
 export interface ResumeOptions extends Surroundings {
   /** The folder of the run; see `findRun`. */
   readonly folder: string
-  /** A boundary to do afresh. */
+  /** A boundary to repeat. */
   readonly from?: string
-  /** Continues although HEAD is not where the iteration of `from` began. */
+  /** Continues even if HEAD is not where the iteration of `from` began. */
   readonly force?: boolean
-  /** Runs what is on the disk now, and repeats what that affects. */
+  /** Runs the current files, and repeats what that affects. */
   readonly usesCurrent?: boolean
   /** `EPOCH.N=redo|done|fail` each. */
   readonly uncertain?: readonly string[]
-  /** Goes on where records are damaged. */
+  /** Continues even if records are damaged. */
   readonly repair?: boolean
-  /** `-c key=value`: settings from here on, which later resumes keep. */
+  /** `-c key=value`: settings from now on, which later resumes keep. */
   readonly overrides?: readonly string[]
 }
 
 /**
- * Goes on with a run that broke off or failed: the same program from the top, with what is recorded as the answers. See
+ * Resumes an interrupted or failed run: runs the same program from the start, with recorded results as the answers. See
  * `conduct` for `listener`.
- * @throws BatonError USAGE, JOURNAL_FAILED, UNCERTAIN when the run cannot go on: nothing was done then
+ * @throws BatonError USAGE, JOURNAL_FAILED, UNCERTAIN if the run cannot be resumed: nothing was done then
  */
 export async function resumeRun(options: ResumeOptions, listener: Listener): Promise<RunReport> {
   const { folder, env, home } = options
   const key = openSigningKey({ env, home })
   await refuseForeign(folder, key, 'resumed')
-  // what config files know to be secret comes later; until then any variable may have been named one
+  // which values are secret is known only after config is loaded; until then every variable is treated as one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
   const lateMask = strictMask(
     { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
@@ -85,9 +85,9 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
     )
   } finally {
     source.close()
-    // an error of closing has ended the run already
+    // a failed close has already ended the run
     await journal.close().catch(() => undefined)
-    // a run that cannot go on stays as it was
+    // a refused resume leaves the run unchanged
     if (isRefused) withdrawEpoch(folder, journal.epoch)
   }
 }
@@ -104,7 +104,7 @@ async function planResume(source: RecordSource, options: ResumeOptions, contentO
   try {
     return { ...(await planWith(index, options, contentOf)), ended }
   } catch (error) {
-    // who is told that the run cannot go on is told this as well
+    // the user needs to know this even if the run cannot be resumed
     if (ended === undefined || !isBatonError(error)) throw error
     throw rewordError(error, { message: `${error.message}\n${ended}` })
   }
@@ -137,20 +137,20 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   return { plan, index, choices, usesCurrent, stored }
 }
 
-/** What `--repair` has left out, and what is done again because of it. */
+/** Warns about what `--repair` skipped, and what is repeated because of it. */
 function warnOfDamage({ damages, redone }: RunIndex, bus: Bus): void {
   if (damages.length === 0) return
   const shown = [...damages.slice(0, 5).map(damageText), ...(damages.length > 5 ? [`${damages.length - 5} more`] : [])]
-  const parts = redone.length === 0 ? 'what is missing in the record' : redone.join(', ')
+  const parts = redone.length === 0 ? 'what is missing from the record' : redone.join(', ')
   bus.send([], {
     type: 'warning',
     message: `the record of this run is damaged: ${shown.join('; ')}`,
-    hint: `Done again, and paid again: ${parts}.`,
+    hint: `Repeated, and paid for again: ${parts}.`,
     urgent: true,
   })
 }
 
-/** A resumed run executes what it began with, whatever the disk holds now. */
+/** A resumed run executes its original sources, whatever is on disk now. */
 function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string): void {
   const changes = stored === undefined ? [] : changedSources(stored)
   const paths = (which: ChangedSource['used']): readonly string[] =>
@@ -159,25 +159,32 @@ function warnOfChanges(stored: StoredSources | undefined, bus: Bus, cwd: string)
   if (loaded.length > 0) {
     bus.send([], {
       type: 'warning',
-      message: `a plug-in has changed since this run began, and is used as it is now: ${loaded.join(', ')}`,
-      hint: 'What it did before stays recorded. Put it back as it was if the run should continue with that.',
+      message: `a plug-in has changed since this run started, and its current version is used: ${loaded.join(', ')}`,
+      hint: 'Its recorded results are kept. Restore the old version if the run should continue with that one.',
     })
   }
   if (kept.length === 0) return
   bus.send([], {
     type: 'warning',
-    message: `changed since this run began, and used as it was then: ${kept.join(', ')}`,
-    hint: 'Resume with --use-current to use what is there now.',
+    message: `changed since this run started, but used in the original version: ${kept.join(', ')}`,
+    hint: 'Resume with --use-current to use the current version.',
   })
 }
 
-/** Its finished steps would count as done, though what they changed is gone. @throws BatonError USAGE */
+/**
+ * Its finished steps would count as done although their changes are gone.
+ * @throws BatonError USAGE
+ */
 export function refuseUndone(folder: string): void {
   const by = undoneBy(folder)
   if (by === undefined) return
-  throw new BatonError('USAGE', `what run ${basename(folder)} changed was undone by ${by}, so it is not resumed`, {
-    hint: `Bring its changes back with baton undo ${by}, or run the file again.`,
-  })
+  throw new BatonError(
+    'USAGE',
+    `the changes of run ${basename(folder)} were undone by ${by}, so it cannot be resumed`,
+    {
+      hint: `Restore its changes with baton undo ${by}, or run the file again.`,
+    },
+  )
 }
 
 function startOf(
@@ -190,14 +197,14 @@ function startOf(
   if (start === undefined || invocation === undefined) {
     const undone = start && undoneRun(start)
     if (undone !== undefined) {
-      throw new BatonError('USAGE', `the run in ${folder} is the undoing of ${undone}, which is not resumed`, {
-        hint: `Finish it with baton undo ${undone}, or take it back with baton undo ${basename(folder)}.`,
+      throw new BatonError('USAGE', `the run in ${folder} is an undo of ${undone}, and an undo cannot be resumed`, {
+        hint: `Finish it with baton undo ${undone}, or revert it with baton undo ${basename(folder)}.`,
       })
     }
     const why =
       damages.length > 0
-        ? 'The record that says it is damaged'
-        : 'It was interrupted before its first step, or is of an older version'
+        ? 'The record of its start is damaged'
+        : 'It was interrupted before its first step, or is from an older version'
     const message = `the run in ${folder} cannot be resumed: its record does not say how it was started`
     throw new BatonError('USAGE', message, { hint: `${why}. Run the file again.` })
   }
@@ -209,7 +216,7 @@ function startOf(
   }
 }
 
-/** What is known of effects whose end is in no record: what the disk shows, and what was decided. */
+/** What is known of effects with no recorded end: from the disk, or from the user's decision. */
 type Choice = Repeated & { readonly choice: KnownEnd }
 
 interface Choosing {
@@ -232,12 +239,12 @@ function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosi
       const one = uncertain.find((effect) => effect.id === id)
       if (one !== undefined) return [{ id, place: one.place, kind: one.kind, choice }]
       const before = index.records('choice').findLast(({ of }) => of.join('.') === id)
-      // somebody has decided so before
+      // the same was already decided
       if (before?.choice === choice) return []
       const ids = known.join(', ')
-      const why = before === undefined ? 'this run has no such effect' : `it was decided before: ${before.choice}`
+      const why = before === undefined ? 'this run has no such effect' : `it was already decided: ${before.choice}`
       throw new BatonError('USAGE', `--uncertain ${id}: ${why}`, {
-        hint: ids === '' ? 'Leave --uncertain out.' : `Those that need a choice: ${ids}.`,
+        hint: ids === '' ? 'Omit --uncertain.' : `These need a choice: ${ids}.`,
       })
     })
   refuseUncertain(uncertain.filter(({ id }) => !choices.some((choice) => choice.id === id)))
@@ -253,16 +260,16 @@ function assertBoundary({ tree }: RunIndex, from: string): void {
   })
   const shown = [...places.slice(0, 12), ...(places.length > 12 ? ['…'] : [])].join(', ')
   throw new BatonError('USAGE', `--from ${from}: this run has no such part`, {
-    hint: shown === '' ? 'Nothing of it was begun.' : `Parts are: ${shown}. See baton runs show.`,
+    hint: shown === '' ? 'No part of it was started.' : `Parts are: ${shown}. See baton runs show.`,
   })
 }
 
-/** Secrets that are in no variable of their own have names that no variable can have. */
+/** Secrets that do not come from a variable have names that no variable can have. */
 const variable = /^[A-Za-z_]\w*$/
 
 /**
- * A mask that puts back all secrets or nothing: with a name in place of a value a run would ask, write and run something
- * else than it did, and do finished parts again. Its `unmask` throws BatonError USAGE for a variable that is not set.
+ * A mask that restores all secrets or fails: with a name instead of a value, a run would send, write and execute
+ * something different, and repeat finished parts. Its `unmask` throws BatonError USAGE for a variable that is not set.
  */
 function strictMask(mask: SecretMask, env: Environment): SecretMask {
   return {
@@ -270,20 +277,23 @@ function strictMask(mask: SecretMask, env: Environment): SecretMask {
     unmask(text) {
       const missing = secretNames(text).filter((name) => variable.test(name) && (env[name] ?? '').trim() === '')
       const are = missing.length === 1 ? 'is' : 'are'
-      if (missing.length > 0) throw refusal(`this run has used ${namesText(missing)}, which ${are} not set now`)
+      if (missing.length > 0) throw refusal(`this run used ${namesText(missing)}, which ${are} not set now`)
       return mask.unmask(text)
     },
   }
 }
 
-/** Refuses sources whose text cannot be had again because a secret in it has changed. @throws BatonError USAGE */
+/**
+ * Refuses sources whose text cannot be restored because a secret in it has changed.
+ * @throws BatonError USAGE
+ */
 function refuseChangedSecrets({ start, later }: StoredSources): void {
   for (const source of [...start.values(), ...later.values()]) {
     if ('changed' in source || source.isWhole) continue
     const names = source.secrets.filter((name) => variable.test(name))
     if (names.length > 0) {
       throw refusal(
-        `${source.path} held the value of ${namesText(names)} when this run began, and it has changed since`,
+        `${source.path} contained the value of ${namesText(names)} when this run started, and that value has changed since`,
       )
     }
   }
@@ -291,7 +301,7 @@ function refuseChangedSecrets({ start, later }: StoredSources): void {
 
 function refusal(message: string): BatonError {
   return new BatonError('USAGE', message, {
-    hint: 'Set it as it was then, for example with --env, or run the file again.',
+    hint: 'Set it to its former value, for example with --env, or run the file again.',
   })
 }
 

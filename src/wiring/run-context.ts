@@ -40,9 +40,9 @@ import { agentParts } from './agent-parts.ts'
 
 export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log' | 'isAttended'> {
   readonly id: string
-  /** Where it is recorded; left out: not on the disk. */
+  /** The run folder; omitted if the run is not recorded on disk. */
   readonly folder?: string
-  /** Of the services of the run. */
+  /** For the services of the run. */
   readonly portable: (text: string) => string
   readonly bus: Bus
   readonly journal: RunJournal
@@ -54,28 +54,28 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly dry: RunScope['dry']
   readonly sources: SourceRecorder
   readonly onEffect: EffectParts['onEffect']
-  /** Who else watches what effects change. */
+  /** Further hooks on what effects change. */
   readonly hooks: readonly EffectHook[]
   readonly past: Past | undefined
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
   readonly servers: RunServers
-  /** Hides the variables of programs that are found on the way. */
+  /** Masks the variables of programs that are found during the run. */
   readonly programs: ProgramSecrets
   readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
-  /** Set when a recorded run is run again without anything outside. */
+  /** Set when a recorded run is replayed. */
   readonly replay: Replay | undefined
 }
 
 export interface WiredRun {
-  /** What the target is run with: a prompt file of a pack is held to what that was granted. */
+  /** The context to run the target with: a prompt file of a pack is restricted to the granted permissions. */
   readonly context: () => Promise<RunContext>
-  /** Rejects when what the file starts cannot be asked or started, or has no price where dollars are limited. */
+  /** Rejects if an agent or model that the file starts is unavailable, or has no price while dollars are limited. */
   readonly checkModels: () => Promise<void>
 }
 
-/** Hides the secrets of the environment and of the settings; `ofPacks`: of MCP servers of packs, by their full names. */
+/** Masks the secrets of the environment and of the settings; `ofPacks`: MCP servers of packs, by full name. */
 export async function maskFor(
   { settings }: Pick<Target, 'settings'>,
   env: RunParts['env'],
@@ -86,7 +86,7 @@ export async function maskFor(
   return createMask(env, await secretsOf({ ...settings, mcp_servers: all }, env))
 }
 
-/** Makes the parts of a run and puts them together: the only place that knows all of them. */
+/** Creates the parts of a run and wires them: the only place that knows all of them. */
 export function wireRun(target: Target, run: RunParts): WiredRun {
   const { journal, bus, env, cwd, dry, log, builtInDir, askPerson } = run
   const { workspace } = target
@@ -190,7 +190,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       import('../tool/sandbox/needs-box.ts'),
     ])
     await boxableTools(chosenTools(named, context), named, context)
-    // a resumed run and a replay have the lists of servers from their record
+    // a resumed run and a replay take the tool lists of servers from their record
     if (run.past !== undefined || run.replay !== undefined) return
     const mcp = await run.servers.of(packOfFile(file, packRoots))
     if (mcp !== undefined) await (await import('../mcp/tools.ts')).checkServers(named, withServices(context, { mcp }))
@@ -216,7 +216,7 @@ function withTools(context: RunContext, { tools, functions }: Plugins): RunConte
   return withServices(context, { broughtTools: tools, programFunctions: functions })
 }
 
-/** What is planned is seen by later parts of a run that changes no file. */
+/** In a run that changes no files, planned changes are visible to later parts. */
 async function withOverlay(context: RunContext, past: Past | undefined): Promise<RunContext> {
   const { createOverlay, notePlanned } = await import('../tool/changes/overlay.ts')
   const { services } = context
@@ -225,7 +225,7 @@ async function withOverlay(context: RunContext, past: Past | undefined): Promise
   return withServices(context, { planned })
 }
 
-/** Notes which files the run makes: its answers may change them without having been shown them. */
+/** Tracks the files that the run creates: its answers may change them without having been shown them. */
 function madeFilesHook(sources: RunSources, workspace: string): EffectHook {
   return {
     change(record, act) {
@@ -243,7 +243,7 @@ function executedFiles(target: Target): readonly string[] {
   return target.kind === 'prompt' && target.spec.source === 'file' ? [target.spec.file, ...files] : files
 }
 
-/** Where the agents that a prompt file names are looked for, whether anything is there or not. */
+/** Where the agents that a prompt file names are searched, whether the files exist or not. */
 function possibleFiles(target: Target): readonly string[] {
   if (target.kind !== 'prompt') return []
   const { workspace, packRoots, starts, spec } = target

@@ -14,18 +14,18 @@ import type { PastApprovals } from '../journal/grants.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { ResumeOptions } from '../journal/resumed-effects.ts'
 
-/** What a resumed run takes over from its older epochs; see past.ts, which is loaded only for it. */
+/** What a resumed run takes over from its older epochs; see past.ts, which is loaded only for resumed runs. */
 export interface Past {
-  /** Agent runs of the older epochs: their numbers are taken. */
+  /** Number of agent runs in the older epochs: their numbers are taken. */
   readonly agentRuns: number
-  /** Files that they made where nothing was, as records name them. */
+  /** Files that the older epochs created, as records name them. */
   readonly madeFiles: Iterable<string>
-  /** What they would have changed in files, in a run that changes none. */
+  /** The file changes that the older epochs planned, in a run that changes no files. */
   readonly planned: () => Promise<readonly OverlayChange[]>
   readonly approvals: PastApprovals
-  /** What counts as spent already below a place. */
+  /** What was already spent below a place. */
   readonly spentBelow: (place: string) => Required<Cost>
-  /** The same effects, answered by the record as far as it goes. */
+  /** Wraps the effects so that they are answered from the record as far as it goes. */
   readonly around: (live: Effects, notified: PastNotices) => Effects
 }
 
@@ -33,15 +33,15 @@ interface PastNotices extends Pick<ResumeOptions, 'onRepeat' | 'onRecall'> {
   readonly events: RunServices['events']
 }
 
-/** What answers in place of everything outside. */
+/** What answers instead of everything external. */
 export interface Replay {
   readonly effects: Effects
-  /** Stands for the folder of the recorded run; left out: it had none. */
+  /** The path that stands for the folder of the recorded run; omitted: it had none. */
   readonly folder?: string
   readonly chooseModel: AgentParts['chooseModel']
   /** The MCP servers that the run had; undefined: none. */
   readonly mcp: McpServers | undefined
-  /** Those that a pack (`namespace@name`) brought for its agents; left out: no pack did. */
+  /** The servers that a pack (`namespace@name`) brought for its agents; omitted: no pack did. */
   readonly mcpOfPack?: (pack: string) => McpServers | undefined
 }
 
@@ -55,18 +55,18 @@ export interface EffectParts {
   readonly onEffect: EffectsOptions['onEffect'] & {}
   readonly hooks: readonly EffectHook[]
   readonly approver?: EffectsOptions['approver'] | undefined
-  /** How long a question to a person may be open; undefined: for ever. */
+  /** How long an approval request may stay open; undefined: indefinitely. */
   readonly approvalMs?: number | undefined
-  /** Told of questions whose answer comes another time. */
+  /** Called with questions that cannot be answered now. */
   readonly onWaiting?: ApprovalOptions['onWaiting']
-  /** What a person has allowed before the run began; left out: nothing. */
+  /** What the user allowed before the run started; omitted: nothing. */
   readonly granted?: readonly Grant[] | undefined
-  /** Left out: the run begins. */
+  /** Undefined: a new run. */
   readonly past: Past | undefined
   readonly onRepeat: ResumeOptions['onRepeat']
 }
 
-/** The effects of one run: recorded, and answered from its record where it is resumed. */
+/** The effects of one run: recorded, and answered from its record if it is resumed. */
 export function createRunEffects({
   meter,
   events,
@@ -87,7 +87,7 @@ export function createRunEffects({
   return past?.around(live, { onRepeat, onRecall: meter.recall, events }) ?? live
 }
 
-/** Counts what each model call used, and tells it together with the total of the run. */
+/** Counts the usage of each model call, and reports it together with the total of the run. */
 export function countUsage(meter: Meter, events: RunServices['events']): EffectsOptions['onSpent'] {
   return (at, spent) => {
     const { usage: total, costUsd: totalCost } = meter.add(at, spent)
@@ -96,7 +96,7 @@ export function countUsage(meter: Meter, events: RunServices['events']): Effects
   }
 }
 
-/** Events that are shown again when the boundary they were sent in is reused. */
+/** Events that are shown again if the boundary they were sent in is reused. */
 const shown: ReadonlySet<EventBody['type']> = new Set([
   'print',
   'pin',

@@ -8,15 +8,15 @@ import type { ServersParts } from './servers.ts'
 
 /** The MCP servers of a run, for each of its agents. */
 export interface RunServers {
-  /** Those of the settings; undefined: there are none. */
+  /** The servers of the settings; undefined: none. */
   readonly ofRun: McpServers | undefined
-  /** What the agents of a pack have, and what those of none have. None of them is started yet. */
+  /** The servers for the agents of a pack, or for agents outside packs. None of them is started yet. */
   readonly of: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
-  /** Ends all of them. */
+  /** Closes all of them. */
   readonly close: () => Promise<void>
 }
 
-/** Runs without servers load nothing for them. */
+/** Runs without servers load no server code. */
 export async function openRunServers(target: Target, parts: ServersParts): Promise<RunServers> {
   const isNeeded = target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0
   const ofRun = isNeeded ? (await import('./servers.ts')).openServers(target, parts) : undefined
@@ -43,7 +43,7 @@ export async function openRunServers(target: Target, parts: ServersParts): Promi
   }
 }
 
-/** Those of a recorded run, none of which can be asked. */
+/** The servers of a recorded run, which cannot be called. */
 export function replayedServers({ mcp: ofRun, mcpOfPack }: Pick<Replay, 'mcp' | 'mcpOfPack'>): RunServers {
   return {
     ofRun,
@@ -56,8 +56,8 @@ export function replayedServers({ mcp: ofRun, mcpOfPack }: Pick<Replay, 'mcp' | 
 }
 
 /**
- * The servers that packs may bring to a run, as they are written: their secrets are to be known before anything is recorded. What is
- * wrong with one is said when it is needed.
+ * The servers that packs may bring to a run, unresolved: their secrets must be known before anything is recorded.
+ * Errors in one are reported when it is needed.
  */
 export async function serversOfPacks(
   { packRoots }: Pick<Target, 'packRoots'>,
@@ -73,7 +73,7 @@ export async function serversOfPacks(
   )
 }
 
-/** Each pack is looked at once. */
+/** Opens the servers of each pack once. */
 function byPack(
   ofRun: McpServers | undefined,
   open: (pack: OwningPack) => Promise<McpServers | undefined>,

@@ -35,9 +35,9 @@ export function openServers(target: Target, parts: ServersParts): McpServers {
 }
 
 /**
- * The servers of a run with those that a pack brings for its agents: none of them is started yet. What the settings of the run name
- * stands in for one of the pack with the same name. `opened` is what is to be closed; undefined where the pack brings none.
- * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for what the pack says
+ * The servers of a run plus those that a pack brings for its agents: none of them is started yet. A server of the run's
+ * settings replaces one of the pack with the same name. `opened` has to be closed; undefined if the pack brings none.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for errors in the pack
  */
 export async function openPackServers(
   pack: OwningPack,
@@ -67,7 +67,7 @@ function openService(
     authProvider: knownLogins({ env, home }),
     signal: signal === undefined ? manyListeners(journal.failure) : AbortSignal.any([journal.failure, signal]),
     noteProcess(pid, name) {
-      // it belongs to no effect: the first that needs the server has started it for all
+      // it belongs to no effect: the first one that needs the server starts it for all
       journal.note({ k: 'process', p: placeText([part('mcp'), item(name)]), s: 0, ...leaderOf(pid), stays: true })
       journal.push()
     },

@@ -19,25 +19,25 @@ import {
 import { openWatcher } from '../watch/watcher.ts'
 import type { RunReport, Surroundings as RunSurroundings } from './conduct.ts'
 
-/** What each run of a watch session is given: they share a budget, and reuse what did not change. */
+/** What each run of a watch session gets: the runs share a budget, and reuse what did not change. */
 export type WatchedOptions = Required<Pick<RunSurroundings, 'log' | 'openBudget' | 'reuse'>>
 
 export interface WatchRunsOptions {
   /** Where the runs work: config files that appear there are noticed. */
   readonly around: Surroundings
-  /** One run. Aborting the signal stops it. */
+  /** Executes one run. Aborting the signal stops it. */
   readonly runEach: (
     options: WatchedOptions,
     run: { readonly signal: AbortSignal; readonly cause: RunCause },
   ) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
-  /** Gets an error that a run has thrown. One of the command line itself ends watching and is thrown. */
+  /** Gets an error that a run threw. An error of the command line itself ends watching and is thrown. */
   readonly onError: (error: unknown) => void
   readonly say: WatchParts['say']
   readonly start: (controls: WatchControls) => void
   readonly signal: AbortSignal
 }
 
-/** Runs, and reruns when something that a run has read changes, until the signal is aborted or `q` is pressed. */
+/** Runs, and reruns when a file that a run read changes, until the signal is aborted or `q` is pressed. */
 export async function watchRuns({ around, runEach, onError, say, start, signal }: WatchRunsOptions): Promise<WatchEnd> {
   const openBudget = createSessionBudget()
   const session = createReuseSession({ openKey: () => openSigningKey(around) })
@@ -65,7 +65,7 @@ export async function watchRuns({ around, runEach, onError, say, start, signal }
   }
 }
 
-/** A mistake in the command line itself stays, whatever is saved. */
+/** An error in the command line itself cannot be fixed by saving a file. */
 function endOf({ error, exitCode }: Pick<RunReport, 'error' | 'exitCode'>, log: SourceLog): WatchedEnd {
   if (isBatonError(error) && error.code === 'USAGE' && error.place === undefined) return { kind: 'refused', exitCode }
   return { kind: 'watch', plan: log.plan({ keep: exitCode !== 0 }) }

@@ -2,8 +2,8 @@ import type { RunServices } from '../event/context.ts'
 import type { Effects } from '../event/effects.ts'
 
 /**
- * The effects of a run that shows its file changes and makes none: each is looked at, named in a warning, and recorded as
- * something that was read. Whoever asked for it finds the files as they were.
+ * The effects of a run that previews its file changes and makes none: each change is examined, reported in a warning,
+ * and recorded as a read. The caller finds the files unchanged.
  */
 export function withoutChanges(effects: Effects, events: RunServices['events']): Effects {
   return {

@@ -120,7 +120,7 @@ describe('the key of an installation', () => {
     expect(await world.run(['resume', id])).toMatchObject({ code: 6, stderr: expect.stringContaining('the key') })
     writeFileSync(key, 'none')
     const end = await world.run(['write.lua'])
-    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('it does not hold a key') })
+    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('it does not contain a key') })
     expect(await world.run(['resume', id])).toMatchObject({ code: 1, stderr: expect.stringContaining('run-key') })
   })
 })

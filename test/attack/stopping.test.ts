@@ -71,7 +71,7 @@ attack(
     const [file = ''] = Object.keys(work)
     const end = await world.run([file, '-m', 'any', ...inputs, '-c', 'runs.max_size=100kb'])
     expectHeld(world, end, [4])
-    expect(end.stderr).toContain('the record of this run would grow over 100kb')
+    expect(end.stderr).toContain('the record of this run would exceed 100kb')
     const again = await world.run(['resume', '--last', '-c', 'runs.max_size=1gb'])
     expectHeld(world, again, [0])
     expect(again.stdout.match(/paid/g)).toHaveLength(2)

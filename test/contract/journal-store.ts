@@ -208,7 +208,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       journal.note(done('before'))
       await journal.close()
       await journal.close()
-      expect(() => journal.note(done('after'))).toThrow('closed already')
+      expect(() => journal.note(done('after'))).toThrow('already closed')
       await expect(journal.append(done('after'))).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
       expect(placesOf(await recordsOf(store))).toEqual(['before'])
     })

@@ -84,9 +84,9 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect([recorded.code, recorded.stdout]).toEqual([0, expect.stringContaining(`rejected ${two}  todo`)])
   const twice = await run('approve', id, two)
   expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining(`call ${two} of run`)])
-  expect(twice.stderr).toContain('is decided already: rejected')
+  expect(twice.stderr).toContain('is already decided: rejected')
   const unknown = await run('approve', id, '7')
-  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`run ${id} waits for no call 7`)])
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`run ${id} is not waiting for call 7`)])
   expect(server.requests.length).toBe(2)
 
   // the only waiting run, and its only pending call
@@ -153,7 +153,10 @@ it('a run that was undone takes no answer until the undo is undone', async () =>
   const id = idIn(await run('go.md', '--on-ask', 'suspend'))
   expect((await run('undo', id)).code).toBe(0)
   const refused = await run('approve', id)
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`what run ${id} changed was undone by`)])
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(`the changes of run ${id} were undone by`),
+  ])
   expect((await run('undo')).code).toBe(0)
   expect(await run('approve', id)).toMatchObject({ code: 0, stdout: 'Done.\n' })
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a')
@@ -176,7 +179,7 @@ it('a question that is older than timeouts.approval counts as not allowed, and t
   await new Promise((resolve) => setTimeout(resolve, 350))
   const late = await run('approve')
   expect([waits.code, late.code, server.requests.length]).toEqual([5, 2, 1])
-  expect(late.stderr).toContain('call 1 could be approved until 2')
+  expect(late.stderr).toContain('call 1 could only be approved until 2')
   const done = await run('resume', '--last', '--on-ask', 'suspend')
   expect([done.code, told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
 })

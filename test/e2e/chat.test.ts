@@ -68,7 +68,7 @@ it('is continued by another process, listed, and each message is a run that reco
   const tree = await baton(['runs', 'show', 'last'], { cwd, env })
   expect(tree.stdout).toContain('task/0  Third')
   const shown = await baton(['runs', 'show', 'last', '--place', 'task/0/agent/ask/turn/0#0'], { cwd, env })
-  expect(shown.stdout).toContain('(4 earlier messages: see the turns before)')
+  expect(shown.stdout).toContain('(4 earlier messages: see the previous turns)')
   expect(shown.stdout).not.toContain('First')
 })
 
@@ -290,7 +290,7 @@ it('a message that fails ends nothing but gives a pipe its exit code, and an unk
 it('an agent file is no chat', async () => {
   const { chat } = await world([], { 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
   const { code, stderr } = await chat(['Hello'], 'a.aip')
-  expect(stderr).toContain('a.aip is an agent, which is no chat')
+  expect(stderr).toContain('a.aip is an agent, and an agent cannot be used as a chat')
   expect(code).toBe(2)
 })
 

@@ -144,7 +144,7 @@ it('a program that ran when its run was killed is ended by resume, which asks wh
   const { cwd, env, group } = await killedRun()
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
-  expect(asks.stderr).toContain(`which was ended: process ${group} of task/0/ask#0`)
+  expect(asks.stderr).toContain(`which was terminated: process ${group} of task/0/ask#0`)
   const choice = `${/--uncertain (\S+)=redo/.exec(asks.stderr)?.[1]}=redo`
   const done = await baton(['resume', '--last', '--uncertain', choice], { cwd, env })
   expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'finished\n' })
@@ -169,7 +169,7 @@ else {
   expect(crashed, crashed.stderr).toMatchObject({ code: 1 })
   const again = await baton(['resume', '--last'], { cwd, env })
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'better now\n' })
-  expect(again.stderr).toContain('this is tried again: agent "frail" exited with code 7: no memory left')
+  expect(again.stderr).toContain('retrying: agent "frail" exited with code 7: no memory left')
 })
 
 it.each([

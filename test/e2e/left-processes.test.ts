@@ -62,7 +62,7 @@ it('a command that a killed run has left is ended by resume, before it asks what
   onTestFinished(() => void (runs(pid) && process.kill(-pid, 'SIGKILL')))
   const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
-  expect(asks.stderr).toContain(`the killed run had left a command running, which was ended: process ${pid} of `)
+  expect(asks.stderr).toContain(`the killed run left a command running, which was terminated: process ${pid} of `)
   expect(await gone(pid)).toBe(true)
   const failed = await baton(
     ['resume', '--last', '--uncertain', /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] + '=fail'],

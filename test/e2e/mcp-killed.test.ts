@@ -41,10 +41,10 @@ it('a run that is killed in the middle of a call says what a person has to decid
 
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks.code).toBe(5)
-  expect(asks.stderr).toContain('slow({"ms":3000}) of the MCP server calc at main/chunk#0: it began')
-  expect(asks.stderr).toContain('the killed run had left an MCP server running, which was ended')
+  expect(asks.stderr).toContain('slow({"ms":3000}) of the MCP server calc at main/chunk#0: it started')
+  expect(asks.stderr).toContain('the killed run left an MCP server running, which was terminated')
   expect(asks.stderr).toContain('=redo  the tool is called again')
-  expect(asks.stderr).toContain('=done  it counts as called: what it gave is said to be unknown')
+  expect(asks.stderr).toContain('=done  it counts as called: its result is reported as unknown')
   const first = readFileSync(pids, 'utf8').trim().split('\n').map(Number)
   expect(first).toHaveLength(1)
   expect(first.filter(isRunning)).toEqual([])

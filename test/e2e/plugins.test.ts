@@ -183,7 +183,7 @@ it('is used as it is now by a resumed run, which says so', async () => {
   const resumed = await run('approve')
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('Done.\n') })
   expect(resumed.stderr).toMatch(
-    /warning a plug-in has changed since this run began, and is used as it is now: .*demo\.mjs/,
+    /warning a plug-in has changed since this run started, and its current version is used: .*demo\.mjs/,
   )
   expect(model.results()).toEqual(['hey!'])
 })

@@ -125,7 +125,7 @@ aip.file.delete("keep.txt")
     const refused = await run(['resume', id])
     expect(refused).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`Bring its changes back with baton undo ${by}`),
+      stderr: expect.stringContaining(`Restore its changes with baton undo ${by}`),
     })
     expect((await run(['undo', by])).code).toBe(0)
     expect(look()).toEqual(made)

@@ -48,8 +48,8 @@ it('shows of each turn what is new, and how much was said before', async () => {
   const prompts = details.filter(({ title }) => title === 'prompt').map(({ text }) => text.split('\n\n[parameters]')[0])
   expect(prompts).toEqual([
     '[model]\nfake::small\n\n[user]\nWhat is it?',
-    '[model]\nfake::small\n\n(2 earlier messages: see the turns before)\n\n[tool]\n(result of call_0)\na red door',
-    '[model]\nfake::small\n\n(4 earlier messages: see the turns before)\n\n[user]\nSure?',
+    '[model]\nfake::small\n\n(2 earlier messages: see the previous turns)\n\n[tool]\n(result of call_0)\na red door',
+    '[model]\nfake::small\n\n(4 earlier messages: see the previous turns)\n\n[user]\nSure?',
   ])
   expect(details.some(({ text }) => text.includes('hash'))).toBe(false)
 })

@@ -174,7 +174,7 @@ describe('the tree of a run', () => {
   it.each([
     ['done', 'done', null],
     ['found', 'done', null],
-    ['fail', 'failed', 'it counts as failed: --uncertain said so'],
+    ['fail', 'failed', 'it counts as failed, as chosen with --uncertain'],
     ['redo', 'unfinished', null],
   ] as const)(
     'takes the word of a person or the disk for an effect without an end: %s',

@@ -101,7 +101,7 @@ it('a part is lent on in parts, and all of them are in the books of the first le
 it('a limit in dollars that is lent needs prices as the whole does', async () => {
   const lease = lend(budget({ usd: 1 }), { whom: 'agent "a"', among: 2 })
   await expect(lease.reserve(tokens(10), quiet)).rejects.toThrow(
-    'the price of openai::m is not known, so the part of the budget lent to agent "a", $0.5, cannot be kept',
+    'the price of openai::m is unknown, so the part of the budget lent to agent "a", $0.5, cannot be enforced',
   )
 })
 

@@ -97,13 +97,13 @@ it('names the line and the byte of any damage', async () => {
     const flipped = Buffer.from(bytes)
     flipped[start + 12] = (flipped[start + 12] ?? 0) ^ 1
     await expect(open(flipped)).rejects.toThrow(`line ${line + 2}, at byte ${start}, is not as it was written`)
-    await expect(open(bytes.subarray(0, start))).rejects.toThrow('is not whole')
+    await expect(open(bytes.subarray(0, start))).rejects.toThrow('is incomplete')
     await expect(open(bytes.subarray(0, start + 20))).rejects.toThrow(`line ${line + 2}`)
   }
   await expect(open(Buffer.alloc(0))).rejects.toThrow('is not a cassette')
   await expect(open(Buffer.from('hello\n'))).rejects.toThrow('is not a cassette')
   await expect(open(Buffer.concat([bytes.subarray(0, starts[1]), bytes.subarray(starts.at(-2))]))).rejects.toThrow(
-    'is not whole',
+    'is incomplete',
   )
 })
 

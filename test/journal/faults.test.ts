@@ -167,7 +167,7 @@ it('tells the first failure to every later call, writes nothing more, and says w
   const expected = {
     code: 'JOURNAL_FAILED',
     message: `the journal in ${folder} cannot be written: ENOSPC: injected, write`,
-    hint: 'Free some space there, or name another place with dir in [runs].',
+    hint: 'Free some space there, or set a different folder with dir in [runs].',
   }
   await expect(journal.append({ k: 'done', p: '' })).rejects.toMatchObject(expected)
   const made = files.log.length

@@ -160,7 +160,7 @@ describe('a large value that is damaged or missing', () => {
         expect.objectContaining({
           code: 'JOURNAL_FAILED',
           message: expect.stringMatching(`^the record of task/1/a is damaged: ${folder}/blobs/.* ${reason}`),
-          hint: 'Resume with --repair: the part that it belongs to is done again, and paid again.',
+          hint: 'Resume with --repair: the part that it belongs to is repeated, and paid for again.',
         }),
       )
       const { tree, damages, redone } = await indexRun(source, { keeps, repair: 'redo' })

@@ -33,8 +33,8 @@ function idsIn(runs: string): readonly string[] {
 
 describe('a run that cannot be removed', () => {
   it.each([
-    ['EACCES', 'Make /state/runs and what is in it writable.'],
-    ['EBUSY', 'See what is wrong with /state/runs.'],
+    ['EACCES', 'Make /state/runs and its contents writable.'],
+    ['EBUSY', 'Check /state/runs.'],
   ])('is named with what to do: %s', (code, hint) => {
     const error = Object.assign(new Error(`${code}: it does not work`), { code })
     expect(removalFailure('/state/runs/20261122-054821-6780e1', error)).toMatchObject({

@@ -427,7 +427,7 @@ describe('an error that stops the run', () => {
     expect(() => one.effects.observe(placeAt('a/s#0'), { name: 'aip.file.load', args: ['new.md'] }, () => 1)).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(
-          'at a/s#0 it calls aip.file.load("new.md"), the record has aip.file.load("old.md")',
+          'at a/s#0 it calls aip.file.load("new.md"), but the record has aip.file.load("old.md")',
         ),
         hint: expect.stringContaining('--from a/s;'),
       }),

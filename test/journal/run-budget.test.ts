@@ -118,7 +118,7 @@ describe('a budget that is used up', () => {
     [
       { usd: 0.5 },
       'the budget of $0.5 does not allow a call of openai::m: $0.49 spent so far, and it needs at least $0.02024',
-      'Raise usd in [budget], name a model that costs less, or give it fewer or smaller files.',
+      'Raise usd in [budget], use a cheaper model, or give it fewer or smaller files.',
     ],
   ])('refuses with its limit %j, what was spent, and what to do', async (limits, message, hint) => {
     const used = budget(limits)
@@ -135,7 +135,7 @@ describe('a budget that is used up', () => {
       const refused = dollars.reserve(estimate === undefined ? request : { ...request, estimate }, quiet)
       await expect(refused).rejects.toMatchObject({
         code: 'BUDGET',
-        message: 'the price of openai::m is not known, so the budget of $1 cannot be kept',
+        message: 'the price of openai::m is unknown, so the budget of $1 cannot be enforced',
       })
     }
   })

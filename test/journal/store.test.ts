@@ -104,7 +104,7 @@ describe('openRun', () => {
     await expect(openRun({ folder, now })).rejects.toMatchObject({
       code: 'JOURNAL_FAILED',
       message: expect.stringContaining(`the journal in ${folder} cannot be written: ENOTDIR`),
-      hint: 'Make the folder writable, or name another place with dir in [runs].',
+      hint: 'Make the folder writable, or set a different folder with dir in [runs].',
     })
   })
 })

@@ -135,8 +135,8 @@ describe('what a part reads', () => {
     ['another value', reading('two'), 'a.txt changed'],
     ['nothing', reading(undefined), 'a.txt changed'],
     ['an error', reading('one'), 'a.txt changed'],
-    ['something else', reading('one', 'aip.file.load', ['b.txt']), 'b.txt is new to it'],
-    ['it in another way', reading('one', 'aip.file.info'), 'a.txt is new to it'],
+    ['something else', reading('one', 'aip.file.load', ['b.txt']), 'it did not read b.txt before'],
+    ['it in another way', reading('one', 'aip.file.info'), 'it did not read a.txt before'],
   ])('makes it dirty when it is %s', async (what, now, expected) => {
     const fails: Work = (effects, at) =>
       effects.observe(at('read#0'), loadOf('a.txt'), () => {
@@ -157,7 +157,7 @@ describe('what a part reads', () => {
       check: () => ({ kind: 'deny', reason: 'not here', code: 'UNTRUSTED' }),
     }
     const refused = await look(listing, listing, { permission })
-    expect(refused.told).toEqual(['file.list("*.txt") gives something else'])
+    expect(refused.told).toEqual(['file.list("*.txt") returns something else'])
   })
 
   it('may fail as it did', async () => {
@@ -238,7 +238,7 @@ describe('what a part asks a model', () => {
   it('makes it dirty when it is another request, or was none', async () => {
     const then = asking('hi', () => 'hello')
     expect((await look(then, asking('ho', mustNot))).reason()).toBe('its request to openai::m differs')
-    expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it asks openai::m again')
+    expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it calls openai::m again')
   })
 
   it('fails as it did where another model was asked then, and makes it dirty where none was', async () => {
@@ -315,7 +315,7 @@ describe('what a part changes', () => {
 describe('a part that does anything else', () => {
   it.each([
     ['command', 'it runs a command'],
-    ['http', 'it asks the web'],
+    ['http', 'it makes an HTTP request'],
     ['tool', 'it uses a tool'],
     ['git', 'it uses git'],
   ] as const)('is dirty: %s', async (kind, expected) => {

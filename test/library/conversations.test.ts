@@ -184,7 +184,7 @@ it('is a run that is listed as one, and that only its program can continue', asy
   const refused = await baton(['resume', conversation.id], options)
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining('this run is a conversation, which only its program can continue\nhint: Open another one'),
+    expect.stringContaining('this run is a conversation, which only its program can continue\nhint: Open a new one'),
   ])
   const none = await baton(['resume', '--last'], options)
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no run of this workspace can be resumed')])

@@ -67,7 +67,7 @@ describe('approvals', () => {
     expect(await approve('last', place)).toMatchObject({ decided: [{ id: '1', input: steps }], open: [] })
     await expect(reject('last', { ...place, call: '1' })).rejects.toMatchObject({
       code: 'USAGE',
-      message: expect.stringContaining('is decided already: approved'),
+      message: expect.stringContaining('is already decided: approved'),
     })
     await expect(approve('last', { ...place, cal: '1' } as object)).rejects.toMatchObject({
       hint: 'Did you mean "call"?',

@@ -215,7 +215,7 @@ describe('the agents of a part', () => {
   it.each([
     ['runs a command', 'aip.cmd.exec("true", {})', 'it runs a command'],
     ['hides that by pcall', 'pcall(aip.cmd.exec, "true", {})', 'it runs a command'],
-    ['reads the time', 'aip.time.now_iso_utc_micro()', 'aip.time.now_iso_utc_micro() gives something else'],
+    ['reads the time', 'aip.time.now_iso_utc_micro()', 'aip.time.now_iso_utc_micro() returns something else'],
   ])('are done again always when one %s', async (_, code, reason) => {
     const { run } = await world({ ...files, 'note.lua': code, 'src/b.ts': 'content b' })
     await run()
@@ -227,7 +227,7 @@ describe('the agents of a part', () => {
 
   it.each([
     ['a file that one reads', 'aip.file.load("extra.md")', 'extra.md changed'],
-    ['what one lists', 'aip.file.list("extra*")', 'aip.file.list("extra*") gives something else'],
+    ['what one lists', 'aip.file.list("extra*")', 'aip.file.list("extra*") returns something else'],
     ['data that one reads', 'aip.file.load_yaml("extra.md")', 'extra.md changed'],
   ])('are done again when %s differs', async (_, code, reason) => {
     const { run, save } = await world({ ...files, 'note.lua': code, 'extra.md': 'a: 1' })
@@ -252,11 +252,11 @@ describe('what the parts are given', () => {
     })
     await run()
     save('b.txt', 'content b')
-    expect((await run()).again).toEqual(['ask.md: b.txt is new to it'])
+    expect((await run()).again).toEqual(['ask.md: it did not read b.txt before'])
     save('b.txt', 'content bb')
     expect((await run()).again).toEqual(['ask.md: b.txt changed'])
     rmSync(at('b.txt'))
-    expect((await run()).again).toEqual(['ask.md: b.txt is gone from its files'])
+    expect((await run()).again).toEqual(['ask.md: b.txt is no longer among its files'])
     expect(await run()).toMatchObject({ counts: { reused: 1, rerun: 0 }, calls: [] })
   })
 

@@ -56,7 +56,7 @@ describe('answers of a person', () => {
     expect(model.requests).toHaveLength(1)
     expect(words(await call('ask', right))).toBe('Done.')
     const again = await call('ask', right)
-    expect([again['isError'], words(again)]).toEqual([true, expect.stringContaining('is decided already')])
+    expect([again['isError'], words(again)]).toEqual([true, expect.stringContaining('is already decided')])
     expect(model.requests).toHaveLength(2)
   })
 

@@ -111,7 +111,7 @@ export async function tryApprovals(disturbed: ApprovalTry): Promise<ApprovalTria
     await through('run', (code) => code === 5)
     for (const phase of ['approve', 'reject'] as const) {
       // a process that was killed may already have recorded the answer
-      await through(phase, (code, output) => code === 0 || (code === 2 && output.includes('is decided already')))
+      await through(phase, (code, output) => code === 0 || (code === 2 && output.includes('is already decided')))
     }
     await through('resume', (code) => code === 0)
     const results = [...new Set(told)].toSorted()
