@@ -158,9 +158,7 @@ describe('reading a structured answer', () => {
 
   it('takes nothing out of JSON that was cut', async () => {
     const cut = '{"people": [{"name": "Ada"}, {"name": "Bo'
-    expect(await problems(cut)).toStrictEqual([
-      '$ is not valid JSON: an unterminated string at line 1, column 39',
-    ])
+    expect(await problems(cut)).toStrictEqual(['$ is not valid JSON: an unterminated string at line 1, column 39'])
     expect(await problems(`\`\`\`json\n${cut}`)).toHaveLength(1)
     expect(await problems('{"name": "Ada", "age": 3')).toStrictEqual([
       '$ is not valid JSON: no matching } at line 1, column 1',

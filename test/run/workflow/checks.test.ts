@@ -148,7 +148,11 @@ describe('what cannot work is found before anything runs', () => {
       '11:12 workflow step "b" names "outptu" of step "a", which a step does not have | Did you mean "output"?',
     ],
     ['an item without items', steps('a;input = "{{item}}"'), '7:12 workflow step "a" names "item" and has no for_each'],
-    ['an item in a condition', steps('a;for_each = "params.x";when = "item == 1"'), '8:9 workflow step "a": "item" is not known to when'],
+    [
+      'an item in a condition',
+      steps('a;for_each = "params.x";when = "item == 1"'),
+      '8:9 workflow step "a": "item" is not known to when',
+    ],
     [
       'an unknown name',
       steps('a;input = "{{step.b}}"'),
