@@ -23,12 +23,22 @@ export function underWatch({
     'watch=$!',
     '"$@" 3<&-',
     'code=$?',
-    // a process that was not waited for stays in the group until the system has noticed
-    'if kill -0 "$PPID" 2>/dev/null; then kill -KILL $watch; wait $watch 2>/dev/null; exit $code; fi',
+    // the watch is waited for, because it stays in the group until then
+    'parent=',
+    findParent,
+    'if [ "$parent" = "$PPID" ]; then kill -KILL $watch; wait $watch 2>/dev/null; exit $code; fi',
     ...endAll,
   ]
   return { command: '/bin/sh', args: ['-c', script.join('\n'), 'sh', command, ...args], onMessage() {} }
 }
+
+/**
+ * Sets `parent` to `PPID` if the process that started the shell is alive. A killed process that nobody waits for, as in
+ * a container without an init, still accepts signals: only its children show that it is gone, as they are reparented
+ * immediately.
+ */
+const findParent =
+  '{ read -r _ _ _ parent _ </proc/self/stat; } 2>/dev/null || { kill -0 "$PPID" 2>/dev/null && parent=$PPID; }'
 
 /** Grace period of an orphaned program: it may be at work, and a resumed run that starts sooner ends it. */
 const graceSeconds = 5

@@ -12,4 +12,5 @@ async function numbersOf(server: string): Promise<readonly number[]> {
   return [(state as { readonly pid: number }).pid, child as number]
 }
 
-process.stdout.write(`${JSON.stringify({ leaves: await numbersOf('leaves'), stays: await numbersOf('stays') })}\n`)
+const numbers = { pid: process.pid, leaves: await numbersOf('leaves'), stays: await numbersOf('stays') }
+process.stdout.write(`${JSON.stringify(numbers)}\n`)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { processStatus } from '../../src/base/process-group.ts'
 import { stdioServer, testServers } from '../helpers/mcp-server.ts'
@@ -200,16 +200,22 @@ describe('processes of servers', () => {
 
   it('are gone when this process was killed: when their server leaves, and soon if it stays', async () => {
     const host = join(import.meta.dirname, '../helpers/mcp-host.ts')
-    const child = spawn(process.execPath, ['--import', 'tsx', host], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    const { leaves, stays } = JSON.parse(line.toString()) as {
+    // its parent never collects its exit status, so the killed process remains as a zombie
+    const script = '"$@" & exec sleep 60'
+    const args = ['-c', script, 'sh', process.execPath, '--import', 'tsx', host]
+    const parent = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void parent.kill())
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+    const { pid, leaves, stays } = JSON.parse(line.toString()) as {
+      readonly pid: number
       readonly leaves: readonly number[]
       readonly stays: readonly number[]
     }
     expect([...leaves, ...stays].every(isAlive)).toBe(true)
-    child.kill('SIGKILL')
+    process.kill(pid, 'SIGKILL')
     await vi.waitFor(() => expect(leaves.some(isAlive)).toBe(false), patient)
     await vi.waitFor(() => expect(stays.some(isAlive)).toBe(false), patient)
+    expect(processStatus(pid)?.state).toBe('Z')
   })
 
   it('get the variables that commands get, and those of their own', async () => {
