@@ -28,7 +28,7 @@ export function tryRollback(starts: readonly Start[], context: RollbackContext):
 
 /** What could not be put back on a disk that stays full is named. */
 function halfMade({ files, last }: Finished): readonly string[] {
-  const isNamed = /put back, but for:|but for: /.test(JSON.stringify(last ?? ''))
+  const isNamed = /except: /.test(JSON.stringify(last ?? ''))
   return isNamed ? [] : halfMadeSets(files).map((set) => `I5: made in part: ${set}`)
 }
 
