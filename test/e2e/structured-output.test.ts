@@ -82,7 +82,7 @@ it('does not go together with write_mode', async () => {
   const text = ask(schema).replace('model = "m"', 'model = "m"\nwrite_mode = true')
   const { code, stderr } = await run({ 'ask.md': text }, [])
   expect(code).toBe(2)
-  expect(stderr).toContain('"output" and write_mode = true do not go together')
+  expect(stderr).toContain('"output" and write_mode = true cannot be combined')
 })
 
 it('hands the value to post agents', async () => {

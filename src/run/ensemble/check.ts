@@ -50,6 +50,6 @@ export async function noneHasPassed(
   })
   return new BatonError('AGENT_FAILED', `no answer passes ${JSON.stringify(ensemble.check)}: ${each.join(', ')}`, {
     place: await target.placeOf(['ensemble', 'check'], 'value'),
-    hint: 'See what it printed with baton runs show last. A resumed run asks all members again.',
+    hint: 'See its output with baton runs show last. A resumed run repeats all members.',
   })
 }
