@@ -97,7 +97,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   }
 }
 
-/** The messages of the request, and which files they show. File contents, which may be large, are not kept separately. */
+/** The messages of the request, and which files they show. Does not keep the file contents, which may be large. */
 async function promptOf(question: Question, tools: readonly ToolName[], context: RunContext): Promise<Prompt> {
   const keepsShown = tools.length > 0 || appliesChanges(question, context)
   const { shown, ...material } = await readFiles(question, keepsShown, context)

@@ -554,7 +554,7 @@ Say.
     expect(read('ask.md')).toContain('\nHi.\n')
     const { code, stdout, stderr } = await run('ask.md')
     expect([code, stdout]).toEqual([0, 'Hi.\n'])
-    expect(stderr).toContain('its ==== line is gone')
+    expect(stderr).toContain('its ==== line was removed')
     expect(read('ask.md')).toBe('Only this.\n')
   })
 })

@@ -50,7 +50,7 @@ it('sends back what does not fit, and takes the corrected answer', async () => {
 it('fails after two corrections, saying what is still wrong', async () => {
   const { code, stdout, stderr, server } = await run({ 'ask.md': ask(schema) }, () => ({ text: '{"name":"Baton"}' }))
   expect([code, stdout, server.requests.length]).toEqual([1, '', 3])
-  expect(stderr).toContain('the answer does not fit [output] after 2 corrections: $')
+  expect(stderr).toContain('the answer does not match [output] after 2 corrections: $')
   expect(stderr).toContain('stars')
 })
 
