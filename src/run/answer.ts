@@ -16,7 +16,7 @@ export interface TaskAnswer {
   readonly spent: Spent
 }
 
-/** What was said, and what was thought before; empty where the model does not show it. */
+/** The answer, and the reasoning before it; empty if the model does not show it. */
 export type Said = Pick<ModelResult, 'text' | 'reasoning'> & Partial<Pick<ModelResult, 'calls'>>
 
 /** `ai_response` of `post_task` agents. */
@@ -35,15 +35,15 @@ export function responseOf(
   }
 }
 
-/** What a model answered to a task that failed all the same. */
+/** The answer of a model to a task that failed nevertheless. */
 export interface GivenAnswer {
   readonly text: string
   readonly spent: Spent
-  /** It is what was wanted, as far as there is any: it is printed although the task failed. */
+  /** The answer is the (possibly partial) result: it is printed although the task failed. */
   readonly isResult?: true
 }
 
-/** Thrown from where an answer was given up to the end of its task, and no further: `reason` is the error. */
+/** Wraps an error between the answer and the end of its task; it never leaves the task. `reason` is the error. */
 class AnsweredFailure extends Error {
   readonly reason: unknown
   readonly answer: GivenAnswer
@@ -55,21 +55,21 @@ class AnsweredFailure extends Error {
   }
 }
 
-/** The cause of errors that the same answer would lead to again, whenever it is looked at. */
+/** The cause of errors that the same answer would always lead to again. */
 const unusable = new Error('the answer cannot be used')
 
-/** The same error, saying that a resumed run has to ask anew. */
+/** Marks the error so that a resumed run calls the model again. */
 export function unusableAnswer({ code, message, hint, place, diff }: BatonError): BatonError {
   return new BatonError(code, message, { hint, place, diff, cause: unusable })
 }
 
-/** Whether a task failed, or a run with it, because of an answer that a resumed run does not use again. */
+/** Whether a task or its run failed because of an answer that a resumed run must not reuse. */
 export function isUnusable(error: unknown): boolean {
   if (error instanceof AnsweredFailure) return isUnusable(error.reason)
   return error === unusable || (isBatonError(error) && isUnusable(error.cause))
 }
 
-/** Keeps an answer that has been paid for when what is done with it fails. */
+/** Attaches an answer, which was paid for, to the error if processing it fails. */
 export async function keepAnswer<T>(answer: () => GivenAnswer, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -78,7 +78,7 @@ export async function keepAnswer<T>(answer: () => GivenAnswer, work: () => T | P
   }
 }
 
-/** The error of a task, and what was answered before, when there is anything. */
+/** The error of a task, and the answer before it, if there was one. */
 export function failureOf(error: unknown): { readonly error: unknown; readonly answer?: GivenAnswer } {
   return error instanceof AnsweredFailure ? { error: error.reason, answer: error.answer } : { error }
 }

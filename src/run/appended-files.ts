@@ -4,34 +4,34 @@ import { sha256 } from '../base/hash.ts'
 import type { FileChangeRecord } from '../event/effects.ts'
 import { statusAt } from '../watch/prints.ts'
 
-/** Files that recorded `append`s are done to once more. Paths are absolute, and only names here. */
+/** Files to which recorded `append`s are applied again. Paths are absolute and used only as keys. */
 export interface AppendedFiles {
-  /** Adds a text where it stood then, whichever was added first now. */
+  /** Adds a text at its recorded offset, in whatever order the appends arrive now. */
   readonly add: (path: string, record: FileChangeRecord, file: AppendedFile) => void
-  /** The files below a path, itself included, that lack something of what they held then, or hold something else. */
+  /** The files at or below a path whose content lacks some of the recorded text or differs from it. */
   readonly unlikeBelow: (path: string) => readonly string[]
-  /** They hold something else from now on. */
+  /** Stops tracking files whose content is going to change. */
   readonly forget: (path: string) => void
 }
 
 interface AppendedFile {
   readonly disk: string
-  /** Whether what it holds before the first `add` may be what the recorded run has left, with all that was added. */
+  /** Whether the content before the first `add` may be the final one of the recorded run, with all its appends. */
   readonly isLeft: boolean
   readonly write: () => void
 }
 
 interface Piece {
-  /** The size of the file before it was added, in bytes. */
+  /** The size of the file before the append, in bytes. */
   readonly offset: number
   readonly bytes: number
 }
 
 interface State {
-  /** Bytes of what the file held before. */
+  /** The size of the original content, in bytes. */
   base: number
   readonly isLeft: boolean
-  /** What was added behind it, in the order of then. */
+  /** The appended pieces in their recorded order. */
   readonly pieces: Piece[]
 }
 

@@ -31,14 +31,14 @@ import type { LoadedFile } from './messages.ts'
 
 export interface Editing {
   readonly settings: Settings
-  /** The files as the model has seen them: SHA-256 of their bytes by absolute path. Undefined: it may know them all. */
+  /** SHA-256 of the files as the model saw them, by absolute path. Undefined: it may change any file. */
   readonly shown: ReadonlyMap<string, string> | undefined
 }
 
 /**
- * Carries out the file changes of an answer, all or nothing. When they cannot be carried out, or would replace what the
- * model has not seen, it is told what is wrong and sends them again, `changes.repair` times at most; with `partial` what
- * can be applied of its last ones is.
+ * Applies the file changes of an answer, all or nothing. If they cannot be applied, or would replace content that the
+ * model has not seen, it gets the problems and sends the changes again, at most `changes.repair` times. With `partial`,
+ * the applicable ones of its last changes are applied.
  * @throws BatonError CHANGES_FAILED
  */
 export async function applyAnswer(
@@ -52,12 +52,12 @@ export async function applyAnswer(
   let remarks = 0
   for (let round = 0; ; round += 1) {
     refuseTruncated(answer, settings)
-    // a longer conversation would only make the next answer shorter
+    // the next answer would have even less room, because the conversation is longer
     const isLast = round - remarks >= settings.changes.repair || isBroken(answer)
     const at = below(context, part('changes'), ...(round === 0 ? [] : [part('repair'), item(round)]))
     const outcome = await applyText(answer, { ...editing, isPartial: settings.partial && isLast }, at)
     if (before !== undefined && isEmpty(outcome) && !before.isDoubtful && !isOnlyGone(before)) {
-      // what came before is better than nothing
+      // partial changes are better than none
       const { partial: isPartial } = settings
       const again = isPartial
         ? await applyText(before.answer, { ...editing, isPartial }, below(at, part('before')))
@@ -80,7 +80,7 @@ export async function applyAnswer(
   }
 }
 
-/** Has the model send its changes again. */
+/** Asks the model to send its changes again. */
 async function repair(
   outcome: Refused,
   { conversation, editing }: { readonly conversation: Conversation; readonly editing: Editing },
@@ -89,7 +89,7 @@ async function repair(
   const { settings } = editing
   if (!conversation.wasAnswered()) {
     const problem = problemText(outcome, namesIn(settings.base_dir, context))
-    emit(context, { type: 'warning', message: `the model is asked to correct its file changes: ${problem}` })
+    emit(context, { type: 'warning', message: `asking the model to correct its file changes: ${problem}` })
   }
   const present = loadFiles(changedFiles(outcome), settings, context)
   const seen = new Set([...(editing.shown?.keys() ?? [])].map(realPath))
@@ -110,13 +110,15 @@ ${remark}
 Send all changes again as they should be, in the form that the first message describes.`
 }
 
-/** A truncated answer may hold half of its changes. */
+/** A truncated answer may contain only part of its changes. */
 function refuseTruncated(answer: ModelResult, { partial }: Settings): void {
   if (!isBroken(answer) || partial) return
   const isAtLimit = answer.end === 'max_tokens'
-  const why = isAtLimit ? 'it was truncated at its output limit' : 'the model stopped in the middle of it'
+  const why = isAtLimit ? 'it was truncated at its output limit' : 'the model stopped before its end'
   const cure = isAtLimit ? 'Raise max_tokens' : 'Run it again'
-  throw unusableAnswer(changesFailed(why, `${nothingApplied} ${cure}, or set partial = true to apply what came.`))
+  throw unusableAnswer(
+    changesFailed(why, `${nothingApplied} ${cure}, or set partial = true to apply the changes that were received.`),
+  )
 }
 
 function isBroken({ end }: ModelResult): boolean {
@@ -127,18 +129,18 @@ function isEmpty(outcome: Applied): boolean {
   return (outcome.kind === 'applied' || outcome.kind === 'planned') && outcome.items.length === 0
 }
 
-/** A file may have been shown under another name for its folder. */
+/** The model may have seen the file under a different path of the same folder. */
 function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly string[] {
   const real = realPath(path)
   return [...shown.keys()].filter((name) => realPath(name) === real)
 }
 
-/** How messages name a path of an answer: from the workspace. */
+/** The path of an answer as messages show it: relative to the workspace. */
 function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
   return (path) => (path === 'unknown' ? 'a change' : displayPath(scope.folders.workspace, resolve(baseDir, path)))
 }
 
-/** Tells of changes of an answer that were not carried out. A person may not have wanted one; what did not fit was asked for. */
+/** Warns about changes that were not applied: rejected by the user, or left out by `partial`. */
 export function tellLeftOut(
   { fileChanges }: Pick<TaskAnswer, 'fileChanges'>,
   { base_dir, changes }: Settings,
@@ -151,22 +153,22 @@ export function tellLeftOut(
   emit(context, { type: 'changes.left_out', paths })
 }
 
-/** What became of the changes of `answer`. */
+/** The outcome of applying the changes of `answer`. */
 type Applied = (TransactionResult | PlannedChanges | Rejected) & {
   readonly answer: Said
-  /** What is left of its text. */
+  /** The rest of its text. */
   readonly text: string
   readonly baseDir: string
-  /** All that it holds may be meant as an example. */
+  /** All changes in it may be meant as examples. */
   readonly isDoubtful: boolean
 }
 
-/** Hashes of files as a model is shown them, by absolute path. */
+/** Hashes of files as shown to a model, by absolute path. */
 export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: Settings): readonly [string, string] {
   return [join(baseDir, path), sha256(content)]
 }
 
-/** Carries out the changes a text holds, those that a person agrees to where one is to be asked; a dry run does not. */
+/** Applies the changes in a text; if approval is needed, only the approved ones. A dry run applies none. */
 export async function applyText(
   answer: Said,
   { settings, shown, isPartial = settings.partial }: Editing & { readonly isPartial?: boolean },
@@ -206,12 +208,12 @@ function diffOf({ changes }: PlannedChanges): string {
   return changes.map(({ diff }) => diff).join('')
 }
 
-/** What may be meant as an example, of which the model is asked. */
+/** A block that may be meant as an example; the model is asked about it. */
 function isShownOnly(directive: Directive): boolean {
   return directive.kind === 'Fail' && (directive.fault === 'fenced' || directive.fault === 'lookalike')
 }
 
-/** The answer of a task whose changes were carried out; in a dry run it is their diff. Throws CHANGES_FAILED when they were not. */
+/** The answer of a task after its changes; in a dry run, their diff. Throws CHANGES_FAILED if they were not applied. */
 export function answered(
   outcome: Applied,
   conversation: Pick<Conversation, 'spent' | 'calls'>,

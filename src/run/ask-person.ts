@@ -14,26 +14,26 @@ import { askingFirst } from '../tool/permission.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 
-/** A person wants other changes, and said which. Nothing was done. */
+/** The user wants different changes and described them. Nothing was applied. */
 export interface Rejected {
   readonly kind: 'rejected'
   readonly remark: string
 }
 
-/** What `write_mode` lets an agent and those that it runs do with files. */
+/** What `write_mode` allows an agent, and the agents that it runs, to do with files. */
 export function limitsOfWriting({ write_mode: mode }: Pick<Settings, 'write_mode'>): Limits {
   return { write: mode !== false, asks: mode === 'ask' }
 }
 
-/** The tools of a file: what it does not name is not for those that it runs either. */
+/** The tools of a file. Agents that it runs get no others either. */
 export function limitsOfTools({ tools, disallowed_tools }: Pick<Settings, 'tools' | 'disallowed_tools'>): Limits {
   return tools === undefined && disallowed_tools === undefined ? {} : { tools: defined({ tools, disallowed_tools }) }
 }
 
 /**
- * Shows each change of a set to a person, and carries out those that are agreed to. Each question is an approval below
- * the place of the call, recorded with the diff that was shown; what would change by now is another one is refused.
- * @throws BatonError NEEDS_INPUT when nobody can be asked, WAITING_FOR_APPROVAL when the answer comes another time
+ * Shows each change of a set to the user and applies the approved ones. Each question is an approval below the place of
+ * the call, recorded with the diff that was shown; a change whose diff has become a different one is refused.
+ * @throws BatonError NEEDS_INPUT if nobody can be asked, WAITING_FOR_APPROVAL if the answer is to be given later
  */
 export async function applyApproved(
   directives: readonly Directive[],

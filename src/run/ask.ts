@@ -38,15 +38,15 @@ interface Asked {
   /** After the `pre_task` chain. */
   readonly state: ChainState
   readonly files: FileSet
-  /** What a caller gives a file that is run as an agent: a message before the instruction. */
+  /** From the caller of a file that is run as an agent: a message before the instruction. */
   readonly inputText: string
-  /** Answers of others, of which this one is made. */
+  /** Answers of other agents, which this one combines. */
   readonly members?: readonly JsonObject[]
 }
 
 /**
- * Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent. An answer of an
- * older process that could not be used is not looked at again: it is asked anew, with the files as they are now.
+ * Gets the answer of one task: from the agent that `agent` names, else from the built-in main agent. A recorded answer
+ * that proved unusable is not used again: the call is repeated with the current files.
  */
 export async function ask(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
   try {
@@ -57,7 +57,7 @@ export async function ask(asked: Asked, target: PromptTarget, context: RunContex
   }
 }
 
-/** Records that the answer is given up. True when it was so already: then it is forgotten. */
+/** Records that the answer is discarded. True if that was recorded before: then the answer is forgotten. */
 function isForgotten({ scope, services: { effects } }: RunContext): boolean {
   const parts = (['ask', 'changes', 'repair'] as const).map((name) => [...scope.at, part(name)])
   for (const place of parts) effects.undo(place)
@@ -97,11 +97,11 @@ async function useAgentAnswer(
   }
   if (fileChanges === undefined) return plain
   if (!writesFiles(settings, context)) {
-    const hint = 'Set write_mode = true to carry them out.'
-    emit(context, { type: 'warning', message: `the file changes of agent "${name}" are not carried out`, hint })
+    const hint = 'Set write_mode = true to apply them.'
+    emit(context, { type: 'warning', message: `the file changes of agent "${name}" are not applied`, hint })
     return plain
   }
-  // what the agent saw of the files is its own business
+  // which files the agent saw is not known
   const outcome = await applyText(
     { text: fileChanges, reasoning: '' },
     { settings, shown: undefined },
@@ -112,8 +112,8 @@ async function useAgentAnswer(
     outcome.items.length === 0 &&
     fileChanges.trim() !== ''
   ) {
-    const hint = `Write them in the form of file_content_mode = "${settings.file_content_mode}".`
-    emit(context, { type: 'warning', message: `no change is in the file_changes of agent "${name}"`, hint })
+    const hint = `Write them in the format of file_content_mode = "${settings.file_content_mode}".`
+    emit(context, { type: 'warning', message: `the file_changes of agent "${name}" contain no change`, hint })
   }
   const applied = answered(outcome, { spent: () => spent, calls: () => [] }, context)
   return { ...applied, text: outcome.kind === 'planned' && outcome.items.length > 0 ? applied.text : text, response }
@@ -121,18 +121,18 @@ async function useAgentAnswer(
 
 export interface AgentAnswer {
   readonly text: string
-  /** Changes in the form that `file_content_mode` says. */
+  /** Changes in the format of `file_content_mode`. */
   readonly fileChanges?: string
-  /** `ai_response` of `post_task` agents: what the agent returned beside, and `content`. */
+  /** `ai_response` of `post_task` agents: the other fields that the agent returned, and `content`. */
   readonly response: JsonObject
   readonly spent: Spent
 }
 
 /**
- * Lets the agent that `agent` names answer a task in place of the built-in main agent. Its After All value, else its
- * first output, is the answer: text, or a table with `content` and optional `file_changes`. A prompt file answers its
- * text.
- * @throws BatonError AGENT_FAILED naming the agent when it fails or answers something else
+ * Lets the agent that `agent` names answer a task instead of the built-in main agent. Its After All value, else its
+ * first output, is the answer: text, or a table with `content` and optional `file_changes`. The answer of a prompt file
+ * is its text.
+ * @throws BatonError AGENT_FAILED naming the agent if it fails or its answer has another form
  */
 export async function askAgent(question: AgentQuestion, context: RunContext): Promise<AgentAnswer> {
   const { agent } = question
@@ -157,7 +157,7 @@ async function runNamed(
   } catch (error) {
     context.services.signal.throwIfAborted()
     if (!isBatonError(error) || stopsRun(error)) throw error
-    // what a command line failed with names it already
+    // the error of a command line already names it
     const message = error.message.startsWith(`agent "${name}" `)
       ? error.message
       : `agent "${name}" failed: ${error.message}`
@@ -183,7 +183,7 @@ function readAnswer(
 
   const value = valueOfScript(result)
   if (typeof value === 'string') return { text: value, others: {} }
-  // a dry run leaves out what would answer
+  // in a dry run the program that would answer is not run
   if (value === null && dry !== undefined) return { text: '', others: {} }
   const { content, file_changes: fileChanges = null, ...others } = isJsonObject(value) ? value : {}
   const hint = 'Return text, or { content = "…", file_changes = "…" }.'
@@ -201,10 +201,10 @@ function describeAnswer(value: Json): string {
 }
 
 export interface AgentQuestion extends Pick<Asked, 'plan' | 'state' | 'files' | 'members'> {
-  /** What `agent` of the front matter names. */
+  /** The agent that `agent` of the front matter names. */
   readonly agent: ScriptAgent | TextAgent
   readonly spec: RunSpec
-  /** Its settings; left out: what the file says about its model. */
+  /** Its settings; default: what the file says about its model. */
   readonly options?: JsonObject
   /** The values of its `[input]` variables. */
   readonly vars?: JsonObject | undefined
@@ -229,8 +229,8 @@ function questionInput({ spec, vars, stdin, plan, state, files, members }: Agent
 }
 
 /**
- * It is the main agent, so what the front matter (as the chain left it), the environment and flags say about the model
- * wins over its own options; config files do not. Scripts read those of them that are options of scripts.
+ * It is the main agent, so the model settings of the front matter (after the chain), the environment and flags take
+ * precedence over its own options; config files do not. Scripts get those of them that are options of scripts.
  */
 export function questionOptions({ spec, state }: Pick<AgentQuestion, 'spec' | 'state'>): JsonObject {
   const own = { ...spec.layers.own, values: state.params }

@@ -6,19 +6,19 @@ import type { TransactionResult } from '../tool/changes/transaction.ts'
 import { unusableAnswer } from './answer.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
 
-/** Changes of an answer that were not carried out. */
+/** Changes of an answer that were not applied. */
 export type Unapplied = Exclude<TransactionResult, { readonly kind: 'applied' }>
 
-/** Those that a model may correct. */
+/** Problems that the model can correct. */
 export type Refused = Exclude<Unapplied, { readonly kind: 'rolled_back' }>
 
 /** One thing that is wrong with the changes of an answer. */
 interface Problem {
   /** Relative to the base folder; `unknown` for a change that names no file. */
   readonly path: string
-  /** What comes behind the name of the file, for people. */
+  /** The text after the name of the file, for the user. */
   readonly reason: string
-  /** The same for the model, when it needs other words. */
+  /** The same for the model, if it needs different words. */
   readonly advice?: string
   readonly hunks: NonNullable<FileChange['error_hunks']>
 }
@@ -45,22 +45,22 @@ const unseenAdvice =
   'it exists, and you were not shown what it holds. Leave it as it is and where it is, do not copy it, or give the new file another name.'
 const goneAdvice = 'it was deleted by somebody else. Make it again only if it is still needed.'
 
-/** Shown files that somebody has deleted since. */
+/** Shown files that were deleted since. */
 export function goneFiles(outcome: Refused): readonly string[] {
   return outcome.kind === 'stale' ? (outcome.gone ?? []) : []
 }
 
-/** Whether all that is wrong is gone with the files: then no change at all is a right answer. */
+/** Whether all problems are about deleted files: then no change at all is a valid answer. */
 export function isOnlyGone(outcome: Refused): boolean {
   return outcome.kind === 'stale' && outcome.unseen.length + outcome.paths.length === 0
 }
 
-/** Shown files that hold another text now. */
+/** Shown files whose content has changed. */
 export function changedFiles(outcome: Refused): readonly string[] {
   return outcome.kind === 'refused' ? outcome.changed : outcome.paths
 }
 
-/** What is wrong in one line, for people. `name`: how a path is shown. */
+/** The problems in one line, for the user. `name`: how a path is shown. */
 export function problemText(outcome: Refused, name: (path: string) => string): string {
   return problemsOf(outcome)
     .map(({ path, reason }) =>
@@ -71,17 +71,17 @@ export function problemText(outcome: Refused, name: (path: string) => string): s
     .join('; ')
 }
 
-/** More failed hunks than this are only counted, in messages for models and for people. */
+/** Failed hunks shown in messages to models and users; further ones are only counted. */
 const mostHunks = { model: 20, people: 3 } as const
 
 interface Present {
-  /** Files that changed since the model was shown them, as they are now. */
+  /** Files that changed since they were shown to the model, with their current content. */
   readonly present: readonly LoadedFile[]
-  /** Of all other files only the name is sent. */
+  /** Of all other files, only the names are sent. */
   readonly wasShown: (path: string) => boolean
 }
 
-/** Asks a model to send its changes again. Nothing that it was not shown before is quoted. */
+/** Asks a model to send its changes again. Quotes only files that it was shown before. */
 export function repairMessage(outcome: Refused, { present, wasShown }: Present): string {
   let left = mostHunks.model
   const lines = problemsOf(outcome).map(({ path, reason, advice = reason, hunks }) => {
@@ -104,13 +104,13 @@ ${lines.join('\n\n')}${now}
 Send all changes of your last answer again, also those that were right, made for the files as they are now and in the form that the first message describes.`
 }
 
-/** The error of a task whose changes were not carried out: with the parts that did not fit, and the places nearest to them. */
+/** The error of a task whose changes were not applied, with the hunks that did not fit and the nearest places. */
 export function notApplied(outcome: Unapplied, name: (path: string) => string): BatonError {
   if (outcome.kind === 'rolled_back') {
-    const back = `${outcome.error}; what was written before has been put back`
+    const back = `${outcome.error}; the files already written were restored`
     const kept = outcome.notRestored.join('; ')
     if (kept === '') return changesFailed(back, nothingApplied)
-    return changesFailed(`${back}, but for: ${kept}`, 'Check these files before you continue.')
+    return changesFailed(`${back}, except: ${kept}`, 'Check these files before you continue.')
   }
   const diff = misfits(outcome, name)
   return unusableAnswer(changesFailed(problemText(outcome, name), `${nothingApplied} ${cures[outcome.kind]}`, diff))
@@ -119,17 +119,17 @@ export function notApplied(outcome: Unapplied, name: (path: string) => string): 
 const cures = {
   refused: 'Run it again, or set partial = true to apply what can be applied.',
   stale:
-    'Only files that the model was shown are replaced, moved, copied, deleted or added to: add them to context_globs.',
+    'Only files that the model was shown can be replaced, moved, copied, deleted or appended to: add them to context_globs.',
 } as const
 
-/** Other answers of the run may have been applied. */
+/** Says "of this answer", because other answers of the run may have been applied. */
 export const nothingApplied = 'Nothing of this answer was applied.'
 
 export function changesFailed(reason: string, hint: string, diff?: string): BatonError {
   return new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${reason}`, { hint, diff })
 }
 
-/** The hunks that did not fit, each with what the file has at the nearest place. */
+/** The hunks that did not fit, each with the content at the nearest place in the file. */
 function misfits(outcome: Refused, name: (path: string) => string): string | undefined {
   const all = problemsOf(outcome).flatMap(({ path, hunks }) => hunks.map((hunk) => ({ path, ...hunk })))
   if (all.length === 0) return undefined
@@ -139,7 +139,7 @@ function misfits(outcome: Refused, name: (path: string) => string): string | und
       `@@ does not fit ${name(path)}`,
       ...cut(body.split('\n').filter((line) => !line.startsWith('@@'))),
       ...(nearest === undefined
-        ? [`@@ nothing in ${name(path)} is like it`]
+        ? [`@@ no similar lines in ${name(path)}`]
         : [
             `@@ nearest place: ${name(path)}:${nearest.line}`,
             ...cut(nearest.text.split('\n').map((line) => ` ${line}`)),

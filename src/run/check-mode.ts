@@ -6,8 +6,8 @@ import { type Settings } from '../config/settings.ts'
 import { placeModelError } from './model-place.ts'
 
 /**
- * What the plug-ins of the settings bring. `reads` is told of their modules.
- * @throws BatonError CONFIG_INVALID for one that cannot be used
+ * Loads the plug-ins of the settings. `reads` gets the paths of their modules.
+ * @throws BatonError CONFIG_INVALID for a plug-in that cannot be used
  */
 export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>, reads?: ReadLog): Promise<Plugins> {
   if (plugins === undefined) return noPlugins
@@ -15,8 +15,8 @@ export async function pluginsOf({ plugins }: Pick<Settings, 'plugins'>, reads?: 
 }
 
 /**
- * Whether the plug-ins of a prompt file can be used, its mode is known, and has the options that it is given.
- * @throws BatonError CONFIG_INVALID where they are named
+ * Checks that the plug-ins of a prompt file can be used, and that its mode is known and takes the given options.
+ * @throws BatonError CONFIG_INVALID at the place where they are named
  */
 export async function checkMode(spec: RunSpec): Promise<void> {
   const { mode = 'classic', plugins } = spec.settings
@@ -31,7 +31,7 @@ export async function checkMode(spec: RunSpec): Promise<void> {
   })
 }
 
-/** Errors of the work are placed where the key is written. */
+/** Places errors of the work where the key is written. */
 async function placed<T>(spec: RunSpec, key: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

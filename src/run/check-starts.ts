@@ -25,14 +25,14 @@ import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
 interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf'> {
-  /** Rejects when the model of a file cannot be given the tools that are named for it. */
+  /** Rejects if the model of a file cannot be given the tools that are named for it. */
   readonly checkTools: (named: ToolFilter, file: string) => Promise<void>
 }
 
 /**
- * Finds what would end a run later, when other calls are paid for: a model that cannot be had, a missing key, an agent that
- * cannot start. Looks at the main agent and at every agent of the chain, as far as they are known by now: what scripts
- * decide is not. Asks no model.
+ * Finds what would otherwise end the run after calls were paid for: an unavailable model, a missing key, an agent that
+ * cannot start. Checks the main agent and every agent of the chain, as far as they are already known (choices of
+ * scripts are not). Calls no model.
  * @throws BatonError at the entry that names the agent
  */
 export async function checkStarts(target: PromptTarget, parts: Parts): Promise<void> {
@@ -67,7 +67,7 @@ async function modelsOf(target: PromptTarget, checking: Checking): Promise<reado
   return models
 }
 
-/** Without a name the model is the default one, unless an agent of the chain may still name it. */
+/** Without a name, the default model is checked, unless an agent of the chain may still name another. */
 async function mainModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { chooseModel, checkTools } = checking.parts
   const { settings, spec } = target
@@ -97,7 +97,7 @@ async function ensembleModels(target: PromptTarget, checking: Checking): Promise
   return modelsOfEnsemble(settings.ensemble, target, { usesTools, chooseModel: checking.parts.chooseModel })
 }
 
-/** Whether the model of a prompt file may be given tools. Most are not, and load nothing for them. */
+/** Whether the model of a prompt file may be given tools. Most files have none, and load no code for them. */
 async function givesTools(
   { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
   others: () => Promise<OtherTools>,
@@ -107,7 +107,7 @@ async function givesTools(
   return mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...(await others()) })
 }
 
-/** @throws BatonError CONFIG_INVALID for one that cannot call the tools that it would be given */
+/** @throws BatonError CONFIG_INVALID for a model that cannot call the tools it would be given */
 async function defaultModel(
   { usesTools }: { readonly usesTools: boolean },
   { chooseModel }: Pick<Parts, 'chooseModel'>,
@@ -151,7 +151,7 @@ async function modelsOfAgent(
   }
   const given = givenOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
-  // what fails before anything is paid says so itself
+  // this fails before anything is paid for, and reports the error itself
   const isLate = path[0] === 'workflow' || path[1] === 'aggregator' || stages.some((stage) => stage.startsWith('post'))
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
@@ -173,7 +173,7 @@ async function modelsOfAgent(
   return checked.usable.length > 0 ? checked.usable : [await defaultModel({ usesTools }, checking.parts)]
 }
 
-/** Whether the options of a script agent give its model tools. @throws BatonError for those that nobody knows */
+/** Whether the options of a script agent give its model tools. @throws BatonError for unknown tools */
 async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => Promise<OtherTools>): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
@@ -183,7 +183,7 @@ async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => 
   return mayGiveTools({ tools: names, writes: true, ...others })
 }
 
-/** What tools there are for an agent besides those of Baton. */
+/** The tools available to an agent besides those of Baton. */
 function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTools> {
   return async () => {
     const brought = ((await checking.parts.plugins?.())?.tools ?? []).map(({ name }) => name)
@@ -191,7 +191,7 @@ function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTool
   }
 }
 
-/** The MCP servers that an agent has; nothing is said where nobody knows which there are. */
+/** The MCP servers that an agent has; undefined if they are not known. */
 async function serversIn(file: string, { parts, packRoots }: Checking): Promise<Omit<OtherTools, 'brought'>> {
   if (parts.serversOf === undefined) return {}
   return serverNamesOf(await parts.serversOf(packOfFile(file, packRoots)))
@@ -201,7 +201,7 @@ function codeOf({ beforeAll, data, output, afterAll }: AipDocument): readonly st
   return [beforeAll, data, output, afterAll].flatMap((block) => block?.text ?? [])
 }
 
-/** @throws BatonError SCRIPT_FAILED for code that cannot be compiled */
+/** @throws BatonError SCRIPT_FAILED if the code cannot be compiled */
 async function checkCode(
   { file, text }: { readonly file: string; readonly text: string },
   sections: readonly string[],
@@ -216,7 +216,7 @@ async function checkCode(
   }
 }
 
-/** Whether a script may decide the options of the request, or leaves it out. */
+/** Whether a script may set the options of the request, or skip it. */
 function mayChooseItself({ beforeAll, data }: AipDocument): boolean {
   return /\b(?:options|require|skip|load)\b/.test(`${beforeAll?.text ?? ''}\n${data?.text ?? ''}`)
 }

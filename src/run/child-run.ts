@@ -17,8 +17,8 @@ import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
 /**
- * The function that runs prompt files as agents: below the place of the caller, with its budget, signal and events, and
- * without transcript. Each is loaded once per run and content.
+ * Creates the function that runs prompt files as agents: below the place of the caller, with its budget, signal and
+ * events, and without a transcript. Each file is loaded once per run and content.
  */
 export function createPromptRunner(around: ChildSurroundings): AgentParts['runPromptFile'] {
   const load = createTargetLoader(around)
@@ -37,14 +37,14 @@ export function createTargetLoader(
     if (known !== undefined) return known
     const target = loadChild(agent, around, context)
     loaded.set(key, target)
-    // what was missing may be there at the next call
+    // a missing file may exist at the next call
     target.catch(() => loaded.delete(key))
     return target
   }
 }
 
 async function loadChild(agent: PromptAgent, around: ChildSurroundings, context: RunContext): Promise<PromptTarget> {
-  // what only prompt files need (schemas, TOML) is not loaded for scripts
+  // lazily, because scripts do not need the modules of prompt files (schemas, TOML)
   const [{ loadPromptTarget }, { childTargetOptions, keysWithoutEffect }] = await Promise.all([
     import('./prompt-target.ts'),
     import('./child-target.ts'),
@@ -55,7 +55,7 @@ async function loadChild(agent: PromptAgent, around: ChildSurroundings, context:
   if (ignored.length > 0) {
     emit(context, {
       type: 'warning',
-      message: `${ignored.join(', ')} in ${agent.name} have no effect where it is run as an agent`,
+      message: `${ignored.join(', ')} in ${agent.name} have no effect if it is run as an agent`,
       hint: 'Set them in the file that is run, or in a config file.',
     })
   }
@@ -73,7 +73,11 @@ async function runChildPrompt(
   for (const { file } of target.agents) services.sources.execute(file)
   if (loaded.settings.write_mode && !scope.rights.write) {
     const hint = 'Set write_mode = true in the file that runs it.'
-    emit(context, { type: 'warning', message: `${agent.name} changes no files: the file that runs it may not`, hint })
+    emit(context, {
+      type: 'warning',
+      message: `${agent.name} cannot change files, because the file that runs it may not`,
+      hint,
+    })
   }
   if (target.settings.tools !== undefined) {
     const { tellKeptTools } = await import('../agent/tools.ts')
@@ -98,7 +102,7 @@ async function runChildPrompt(
   return resultOf(answers, spent)
 }
 
-/** Its model is asked no more often than whoever runs it says. */
+/** Its model is called at most as often as its caller allows. */
 function withTurns(target: PromptTarget, maxTurns: number | undefined): PromptTarget {
   if (maxTurns === undefined) return target
   const limited = (settings: Settings): Settings => ({
@@ -122,10 +126,10 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   const { childVariables } = await import('./child-target.ts')
   const target = { ...loaded, vars: childVariables(loaded, given.variables, agent) }
   if (context.scope.dry === 'req') {
-    emit(context, { type: 'warning', message: `a dry run leaves out ${agent.name}: what comes after it may differ` })
-    return { kind: 'skipped', reason: 'a dry run asks no model' }
+    emit(context, { type: 'warning', message: `a dry run skips ${agent.name}, so later steps may differ` })
+    return { kind: 'skipped', reason: 'a dry run calls no model' }
   }
-  // a budget of its own; those around it hold as well
+  // its own budget; the enclosing ones apply as well
   const hasBudget = target.spec.frontMatter['budget'] !== undefined
   const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
@@ -154,17 +158,17 @@ function resultOf(answers: readonly ChildAnswer[], spent: Spent): PromptResult {
   }
 }
 
-/** What one run of a prompt file is to its caller; plain JSON, because it is recorded. */
+/** The result of running a prompt file, for its caller. Plain JSON, because it is recorded. */
 type ChildAnswer =
-  /** `value` where the file has `[output]`; of several tasks the list of their values. */
+  /** `value` if the file has `[output]`; for several tasks, the list of their values. */
   | { readonly kind: 'answer'; readonly text: string; readonly value?: Json }
   | { readonly kind: 'skipped'; readonly reason: string }
-  /** `message` is that of the first task that failed. */
+  /** `message` is that of the first failed task. */
   | { readonly kind: 'failed'; readonly message: string }
 
 /**
- * The final answers of a run joined by a blank line. Tasks that failed where the file allows it are left out; when
- * nothing is left, the run failed.
+ * The final answers of a run, joined by a blank line. Failed tasks are omitted if the file allows them; if no answer is
+ * left, the run failed.
  */
 function childAnswer(outcome: Exclude<PromptOutcome, { readonly status: 'suspended' }>): ChildAnswer {
   if (outcome.status === 'skipped') return { kind: 'skipped', reason: outcome.reason }

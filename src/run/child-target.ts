@@ -16,23 +16,23 @@ import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
 
-/** Where a run was started from, and its `-c`: what all prompt files of the run are loaded with. */
+/** Where the run was started, and its `-c`: all prompt files of the run are loaded with them. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
   readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers' | 'recordedOfPack'>
-  /** Called with each prompt file that was loaded on the way, before it is run. */
+  /** Called with each prompt file that was loaded, before it is run. */
   readonly onLoad?: (target: PromptTarget) => Promise<void>
 }
 
 /**
- * What a prompt file is loaded with that is run as an agent: `-m` and `BATON_MODEL` are for the main agent only, `-c` is
- * for the run, whose settings stand below those of the file.
+ * The options for loading a prompt file that is run as an agent. `-m` and `BATON_MODEL` are for the main agent only.
+ * `-c` is for the run, and the settings of the file take precedence over it.
  */
 export function childTargetOptions(
   { name, file, text, defined: definedText }: Pick<PromptAgent, 'name' | 'file' | 'text' | 'defined'>,
   around: ChildSurroundings,
 ): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
-  // what whoever runs it may have besides is for the file that was started
+  // other options of the user are for the file that was started
   const { overrides, recordedServers, recordedOfPack } = around.flags
   const { onLoad: _onLoad, ...options } = around
   return {
@@ -46,15 +46,15 @@ export function childTargetOptions(
 }
 
 interface CallerOptions {
-  /** Options of the entry or the call; they win over the file's front matter. */
+  /** Options of the entry or the call; they take precedence over the front matter of the file. */
   readonly options: JsonObject
-  /** What agents of the run start from: it stands in for what the file does not say. */
+  /** The options that agents of the run start from: defaults for what the file does not set. */
   readonly inherited?: JsonObject
 }
 
 /**
  * The target as its caller runs it.
- * @throws BatonError CONFIG_INVALID for options that are wrong
+ * @throws BatonError CONFIG_INVALID for invalid options
  */
 export function asChild(
   target: PromptTarget,
@@ -73,13 +73,13 @@ export function asChild(
 }
 
 /**
- * What it is run with: the options that its own agents start from, and no more rights than its caller has. Its own rules
- * hold besides those of the run.
+ * The options that its own agents start from, and its rights, which are at most those of its caller. Its own rules
+ * apply in addition to those of the run.
  */
 export function childContext(target: PromptTarget, context: RunContext): RunContext {
   const options = inheritedOptions(target.agentSettings, target.configSettings)
   const { rules = [] } = target.spec.layers.own
-  // among themselves they count as they are written: the list is stricter or it says nothing
+  // as written, without comparing its entries: the list is stricter or absent
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
   const inner = withServices(context, { definitions: async () => (await target.definitions()).byName })
   return narrow(withScope(inner, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
@@ -89,7 +89,7 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
   })
 }
 
-/** What calls of programs are not asked about is said by the file that was started, and can only be given up. */
+/** Which program calls need no approval is decided by the file that was started, and can only be restricted. */
 function codeOptions(
   { settings: { code } }: PromptTarget,
   { scope }: RunContext,
@@ -98,13 +98,13 @@ function codeOptions(
   return { code: { ...code, auto_approve: isApproved } }
 }
 
-/** What the file itself says; what config files say is already in the rights of the run. */
+/** The settings of the file itself; those of config files are already in the rights of the run. */
 function ownSandbox({ spec }: PromptTarget): Partial<SandboxRights> {
-  // checked with the front matter
+  // validated with the front matter
   return (spec.layers.own.values['sandbox'] ?? {}) as Partial<SandboxRights>
 }
 
-/** Models are looked up by the names the main file gives them, so a name of this file's own is replaced before. */
+/** Models are looked up by the aliases of the main file, so aliases of this file are resolved before. */
 function withResolvedModels(settings: Settings): Settings {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const asked = model === undefined ? undefined : askedModel(model, aliases)
@@ -115,13 +115,13 @@ function withResolvedModels(settings: Settings): Settings {
   }
 }
 
-/** How long it may take as its caller runs it: `timeout` of the caller or of the file; that of a config file is for whole runs. */
+/** The time limit of the call: `timeout` of the caller or of the file. That of a config file is for whole runs. */
 export function childTimeMs({ spec, settings }: PromptTarget, options: JsonObject): number | undefined {
   const isOwn = (options['timeout'] ?? spec.frontMatter['timeout']) !== undefined
   return isOwn ? settings.timeout_ms : undefined
 }
 
-/** Keys of the front matter that are decided once for the whole run, by the file that was started. */
+/** Keys of the front matter that the file that was started sets for the whole run. */
 export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
   return ['lua', 'mcp_servers', 'retry', 'runs', 'secrets', 'timeouts'].filter(
     (key) => spec.frontMatter[key] !== undefined,
@@ -129,8 +129,8 @@ export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
 }
 
 /**
- * The settings a caller gives a prompt file that it runs as an agent: request keys only, because what the file may do is
- * its own affair. `allow_run_on_task_fail` and `timeout` are options of agents too. Null says nothing.
+ * The settings that a caller gives a prompt file it runs as an agent: request keys only, because what the file may do
+ * is up to the file. `allow_run_on_task_fail` and `timeout` are options of agents, too. Null means unset.
  * @throws BatonError CONFIG_INVALID naming the option
  */
 function readChildOptions(options: JsonObject, { name }: Pick<PromptAgent, 'name'>): JsonObject {
@@ -154,7 +154,7 @@ function isOption(key: string): boolean {
 
 function unknownOption(key: string): Finding {
   const [message, otherwise] = isReserved(key)
-    ? [`"${key}" is not for its caller to set`, `Set ${key} in the prompt file itself.`]
+    ? [`"${key}" cannot be set by the caller`, `Set ${key} in the prompt file itself.`]
     : [`unknown key "${key}"`, 'Options of a prompt file are model, temperature, globs and the like.']
   return wrongKey([key], { message, hint: meantHint(key, [...reserved.keys()].filter(isOption), otherwise) })
 }
@@ -162,7 +162,7 @@ function unknownOption(key: string): Finding {
 /**
  * The values of the `[input]` variables of a prompt file that is run as an agent: from the table a script calls it with,
  * from the entry of `sub_agents`, or from the file that it answers for. Undefined for a file without `[input]`.
- * @throws BatonError CONFIG_INVALID naming the agent for a name that is no variable, a wrong value, a missing variable
+ * @throws BatonError CONFIG_INVALID naming the agent, for an unknown variable, an invalid value or a missing variable
  */
 export function childVariables(
   { spec: { variables } }: Pick<PromptTarget, 'spec'>,
@@ -176,7 +176,7 @@ export function childVariables(
   return filled.values
 }
 
-/** No place is given: whoever called it knows where that is written. */
+/** Without a place: the caller adds it. */
 function refused(problem: ValueProblem, { name: agent }: Pick<PromptAgent, 'name'>): BatonError {
   const error = (message: string, hint: string): BatonError => new BatonError('CONFIG_INVALID', message, { hint })
   switch (problem.kind) {
@@ -191,7 +191,7 @@ function refused(problem: ValueProblem, { name: agent }: Pick<PromptAgent, 'name
       const { name, description } = problem.variable
       const what = description === undefined ? '' : `: ${description}`
       const hint = `Give it by name: { name = ${JSON.stringify(agent)}, ${name} = … }, or as input = { ${name} = … } of aip.agent.run.`
-      return error(`"${agent}" is not given its input variable "${name}"${what}`, hint)
+      return error(`"${agent}" needs the input variable "${name}"${what}`, hint)
     }
   }
 }

@@ -12,8 +12,8 @@ import type { ChildSurroundings } from './child-target.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /**
- * The function that asks the model of a prompt file with the messages of a caller: its settings, its instructions and its tools, without
- * what else a run of it would do. A file that has more to do than that is not asked so: undefined.
+ * Returns the function that calls the model of a prompt file with the messages of a caller, with its settings, its
+ * instructions and its tools, but without the rest of a run. Undefined if a run of the file does more than that.
  */
 export function createFileConverser(surroundings: ChildSurroundings): NonNullable<AgentParts['converseWithFile']> {
   const load = createTargetLoader(surroundings)
@@ -23,7 +23,7 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
     if (!isOnlyAsked(loaded)) return undefined
     const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
     const { agent, options } = request
-    // how its caller answers, and by which tools, is not for it
+    // the output form and the tools of its caller do not apply to it
     const { mode: _, tools: _tools, ...around } = context.scope.options
     const inherited = { ...around, ...request.inherited }
     const target = asChild(loaded, agent, { options, inherited })
@@ -37,7 +37,7 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
   }
 }
 
-/** Whoever asks it has given it a work tree, and takes the changes from there. */
+/** Its caller has given it a work tree, and takes the changes from there. */
 async function passGate({ settings }: PromptTarget, context: RunContext): Promise<void> {
   const { dry, folders } = context.scope
   if (settings.gate === undefined || dry !== undefined || folders.standsFor === undefined) return
@@ -46,7 +46,7 @@ async function passGate({ settings }: PromptTarget, context: RunContext): Promis
   if (gate !== undefined) await runGate(gate, context)
 }
 
-/** Whether a run of the file would do nothing but ask its model once. */
+/** Whether a run of the file would only call its model once. */
 function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): boolean {
   return (
     !spec.agents.some(({ enabled }) => enabled) &&
@@ -72,7 +72,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
   const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request
   const { settings, output, roles } = target
   const context = await withTeam(settings, roles, around)
-  // what names no tools is given all that its caller lets it have (R34)
+  // a file that names no tools gets all that its caller allows (R34)
   const { tools = ['*'], disallowed_tools } = settings
   const named = { tools, disallowed_tools }
   const { allow = [], max_bytes: maxBytes } = settings.changes
@@ -102,7 +102,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
   }
 }
 
-/** That of its own team, and that of whoever runs it. */
+/** That of its own team, and that of its caller. */
 async function inboxOf(given: readonly (Inbox | undefined)[]): Promise<Pick<ModelAgent, 'inbox'>> {
   const [inbox, ...others] = given.filter((one) => one !== undefined)
   if (inbox === undefined || others.length === 0) return defined({ inbox })

@@ -11,35 +11,35 @@ import type { Ending } from './ending.ts'
 import { mainAgent } from './main-agent.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-/** What a front end asks of a conversation, in its order (R263). */
+/** The operations of a front end on a conversation, in their order (R263). */
 export type Operation =
   | ({ readonly type: 'prompt'; readonly text: string } & PromptChoice)
-  /** Stops the prompt that is in progress; those behind it are executed. */
+  /** Stops the prompt in progress; later ones are executed. */
   | { readonly type: 'interrupt' }
   /** Answers a question, by the id of its `approval.requested` event or of the `tool.started` of its call. */
   | { readonly type: 'approve'; readonly id: string }
   | { readonly type: 'reject'; readonly id: string; readonly reason?: string }
-  /** Prompts before it are executed, and the conversation ends. */
+  /** Earlier prompts are executed, then the conversation ends. */
   | { readonly type: 'shutdown' }
 
 export interface Conversing {
   readonly target: PromptTarget
-  /** Ends the conversation when it ends. */
+  /** The conversation ends when this does. */
   readonly operations: AsyncIterable<Operation>
-  /** Answers a question that stands open; one that does not is passed over. */
+  /** Answers a pending question; ignores others. */
   readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
   readonly history: readonly Prompt[]
   readonly userId: string
 }
 
-/** Programs give what they have stored. */
+/** Front ends pass the answers they have stored. */
 function stored(prompt: Prompt): Prompt {
   return readPrompt(JSON.parse(JSON.stringify(prompt)) as Json)
 }
 
 /**
- * Has a conversation: carries out operations in order until `shutdown`. A prompt that fails ends nothing.
- * @throws BatonError what ends a run
+ * Runs a conversation: executes operations in order until `shutdown`. A failed prompt does not end it.
+ * @throws BatonError for what ends a run
  */
 export async function converse(
   { target, operations, decide, history, userId }: Conversing,
@@ -62,7 +62,7 @@ export async function converse(
   const stop = (): void => failRun(signal.reason)
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
-  // seen by who waits below
+  // read by the waiting code below
   failed.catch(() => undefined)
 
   async function carryOut(operation: Operation): Promise<void> {
@@ -74,7 +74,7 @@ export async function converse(
         session.answer(id).catch((error: unknown) => {
           if (isSuspension(error) || stopsRun(error)) failRun(error)
         })
-        // an interrupt that comes next is about this one
+        // a following interrupt is about this prompt
         await new Promise((resolve) => setImmediate(resolve))
         return
       }

@@ -11,7 +11,7 @@ import { type NamedFile, resolveAgent, type ResolveOptions } from '../pack/resol
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { TargetOptions } from './target.ts'
 
-/** Finds the agents that have a name, once they are needed: most runs name their agents by files. */
+/** Finds named agents, but only when they are needed: most runs name their agents by files. */
 export type FindDefinitions = () => Promise<Definitions>
 
 export function definitionsOnDemand(find: FindDefinitions): FindDefinitions {
@@ -19,7 +19,7 @@ export function definitionsOnDemand(find: FindDefinitions): FindDefinitions {
   return () => (found ??= find())
 }
 
-/** The agents that have a name for a prompt file, with those of its front matter. What is wrong with one is said where it is used. */
+/** The named agents of a prompt file, with those of its front matter. An invalid one is reported where it is used. */
 export function definitionsOfPrompt(spec: RunSpec, options: TargetOptions): FindDefinitions {
   const { workspace, file: promptFile } = spec
   const { below, own, above } = spec.layers
@@ -31,7 +31,7 @@ export function definitionsOfPrompt(spec: RunSpec, options: TargetOptions): Find
   return definitionsOnDemand(() => definitionsOf(around, options))
 }
 
-/** An agent by its name, that of a definition too. @throws BatonError as `resolveAgent` does */
+/** An agent by its name, which may be that of a definition. @throws BatonError as `resolveAgent` does */
 export async function resolveNamed(
   name: string,
   { definitions, ...options }: Omit<ResolveOptions, 'definitions'> & { readonly definitions: FindDefinitions },
@@ -43,13 +43,13 @@ export async function resolveNamed(
 const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
 
 /**
- * What is wrong with definitions where a model may start any of them: it is told once, and these agents are left out.
- * @throws BatonError UNTRUSTED for those that a folder may not define: without them a model would be given something else by the
- * names that its user knows
+ * Reports invalid definitions if a model may start any of them: once, and these agents are omitted.
+ * @throws BatonError UNTRUSTED for definitions that an untrusted folder may not have: without them, the names that the
+ * user knows would mean other agents
  */
 export function brokenDefinitions({ broken, byName }: Definitions): readonly Issue[] {
   const problems = [...broken].flatMap(([name, error]) => issuesOf(error).map((issue) => ({ name, issue })))
-  // those of packs take no name of the user
+  // definitions of packs never take the name of a definition of the user
   const isRefused = ({ name, issue }: (typeof problems)[number]): boolean =>
     issue.code === 'UNTRUSTED' && !mayBePackName(name)
   throwIssues(problems.filter(isRefused).map(({ issue }) => issue))

@@ -1,18 +1,18 @@
 import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { TaskOutcome } from './task.ts'
 
-/** Where outcomes go, in input order. */
+/** Receives outcomes in input order. */
 export interface Delivery {
-  /** Begins with tasks of which there are so many. */
+  /** Starts with this number of tasks. */
   of(count: number): InOrder<TaskOutcome>
-  /** What was held back is replaced by what comes now. */
+  /** Held outcomes are replaced by the following ones. */
   restart(): void
-  /** These, where nothing was delivered since the last restart. */
+  /** Uses these if nothing was delivered since the last restart. */
   deliver(outcomes: readonly TaskOutcome[]): void
   release(): void
 }
 
-/** `held`: nothing is passed on before it is released, because what comes later may replace it. */
+/** `held`: passes nothing on before the release, because later outcomes may replace earlier ones. */
 export function createDelivery(
   onOutcome: (outcome: TaskOutcome, count: number) => void,
   { held }: { readonly held: boolean },

@@ -7,7 +7,7 @@ interface Denials {
   readonly all: () => readonly Denial[]
 }
 
-/** Collects the calls of tools that were not allowed: the last event of a run lists them. */
+/** Collects denied tool calls for the last event of a run. */
 export function createDenials(): Denials {
   const inputs = new Map<string, Json>()
   const denials: Denial[] = []

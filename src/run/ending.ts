@@ -9,18 +9,18 @@ import { exitCodeOf } from '../event/exit-code.ts'
 import { LuaError } from '../script/engine.ts'
 import type { TaskOutcome } from './task.ts'
 
-/** How a run ended. A run that fails is not thrown: it has an `error`. */
+/** How a run ended. A failure is not thrown: it is in `error`. */
 export interface Ending {
   readonly stopReason: RunStopReason
   readonly tasks: readonly TaskOutcome[]
   readonly outputs: readonly Json[]
   readonly error?: unknown
-  /** All of it is done, so that a resume would end in the same way. */
+  /** Everything is done, so a resume would end in the same way. */
   readonly isFinal?: true
   readonly skipped?: { readonly reason: string; readonly hint: string }
 }
 
-/** The ending of a run that threw; `tasks` are those that were finished before. */
+/** The ending of a run that threw; `tasks` are those that finished before. */
 export function failedEnding(
   error: unknown,
   signal: AbortSignal | undefined,
@@ -31,7 +31,7 @@ export function failedEnding(
   return { stopReason, tasks, outputs: [], error }
 }
 
-/** What a suspended run waits for: a person, or something else. */
+/** What a suspended run waits for: the user, or something else. */
 export function suspensionReason(error: unknown): 'waiting_for_approval' | 'suspended' {
   return isWaitingForApproval(error) ? 'waiting_for_approval' : 'suspended'
 }
@@ -41,12 +41,12 @@ function stopReasonOf(error: unknown): RunStopReason {
   return isBudget(error) ? 'budget' : 'limit'
 }
 
-/** Whether a budget was used up, also inside an agent. */
+/** Whether a budget is exhausted, also inside an agent. */
 export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
 }
 
-/** A run whose tasks failed where the file allows it exits 1. */
+/** A run with failed tasks exits with 1 if the file allows them. */
 export function exitCodeFor({ stopReason, error }: Ending): number {
   switch (stopReason) {
     case 'done':
@@ -65,7 +65,7 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
   }
 }
 
-/** The script that failed by itself, and does so again as long as it is as it is; not one that a host function failed. */
+/** The script that failed on its own, so that it fails again until edited; not one that a host function failed. */
 export function faultyScript(error: unknown): string | undefined {
   let root = error
   while (isBatonError(root) && root.cause !== undefined) root = root.cause
@@ -73,7 +73,7 @@ export function faultyScript(error: unknown): string | undefined {
   return isOwn && isBatonError(error) ? error.place?.file : undefined
 }
 
-/** What the last event says besides the ending. */
+/** Further fields of the last event. */
 export interface EndFacts extends RunTotal {
   readonly repeated: readonly Repeated[]
   readonly suspended: readonly Waiting[]
@@ -81,23 +81,23 @@ export interface EndFacts extends RunTotal {
   readonly approvals: readonly ApprovalView[]
 }
 
-/** A call of a tool that was not allowed. */
+/** A denied tool call. */
 export interface Denial {
   readonly tool: string
-  /** Of the call, as in its events. */
+  /** The id of the call, as in its events. */
   readonly id: string
   readonly input: Json
-  /** What the model was told. */
+  /** The reason given to the model. */
   readonly reason: string
 }
 
-/** An effect that waits for a person or another day. */
+/** An effect that waits for the user or for a later time. */
 export interface Waiting {
   readonly place: string
   readonly kind: string
 }
 
-/** The one last event of a run. */
+/** The last event of a run. */
 export function endingEvent(
   ending: Ending,
   { usage, costUsd, unpriced, repeated, suspended, denials, approvals }: EndFacts,

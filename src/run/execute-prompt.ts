@@ -8,7 +8,7 @@ import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
-/** Runs a prompt file to its end, and keeps its transcript; see `execute`. */
+/** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(
   target: PromptTarget,
   given: GivenInputs,
@@ -41,11 +41,11 @@ export async function executePrompt(
     keep()
     return promptEnding(outcome)
   } catch (error) {
-    // the run has failed for this reason, whatever else goes wrong now
+    // report the original error, even if keeping the transcript fails, too
     try {
       keep()
     } catch {
-      // nothing more can be done
+      // the original error is thrown below
     }
     throw error
   }
@@ -54,12 +54,12 @@ export async function executePrompt(
 /** The error of a prompt whose `until` was never met. */
 export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
   const times = count === 1 ? 'one iteration' : `${count} iterations`
-  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not ended with 0 after ${times}`, {
-    hint: `See what it printed with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
+  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}`, {
+    hint: `See its output with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
   })
 }
 
-/** What a task gave that is printed; a workflow that failed in some of its steps has given what the others did. */
+/** The printed result of a task; of a workflow in which some steps failed, the result of the others. */
 function resultOf(task: TaskOutcome): string | undefined {
   if (task.status === 'done') return task.content
   return task.status === 'failed' && task.answer?.isResult === true ? task.answer.text : undefined
@@ -79,7 +79,7 @@ function promptEnding(outcome: PromptOutcome): Ending {
     return { stopReason: 'until_not_met', tasks, outputs: [], error: neverMet(iterated), isFinal: true }
   }
   const isFailed = tasks.some(({ status }) => status === 'failed')
-  // a finished iteration is not worked on again, whether it failed or not
+  // a finished iteration is not repeated, even if it failed
   const isFinal = isFailed && iterated !== undefined
   return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [], ...(isFinal ? { isFinal } : {}) }
 }

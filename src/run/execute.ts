@@ -12,12 +12,12 @@ import type { TaskOutcome } from './task.ts'
 
 export interface Execution {
   readonly context: RunContext
-  /** Tasks whose outcome is final, for the ending of a run that fails later. */
+  /** Tasks with a final outcome, for the ending of a run that fails later. */
   readonly finished: TaskOutcome[]
   readonly hide: (text: string) => string
 }
 
-/** Runs a target to its end; answers and outputs are events as soon as they are final. Throws when the run fails. */
+/** Runs a target to its end; emits answers and outputs as events as soon as they are final. Throws if the run fails. */
 export async function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
   if (target.kind === 'agent') return executeAgent(target, inputs, execution.context)
   const { executePrompt } = await import('./execute-prompt.ts')
@@ -66,9 +66,9 @@ async function executeAgain(target: AgentTarget, inputs: GivenInputs, context: R
 }
 
 /**
- * Runs an `.aip` or `.lua` file that was named on the command line, and again while it asks for it by `redo_run`. Each
- * round reads the agent and lists the files of `-f` again.
- * @throws BatonError when the agent fails, LIMIT after too many rounds
+ * Runs an `.aip` or `.lua` file that was named on the command line, and repeats it as long as it requests `redo_run`.
+ * Each round reads the agent and lists the files of `-f` again.
+ * @throws BatonError if the agent fails, LIMIT after too many rounds
  */
 async function runAgent(
   { reload, flagOptions: options }: AgentTarget,
@@ -95,7 +95,7 @@ async function runAgent(
   )
 }
 
-/** Rounds a run may take after its first one. */
+/** The maximum number of rounds after the first one. */
 export const maxRedo = 20
 
 export interface RoundOutcome<T> {
@@ -104,8 +104,8 @@ export interface RoundOutcome<T> {
 }
 
 /**
- * Runs rounds until one does not ask for another. Round n is below `redo/<n>`, the first one below nothing.
- * `cure` says how the author ends it.
+ * Runs rounds until one does not request another. Round n has the place `redo/<n>`, the first one no place of its own.
+ * `cure` is the hint for the author on how to end it.
  * @throws BatonError LIMIT after too many rounds
  */
 export async function runRounds<T>(

@@ -17,25 +17,25 @@ import { oddFiles } from './odd-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-/** A file a glob matched: its path relative to base_dir and its size in bytes. A type, because only types are JSON. */
+/** A file matched by a glob: path relative to base_dir, size in bytes. A type, because interfaces are not `Json`. */
 export type FileRef = { readonly path: string; readonly size: number }
 
-/** Everything the globs of a request name, listed; contents are read by `loadFiles`. */
+/** The files that the globs of a request match; `loadFiles` reads their contents. */
 export interface FileSet {
   readonly knowledge: readonly FileRef[]
   readonly structure: readonly string[]
   readonly context: readonly FileRef[]
-  /** Undefined when there are no working globs. */
+  /** Undefined if there are no working globs. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
-  /** Of MCP servers, with what they hold; left out: none. */
+  /** Resources of MCP servers, with their contents; default: none. */
   readonly resources?: readonly ContextResource[]
 }
 
 /**
  * Lists the files of a request; the content of the prompt file itself is never part of it. Each kind is one observation,
  * so a resumed run sees the same list.
- * @throws BatonError OUTSIDE_WORKSPACE when a glob or a link leads out of the workspace, FILE_UNREADABLE for a pipe, socket
- * or device that is to be worked on
+ * @throws BatonError OUTSIDE_WORKSPACE if a glob or a link leads out of the workspace, FILE_UNREADABLE for a pipe,
+ * socket or device among the working files
  */
 export async function listFileSet(
   { globs, base_dir: baseDir }: Settings,
@@ -75,13 +75,13 @@ async function listNoted(
   try {
     files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
     for (const message of oddFiles(globs, { baseDir, found: files })) {
-      // a task cannot do without what it is to work on
+      // a task cannot run without its working files
       if (kind === 'working') throw new BatonError('FILE_UNREADABLE', message, { hint: 'Name a regular file.' })
       emit(context, { type: 'warning', message: `left out of the prompt: ${message}` })
     }
   } catch (error) {
     if (!(error instanceof BatonError)) throw error
-    // for `placeGlobErrors`: the key of the front matter that holds the globs
+    // for `placeGlobErrors`: the front matter key of the globs
     const { code, message, hint } = error
     throw new BatonError(code, message, { cause: { globKey: `${kind}_globs` }, ...defined({ hint }) })
   }
@@ -90,7 +90,7 @@ async function listNoted(
   return files
 }
 
-/** Lists files; a glob that leaves the workspace is shown where it is written. */
+/** Lists files; places the error of a glob that leaves the workspace at its key. */
 export async function placeGlobErrors<T>(
   { placeOf }: Pick<PromptTarget, 'placeOf'>,
   list: () => Promise<T>,
@@ -103,7 +103,7 @@ export async function placeGlobErrors<T>(
   }
 }
 
-/** What `post` agents see of the files. */
+/** The files as `post` agents see them. */
 export function fileInputs({ context, knowledge, groups = [] }: FileSet): JsonObject {
   return {
     coder_context_file_refs: context,
@@ -112,7 +112,7 @@ export function fileInputs({ context, knowledge, groups = [] }: FileSet): JsonOb
   }
 }
 
-/** A glob gives one group per file; a list of globs gives one group with all its files. */
+/** A glob yields one group per file; a list of globs yields one group with all its files. */
 async function workingGroups(
   entries: readonly (string | readonly string[])[],
   list: ListKind,
@@ -127,22 +127,22 @@ async function workingGroups(
 }
 
 /**
- * Reads files as text, each one observation. Files that are not UTF-8 text, or that are gone since they were listed, are
- * left out with a warning.
+ * Reads files as text, each as one observation. Files that are not UTF-8 text, or were removed since they were listed,
+ * are omitted with a warning.
  */
 export function loadFiles(paths: readonly string[], settings: Settings, context: RunContext): readonly LoadedFile[] {
   return finishSteps(loadSteps(paths, { settings, context }))
 }
 
-/** What reading gets: where the paths start, and what still may be read. */
+/** Options of reading: the folder of the paths, and how much may still be read. */
 export interface Loading {
   readonly settings: Settings
   readonly context: RunContext
-  /** Files that grew since they were listed end it before memory does. */
+  /** Stops the reading of files that grew since they were listed, before memory runs out. */
   readonly allowance?: Allowance
 }
 
-/** How much the files of one request may hold. */
+/** The size limit of the files of one request. */
 export interface Allowance {
   /** @throws BatonError LIMIT */
   readonly take: (path: string, bytes: number) => void
@@ -154,7 +154,7 @@ export function allowanceOf({ max_files_size_kb: limit }: Settings): Allowance {
     take(path, bytes) {
       left -= bytes
       if (left >= 0) return
-      throw new BatonError('LIMIT', `the files of this request have grown above max_files_size_kb = ${limit}`, {
+      throw new BatonError('LIMIT', `the files of this request have grown beyond max_files_size_kb = ${limit}`, {
         hint: `Reading stopped at ${path}. Narrow the globs or raise the limit.`,
       })
     },
@@ -168,7 +168,7 @@ export function* loadSteps(paths: readonly string[], loading: Loading): Steps<re
   return loaded
 }
 
-/** The same without keeping what was read, which `take` gets. */
+/** The same, but passes each file to `take` instead of keeping it. */
 export function* readSteps(
   paths: readonly string[],
   { settings: { base_dir: baseDir }, context, allowance }: Loading,
@@ -194,7 +194,7 @@ export function* readSteps(
   }
 }
 
-/** Why there is no text; plain JSON, because it is recorded. */
+/** Why there is no text. Plain JSON, because it is recorded. */
 type Missing = { readonly missing: 'not text' | 'gone' }
 
 function readText(asked: string, { services: { planned } }: RunContext): string | Missing {
@@ -202,7 +202,7 @@ function readText(asked: string, { services: { planned } }: RunContext): string 
   if (entry.kind !== 'disk') return entry.kind === 'file' ? entry.text : { missing: 'gone' }
   const file = entry.path
   try {
-    // the listing has judged where it leads; to resolve it again would only say where it leads by now
+    // not resolved again: the listing has checked the target, and a link may have changed since
     const bytes = readRegularFile(file)
     return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : { missing: 'not text' }
   } catch (error) {
@@ -212,7 +212,7 @@ function readText(asked: string, { services: { planned } }: RunContext): string 
 }
 
 /**
- * Refuses a request whose files are larger than `max_files_size_kb` before anything is read or paid.
+ * Refuses a request whose files are larger than `max_files_size_kb` before anything is read or paid for.
  * @throws BatonError LIMIT
  */
 export function checkSize(refs: readonly FileRef[], { max_files_size_kb: limit }: Settings): void {
@@ -220,7 +220,7 @@ export function checkSize(refs: readonly FileRef[], { max_files_size_kb: limit }
   if (total <= limit * 1000) return
   const largest = refs.toSorted((left, right) => right.size - left.size).slice(0, 3)
   const named = largest.map(({ path, size }) => `${path} (${Math.ceil(size / 1000)} kB)`)
-  const message = `the files of this request have ${Math.ceil(total / 1000)} kB, above max_files_size_kb = ${limit}`
+  const message = `the files of this request have ${Math.ceil(total / 1000)} kB, more than max_files_size_kb = ${limit}`
   throw new BatonError('LIMIT', message, {
     hint: `Narrow the globs or raise the limit. Largest: ${named.join(', ')}.`,
   })

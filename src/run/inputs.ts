@@ -12,24 +12,23 @@ import { allowedPath } from '../tool/guard.ts'
 import { statusAt } from '../tool/workspace-reads.ts'
 import { oddFiles } from './odd-files.ts'
 
-/** What the command line gives a run to work on. */
+/** The inputs of a run from the command line. */
 export interface GivenInputs {
-  /** `-i`: texts. A program may give an agent other values as well. */
+  /** `-i`: texts. Through the API, agents may also get other values. */
   readonly texts: readonly Json[]
   /** `-f`: globs, relative to `cwd`. */
   readonly globs: readonly string[]
   /** Absolute. */
   readonly cwd: string
-  /** Standard input: the one input of an agent. For prompts it is context of all tasks; see `PromptTarget`. */
+  /** Standard input: the only input of an agent. For prompts it is context of all tasks; see `PromptTarget`. */
   readonly stdin?: string
 }
 
 /**
- * The inputs of an agent that is run by itself: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
- * relative to the workspace; null when neither is given. Files are listed at each call, and a warning says when there is
- * none.
- * @throws BatonError USAGE when both are given, OUTSIDE_WORKSPACE for globs that lead out, FILE_UNREADABLE for a pipe, socket
- * or device
+ * The inputs of an agent that is run directly: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
+ * relative to the workspace; null if neither is given. Files are listed at each call, and no match is a warning.
+ * @throws BatonError USAGE if both are given, OUTSIDE_WORKSPACE for globs that lead out, FILE_UNREADABLE for a pipe,
+ * socket or device
  */
 export async function readInputs(
   { texts, globs, cwd, stdin }: GivenInputs,
@@ -38,7 +37,7 @@ export async function readInputs(
   refuseBoth({ texts, globs })
   if (stdin !== undefined) {
     if (texts.length === 0 && globs.length === 0) return [stdin]
-    throw new BatonError('USAGE', '--stdin and -i or -f both give inputs', { hint: 'Leave one of them out.' })
+    throw new BatonError('USAGE', '--stdin cannot be combined with -i or -f', { hint: 'Leave one of them out.' })
   }
   if (texts.length > 0) return texts
   if (globs.length === 0) return null
@@ -51,7 +50,7 @@ export async function readInputs(
   const found = await listInputs({ globs, folder }, context)
   if (found.length === 0) {
     const message = `-f ${globs.join(', ')} matches no file`
-    emit(context, { type: 'warning', message, hint: 'The agent runs as it does without inputs.' })
+    emit(context, { type: 'warning', message, hint: 'The agent runs without inputs.' })
   }
   return found
 }
@@ -77,29 +76,29 @@ function listInputs(
   })
 }
 
-/** The inputs of a prompt file. @throws BatonError USAGE for those that are not text */
+/** The inputs of a prompt file. @throws BatonError USAGE for inputs that are not text */
 export function textInputs({ texts }: Pick<GivenInputs, 'texts'>): readonly string[] {
   return texts.map((input) => {
     if (typeof input === 'string') return input
-    const hint = 'Other values are for agents; give a prompt file variables by [input].'
+    const hint = 'Only agents take other values; a prompt file takes variables through [input].'
     throw new BatonError('USAGE', 'an input of a prompt file must be text', { hint })
   })
 }
 
-/** `-i` and `-f` both say what the tasks are. */
+/** For `-i` and `-f` together, because each defines the tasks. */
 export function refuseBoth({ texts, globs }: Pick<GivenInputs, 'texts' | 'globs'>): void {
   if (texts.length === 0 || globs.length === 0) return
-  throw new BatonError('USAGE', '-i and -f both give inputs', { hint: 'Leave one of them out.' })
+  throw new BatonError('USAGE', '-i and -f cannot be combined', { hint: 'Leave one of them out.' })
 }
 
-/** `-f` as the setting it stands for when the target is a prompt file: relative to `base_dir`. */
+/** The setting for `-f` if the target is a prompt file: globs relative to `base_dir`. */
 export function workingGlobs({ globs, cwd }: GivenInputs, baseDir: string): string {
   const prefix = relative(baseDir, realPath(cwd))
   const moved = globs.map((glob) => (prefix === '' ? anywhere(glob) : posix.join(prefix, anywhere(glob))))
   return `working_globs=${JSON.stringify(moved)}`
 }
 
-/** A bare name is looked for in every folder. */
+/** A bare name matches in every folder. */
 function anywhere(glob: string): string {
   return glob.includes('*') || /^(?:\.\.?)?\//.test(glob) ? glob : `**/${glob}`
 }

@@ -6,8 +6,8 @@ import { loadTemplates } from '../prompt/template.ts'
 import type { ChainState } from '../stage/state.ts'
 
 /**
- * Substitutes the author's own instruction once: a segment that is byte for byte what the file says. What agents
- * inserted or changed stays literal. `data` is `{ input, data: { files, task }, params }`.
+ * Substitutes the author's own instruction once: a segment that equals the file byte for byte. Segments that agents
+ * inserted or changed stay literal. `data` is `{ input, data: { files, task }, params }`.
  * @throws BatonError PROMPT_SYNTAX at the line of the file, or LIMIT; the reason of the signal
  */
 export async function renderInstruction(
@@ -27,7 +27,7 @@ export async function checkInstruction(document: PromptDocument): Promise<void> 
   check(document.instruction, placeOf(document))
 }
 
-/** Everything that is wrong with the instruction as a template. */
+/** All errors of the instruction as a template. */
 export async function instructionProblems(document: PromptDocument): Promise<readonly BatonError[]> {
   const { problems } = await loadTemplates()
   return problems(document.instruction, placeOf(document))

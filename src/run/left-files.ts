@@ -5,16 +5,16 @@ import type { EffectHook } from '../journal/effects.ts'
 import { entryHash, startHash } from '../tool/file-hash.ts'
 import { isFolder, statusAt } from '../watch/prints.ts'
 
-/** What a run leaves at a path: see `entryHash`, and its size in bytes. */
+/** The final content at a path after a run: its hash (see `entryHash`) and its size in bytes. */
 export interface LeftFile {
   readonly hash: string | null
   readonly size: number
 }
 
-/** The files that a run has changed, with what was there when it ended. Absolute paths. */
+/** The files that a run changed, with their state at its end. Absolute paths. */
 export type LeftFiles = ReadonlyMap<string, LeftFile>
 
-/** What a run leaves at these paths. */
+/** The current state at these paths. */
 export function filesLeft(paths: readonly string[]): LeftFiles {
   return new Map(paths.map((path) => [path, leftAt(path)]))
 }
@@ -23,7 +23,7 @@ function leftAt(path: string): LeftFile {
   return { hash: hashAt(path), size: Number(statusAt(path)?.size ?? 0) }
 }
 
-/** The files that an earlier run has changed itself: as long as they are as it left them, they count as unchanged. */
+/** The files that an earlier run changed itself; they count as unchanged as long as they are in its final state. */
 export interface OwnFiles {
   readonly isAsLeft: (path: string) => boolean
   /** See `VerifyOptions`. */
@@ -45,7 +45,7 @@ export function createOwnFiles(
     return true
   }
 
-  /** Whether all that was written is still there: other parts of the session may have added to the file since. */
+  /** Whether the written content still exists: other parts of the session may have appended to the file since. */
   function stillHolds(path: string): boolean {
     if (isAsLeft(path)) return true
     const then = left.get(path)
@@ -74,7 +74,7 @@ export function createOwnFiles(
         return hashAt(origin) === record.after || isAsLeft(origin) ? undefined : `${from} changed`
       }
       default:
-        return isSameChange(record, plan) ? undefined : `it writes something else to ${path}`
+        return isSameChange(record, plan) ? undefined : `it would write different content to ${path}`
     }
   }
 
@@ -96,9 +96,9 @@ export function createOwnFiles(
   return { isAsLeft, isOwnRead, whyChangeAgain, found }
 }
 
-/** Observations of the one file that their first argument names. */
+/** Observations of a single file, which is their first argument. */
 const readers = /^(file\.read$|attachment$|aip\.(?:path|pdf|zip)\.|aip\.file\.(?!list|first$|stats$))/
-/** Observations whose value is one list of files with their paths. */
+/** Observations whose value is a list of files with their paths. */
 const lists: ReadonlySet<string> = new Set(['aip.file.list', 'aip.file.list_load'])
 
 function filesIn(value: unknown): readonly unknown[] {
@@ -106,7 +106,7 @@ function filesIn(value: unknown): readonly unknown[] {
   return Array.isArray(list) ? list : []
 }
 
-/** Whether the same would be written. What is there before does not count. */
+/** Whether the same would be written, regardless of the previous content. */
 function isSameChange(record: FileChangeRecord, plan: PlanChange): boolean {
   try {
     const planned = plan(() => {})?.record
@@ -120,7 +120,7 @@ function hashAt(path: string): string | null {
   return ifReadable(() => entryHash(path))
 }
 
-/** What cannot be read is told apart from everything that can be. */
+/** Returns '' for unreadable files, which no hash equals. */
 function ifReadable<T>(hash: () => T): T | '' {
   try {
     return hash()
@@ -133,15 +133,15 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-/** What the runs of a watch session have added to the ends of files. */
+/** The texts that runs of a watch session have appended to files. */
 export interface AddedTexts {
-  /** Notices what effects add. Paths in records are relative to the workspace. */
+  /** Tracks the appends of effects. Paths in records are relative to the workspace. */
   readonly hook: (workspace: string) => EffectHook
-  /** Whether all that a file (absolute) holds behind its first `size` bytes was added by runs of the session. */
+  /** Whether everything after the first `size` bytes of a file (absolute) was appended by runs of the session. */
   readonly isAllBehind: (path: string, size: number) => boolean
 }
 
-/** The end of a file that was added without a gap, in bytes. */
+/** The contiguous appended range at the end of a file, in bytes. */
 interface Added {
   readonly from: number
   readonly to: number
@@ -154,7 +154,7 @@ export function createAddedTexts(): AddedTexts {
     const { op, offset, bytes } = record
     if (op !== 'append' || typeof offset !== 'number' || typeof bytes !== 'number') return void texts.delete(path)
     const before = texts.get(path)
-    // another size than after the last one: somebody else has written
+    // if the size differs from that after the last append, something else has written to the file
     texts.set(path, { from: before?.to === offset ? before.from : offset, to: offset + bytes })
   }
 

@@ -2,11 +2,11 @@ import { BatonError } from '../base/error.ts'
 import type { RunEvent } from '../event/event.ts'
 import type { Ending } from './ending.ts'
 
-/** Remembers which file changes a run has left out, its agents included. */
+/** Tracks the file changes that a run and its agents left out. */
 export interface LeftOut {
-  /** For every event of the run; a round that is redone does not count. */
+  /** To be called with every event of the run; replaced rounds do not count. */
   readonly add: (event: RunEvent) => void
-  /** An ending without a fault is one with an error when something was left out. */
+  /** Turns an ending without an error into one with an error if something was left out. */
   readonly judge: (ending: Ending) => Ending
 }
 
@@ -15,7 +15,7 @@ export function createLeftOut(): LeftOut {
 
   return {
     add(event) {
-      // an iteration makes good what the one before has left out
+      // a later iteration supersedes what an earlier one left out
       if (event.type === 'iteration.started') {
         const around = event.agent.replace(/\/?iteration\/\d+$/, '')
         found = found.filter(({ agent }) => !isWithin(agent, around))

@@ -29,17 +29,17 @@ export interface Question {
   readonly settings: Settings
   readonly instruction: string
   readonly files: FileSet
-  /** What a caller gives a file that is run as an agent; empty without one. */
+  /** The message of the caller, for a file that is run as an agent; else empty. */
   readonly inputText: string
-  /** What `[output]` says the answer must be. */
+  /** The schema of `[output]`, which the answer must match. */
   readonly output: OutputSchema | undefined
-  /** Standard input: context as well. */
+  /** Standard input, which is also context. */
   readonly stdin: string | undefined
-  /** The chain has changed `model_aliases`, so that names are looked up before the run's own aliases are. */
+  /** Whether the chain changed `model_aliases`, which then take precedence over the aliases of the run. */
   readonly usesOwnAliases: boolean
-  /** What was said before in the chat; left out: nothing. */
+  /** Earlier messages of the chat; default: none. */
   readonly said?: readonly Message[] | undefined
-  /** The roles of its team, where `[collab]` lets it lead one. */
+  /** The roles of its team, if `[collab]` lets it lead one. */
   readonly roles: PromptTarget['roles']
 }
 
@@ -47,18 +47,18 @@ export interface Question {
 export interface Conversation {
   /** Sends further messages: one more model call. */
   readonly ask: (messages: readonly Message[]) => Promise<ModelResult>
-  /** Whether the answer to further messages is one of an older process of this run, which has told why they were sent. */
+  /** Whether the answer to further messages is recorded, in which case the reason for them was reported before. */
   readonly wasAnswered: () => boolean
   readonly spent: () => Spent
-  /** All calls of tools so far, in order. */
+  /** All tool calls so far, in order. */
   readonly calls: () => readonly ToolUse[]
   /** The last answer. */
   readonly last: () => GivenAnswer
 }
 
 /**
- * The built-in main agent: builds the messages, asks the model, and does with the answer what the file wants:
- * checks it against `[output]`, or carries out its file changes.
+ * The built-in main agent: builds the messages, calls the model, and processes the answer as the file says: checks it
+ * against `[output]`, or applies its file changes.
  * @throws BatonError of the model call, LIMIT for files that are too large, CHANGES_FAILED
  */
 export async function askMain(question: Question, around: RunContext): Promise<TaskAnswer> {
@@ -97,7 +97,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   }
 }
 
-/** The messages of the request, and what they show. The files are not kept besides: they may be large. */
+/** The messages of the request, and which files they show. Does not keep the file contents, which may be large. */
 async function promptOf(question: Question, tools: readonly ToolName[], context: RunContext): Promise<Prompt> {
   const keepsShown = tools.length > 0 || appliesChanges(question, context)
   const { shown, ...material } = await readFiles(question, keepsShown, context)
@@ -113,7 +113,7 @@ async function promptOf(question: Question, tools: readonly ToolName[], context:
   return { messages: withoutRepeated(built, question.said), shown }
 }
 
-/** Material that was said before, word by word, is not said again. */
+/** Removes material that an earlier message contains word for word. */
 function withoutRepeated(messages: readonly Message[], said: readonly Message[] = []): readonly Message[] {
   if (said.length === 0) return messages
   const texts = new Set(said.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])))
@@ -122,7 +122,7 @@ function withoutRepeated(messages: readonly Message[], said: readonly Message[] 
   )
 }
 
-/** Whether the file changes of an answer are looked for. */
+/** Whether answers are searched for file changes. */
 function appliesChanges({ settings, output }: Pick<Question, 'settings' | 'output'>, context: RunContext): boolean {
   const { dry } = context.scope
   return (dry === undefined || dry === 'changes') && output === undefined && writesFiles(settings, context)
@@ -130,13 +130,13 @@ function appliesChanges({ settings, output }: Pick<Question, 'settings' | 'outpu
 
 interface Prompt {
   readonly messages: readonly Message[]
-  /** What file changes are compared with; empty where there are none, and no tools. */
+  /** What file changes are compared with; empty if neither changes nor tools are possible. */
   readonly shown: ReadonlyMap<string, string>
 }
 
 interface Use extends Pick<Question, 'settings' | 'output'>, Pick<GivenTools, 'box'> {
   readonly conversation: Conversation
-  /** File changes are made by calling tools, so that none is looked for in the answer. */
+  /** Whether tools make the file changes, so that the answer is not searched for any. */
   readonly changesByTools: boolean
 }
 
@@ -161,25 +161,25 @@ async function useAnswer(
     return applyAnswer(result, { settings, shown: box.seen.whole(), conversation }, context)
   }
   const spent = conversation.spent()
-  // what a dry run would have changed is its answer
+  // the answer of a dry run is the diff of its changes
   const text = box.work.diff() || result.text
   return { text, response: responseOf({ ...result, text }, spent), fileChanges: box.work.changes(), spent }
 }
 
-/** Whether the file changes of an answer are applied: the file wants it, and so does everybody who runs it. */
+/** Whether the file changes of an answer are applied: the file and all its callers allow it. */
 export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>, { scope }: RunContext): boolean {
   return writes !== false && scope.rights.write
 }
 
 function rulesOf({ settings, output }: Question, tools: readonly ToolName[], context: RunContext): readonly string[] {
-  // what `[output]` wants is said by the wire format where a server does not enforce it
+  // the wire format adds the schema of `[output]` to the messages if the server does not enforce it
   if (output !== undefined) return []
   const leads = context.services.seat?.inbox !== undefined
   if (leads || !writesFiles(settings, context) || editsFiles(tools)) return []
   return [changesInstruction(settings.file_content_mode)]
 }
 
-/** A file that is worked on is not shown a second time as context. */
+/** Working files are not shown again as context. */
 async function readFiles(
   { plan, settings, files, stdin }: Question,
   keepsShown: boolean,

@@ -8,7 +8,7 @@ export interface LoadedFile {
   readonly content: string
 }
 
-/** What files are shown for, with what is written above them. */
+/** The headings above the files, by the purpose for which they are shown. */
 const headings = {
   knowledge: 'Knowledge to follow',
   context: 'Files for context',
@@ -17,18 +17,18 @@ const headings = {
 
 const resourcesHeading = 'Resources for context'
 
-/** Bytes around the path and the content of a file. */
+/** Number of bytes around the path and the content of a file. */
 const markup = 64
 
 export type Material = { readonly [kind in keyof typeof headings]: string }
 
-/** The text that shows the files of one kind, collected file by file; empty without any. */
+/** Collects the text that shows the files of one kind, file by file; empty without files. */
 export interface Showing {
   readonly add: (file: LoadedFile) => void
   readonly text: () => string
 }
 
-/** @param files those that are going to be added, as far as is known: how much room they take */
+/** @param files the expected files, if known, to reserve memory */
 export function showFiles(
   kind: keyof Material,
   files: readonly { readonly path: string; readonly size: number }[],
@@ -53,17 +53,17 @@ export function showFiles(
 export interface PromptParts extends Material {
   /** Paths only. */
   readonly structure: readonly string[]
-  /** Texts of MCP servers; left out: none. */
+  /** Texts of MCP servers; default: none. */
   readonly resources?: readonly LoadedFile[]
-  /** Images and documents of MCP servers, each under its path; left out: none. */
+  /** Images and documents of MCP servers, each with its path; default: none. */
   readonly attached?: readonly { readonly path: string; readonly file: FilePart }[]
   /** Standard input. */
   readonly stdin?: string | undefined
   readonly input?: string
   readonly instruction: string
-  /** What the system message says besides: the forms that changes and answers must have. */
+  /** Further parts of the system message: the formats of changes and answers. */
   readonly rules?: readonly string[]
-  /** The parts that all tasks have in common are marked as worth keeping for the next call. */
+  /** Whether to mark the parts that all tasks share for caching. */
   readonly isRepeated?: boolean
 }
 
@@ -72,7 +72,7 @@ The messages before it hold material: knowledge, the structure of the project, a
 
 /**
  * Messages of the built-in main agent in a fixed order: system, knowledge, structure, context, resources, working
- * files, instruction. Parts without content are left out, and the order is fixed so that equal parts can be cached.
+ * files, instruction. Empty parts are omitted. The fixed order allows equal parts to be cached.
  */
 export function buildMessages({
   knowledge,
@@ -111,7 +111,7 @@ function withCacheMark(messages: readonly Message[]): readonly Message[] {
   return messages.map((message, index) => (index === messages.length - 1 ? { ...message, cache: true } : message))
 }
 
-/** What a dry run shows in place of an answer. */
+/** What a dry run shows instead of an answer. */
 export function showMessages(messages: readonly Message[]): string {
   return messages.map((message) => `==== ${message.role}\n\n${textOf(message)}`).join('\n\n')
 }
@@ -128,13 +128,13 @@ export function quoteFiles(files: readonly LoadedFile[]): string {
   return files.map(quoteFile).join('\n\n')
 }
 
-/** `lines` says where the content ends, so that a file that itself quotes files stays one block. */
+/** `lines` defines where the content ends, so that a file that itself quotes files stays one block. */
 function quoteFile({ path, content }: LoadedFile): string {
   const body = content.endsWith('\n') ? content.slice(0, -1) : content
   return framed('file', `path="${attribute(path)}" lines="${body.split('\n').length}"`, body)
 }
 
-/** Some lines of a file, of which the first is `line`. */
+/** A range of lines of a file, starting at `line`. */
 export function quoteLines(path: string, { line, text }: { readonly line: number; readonly text: string }): string {
   const count = text.split('\n').length
   return framed('file', `path="${attribute(path)}" first_line="${line}" lines="${count}"`, text)

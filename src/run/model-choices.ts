@@ -8,10 +8,10 @@ import type { ModelSources } from '../model/choice.ts'
 type Choose = AgentParts['chooseModel']
 type Aliases = ModelSources['aliases']
 
-/** What a name meant when the run was recorded: keys, gateways and local servers decide it, and they are not recorded. */
+/** The model of a name in the recorded run; it depends on keys, gateways and local servers, which are not recorded. */
 export type Choice = Pick<ChosenModel, 'model' | 'label' | 'reasoningEffort'>
 
-/** The same chooser; what each name meant is noted once, so that a replay needs no key and no server to know it. */
+/** Wraps a chooser to record once what each name means, so that a replay needs no key and no server for it. */
 export function recordChoices(
   choose: Choose,
   { journal, aliases }: { readonly journal: Pick<RunJournal, 'note'>; readonly aliases: Aliases },
@@ -31,7 +31,7 @@ export function choiceOf({ model, label, reasoningEffort }: Choice): Choice {
   return { model, label, ...defined({ reasoningEffort }) }
 }
 
-/** Where a choice is recorded. Aliases of the user are files: what they stand for is looked up again. */
+/** The place of the record of a choice. Aliases of the user are in files and are resolved again. */
 export function choicePlace(
   name: string | undefined,
   aliases: Aliases,

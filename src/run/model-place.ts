@@ -4,7 +4,7 @@ import { placeOrigins } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 
-/** The error about a model's name or key, at the place where the model is named in a file; flags have none. */
+/** Places an error about the name or key of a model where a file names the model; flags have no place. */
 export async function placeModelError(error: BatonError, path: DataPath, spec: RunSpec): Promise<BatonError> {
   const { code, message, hint = '', place } = error
   if (place !== undefined || (code !== 'CONFIG_INVALID' && code !== 'KEY_MISSING')) return error
@@ -14,7 +14,7 @@ export async function placeModelError(error: BatonError, path: DataPath, spec: R
   return rewordError(error, { place: issue?.place })
 }
 
-/** The models that the settings name, and where each is written: `['model']`, `['fallback_models', 0]`. */
+/** The models that the settings name, with their keys: `['model']`, `['fallback_models', 0]`. */
 export function namedModels({
   model,
   fallback_models: fallbacks,
@@ -23,7 +23,7 @@ export function namedModels({
   return [...main, ...fallbacks.map((name, index) => ({ name, path: ['fallback_models', index] }))]
 }
 
-/** Runs what asks the model; where its name or key is the trouble, the error is placed where the model is named. */
+/** Runs work that calls the model; an error about its name or key is placed where the model is named. */
 export async function withModelPlace<T>(
   { model }: Pick<Settings, 'model'>,
   spec: RunSpec,

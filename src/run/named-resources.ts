@@ -7,7 +7,7 @@ import { serversFor } from './other-tools.ts'
 
 type ResourceSpec = Pick<RunSpec, 'settings' | 'origins' | 'leftOut' | 'ofPack'>
 
-/** Servers in `context_resources` that nobody knows, or whose file is not trusted. No server is asked. */
+/** Finds servers in `context_resources` that are unknown or whose file is not trusted, without calling any server. */
 export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue[]> {
   const { settings, origins } = spec
   const { names: servers, leftOut } = serversFor(spec)
@@ -30,7 +30,7 @@ export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue
   return (await Promise.all(issues)).flat()
 }
 
-/** @throws BatonError CONFIG_INVALID, UNTRUSTED for servers that cannot be asked */
+/** @throws BatonError CONFIG_INVALID, UNTRUSTED for servers that cannot be used */
 export async function checkNamedResources(spec: ResourceSpec): Promise<void> {
   throwIssues(await resourceIssues(spec))
 }

@@ -8,12 +8,12 @@ import { otherToolsOf } from './other-tools.ts'
 
 type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack'>
 
-/** What is wrong with the names of tools of a prompt file and the config around it, each where it is written. */
+/** The invalid tool names of a prompt file and its config, each at its place. */
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const { settings, origins, document } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
   const { leftOut, ...own } = await otherToolsOf(spec)
-  // more is said of servers that are left out
+  // unused servers get a more specific message
   const others = { ...own, servers: [...own.servers, ...leftOut.flatMap(({ names }) => names)] }
   const findings = [
     ...unknownTools(tools, ['tools'], others),
@@ -28,7 +28,7 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   ]
 }
 
-/** Tools of servers whose file is not trusted, placed in that file: it is what is to be looked at. */
+/** Tools of servers whose file is not trusted, placed in that file, because it is the one to review. */
 function leftOutIssues(spec: ToolSpec, leftOut: ToolSpec['leftOut']): readonly Issue[] {
   const { settings } = spec
   const named = [...(settings.tools ?? []), ...toolLists(spec).flatMap(({ names }) => names)]
@@ -55,14 +55,14 @@ export function toolLists({
     path: ['workflow', 'step', index],
   }))
   return [...entries, ...steps].flatMap(({ options: { tools }, path }) =>
-    // what is no list of texts is told where options are checked
+    // a value that is not a list of texts is reported when the options are checked
     Array.isArray(tools) && tools.every((name) => typeof name === 'string')
       ? [{ names: tools, path: [...path, 'options', 'tools'] }]
       : [],
   )
 }
 
-/** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for tools that are not known */
+/** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for unknown tools */
 export async function checkNamedTools(spec: RunSpec): Promise<void> {
   throwIssues(await toolIssues(spec))
 }

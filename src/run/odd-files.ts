@@ -2,12 +2,12 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { irregular } from '../base/regular-file.ts'
 
-/** A path without wildcards; `-f` looks for a bare name in every folder. */
+/** A path without wildcards; for `-f`, a bare name matches in every folder. */
 const pathGlob = /^(\*\*\/)?([^*?[\]{}!\\]+)$/
 
 /**
- * What globs name by a path and no run reads: pipes, sockets and devices, each as a sentence. `baseDir` is the folder that
- * the globs start from, `found` the files that they match.
+ * Pipes, sockets and devices that globs name by a path, which no run reads, each as a sentence. `baseDir` is the folder
+ * that the globs start from, `found` the files that they match.
  */
 export function oddFiles(
   globs: readonly string[],

@@ -2,7 +2,7 @@ import { createScriptLoader } from '../agent/script-loader.ts'
 import type { Settings } from '../config/settings.ts'
 import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 
-/** A compiler that is opened when it is needed, and closed if it was. */
+/** A compiler that is opened on first use, and closed if it was opened. */
 export interface OneCompiler {
   readonly open: () => Promise<LuaCompiler>
   readonly close: () => Promise<void>
@@ -11,7 +11,7 @@ export interface OneCompiler {
 export function createOneCompiler(lua: Settings['lua']): OneCompiler {
   let compiler: Promise<LuaCompiler> | undefined
   return {
-    // nothing is run, so nothing has to be stopped from outside
+    // nothing is executed, so nothing has to be aborted
     open: () =>
       (compiler ??= createScriptLoader({ ...lua, isolated: false })({ isInstalled: false }).then(createCompiler)),
     async close() {

@@ -4,19 +4,19 @@ import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { pluginsOf } from './check-mode.ts'
 
-/** What of `[mcp_servers]` decides which servers there are. */
+/** The fields of `[mcp_servers]` that decide which servers exist. */
 interface ServerSettings {
   readonly mcp_servers?: { readonly [name: string]: { readonly enabled?: boolean } }
 }
 
-/** The names of the MCP servers that settings have. */
+/** The names of the MCP servers of the settings. */
 export function serverNames({
   mcp_servers: servers = {},
 }: Pick<Settings, 'plugins'> & ServerSettings): readonly string[] {
   return Object.entries(servers).flatMap(([name, { enabled }]) => (enabled === false ? [] : [name]))
 }
 
-/** The servers that a prompt file has: those of its settings, and those of the pack that it is part of. */
+/** The servers of a prompt file: those of its settings and those of its pack. */
 export function serversFor({
   settings,
   leftOut,
@@ -25,10 +25,10 @@ export function serversFor({
   return besides({ names: serverNames(settings), leftOut }, ofPack)
 }
 
-/** Servers of a run with those that a pack adds. */
+/** Adds the servers of a pack to those of a run. */
 export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPack): ServersOfPack {
   if (ofPack === undefined) return { names, leftOut }
-  // what a folder may only have once it is trusted does not hide what a pack has
+  // a server of an untrusted folder does not shadow one of a pack
   const others = leftOut.map((file) => ({ ...file, names: file.names.filter((name) => !ofPack.names.includes(name)) }))
   return {
     names: [...names, ...ofPack.names],
@@ -37,8 +37,8 @@ export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPac
 }
 
 /**
- * The tools that a prompt file may name besides those of Baton. `leftOut`: servers that are not used, because their file is not
- * trusted.
+ * The tools that a prompt file may name besides those of Baton. `leftOut`: servers that are not used because their file
+ * is not trusted.
  * @throws BatonError CONFIG_INVALID for a plug-in that cannot be used
  */
 export async function otherToolsOf(

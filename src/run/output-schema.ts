@@ -9,7 +9,7 @@ import { isStored, type ReadLog, readSource } from '../base/reads.ts'
 import { type ExactJson, JsonSyntaxError, parseJsonc } from '../base/json-text.ts'
 import { parseYaml } from '../base/yaml.ts'
 
-/** What the answer of a file with `[output] schema` must fit. */
+/** The schema that the answer of a file with `[output] schema` must match. */
 export interface OutputSchema extends CompiledSchema {
   readonly placeAt: PlaceAt
 }
@@ -17,9 +17,9 @@ export interface OutputSchema extends CompiledSchema {
 type PlaceAt = (at: DataPath) => Promise<SourcePlace>
 
 export interface SchemaSource {
-  /** A JSON Schema, or the name of a JSON file that holds one. */
+  /** A JSON Schema, or the name of a JSON file that contains one. */
   readonly schema: string | JsonObject
-  /** Folder of the prompt file, which names are relative to; absolute. */
+  /** The folder of the prompt file, to which names are relative; absolute. */
   readonly dir: string
   /** Absolute. */
   readonly workspace: string
@@ -29,8 +29,8 @@ export interface SchemaSource {
 type PlaceOf = (path: DataPath, part: 'value') => Promise<SourcePlace>
 
 /**
- * Reads `[output] schema`. A file must lie in the workspace or below the prompt file, links resolved; it may hold
- * comments and trailing commas. References in a schema are followed within it only.
+ * Reads `[output] schema`. A file must be in the workspace or below the folder of the prompt file, links resolved; it
+ * may contain comments and trailing commas. References in a schema are followed only within it.
  * @throws BatonError CONFIG_INVALID placed in the JSON file or the front matter, FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
 export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): Promise<OutputSchema> {
@@ -47,8 +47,8 @@ export async function loadOutputSchema(source: SchemaSource, placeOf: PlaceOf): 
 }
 
 /**
- * Reads the schema of `--output-schema`, which may lie anywhere: it is the user's word. A program may give the schema
- * itself, for the prompt file that is named then.
+ * Reads the schema of `--output-schema`. The file may be anywhere, because the user named it. Through the API, the
+ * schema itself may be given, with the name of the prompt file for messages.
  * @throws BatonError CONFIG_INVALID placed in the file, FILE_UNREADABLE
  */
 export async function loadSchemaFlag(
@@ -74,7 +74,7 @@ async function compile(schema: JsonObject, placeAt: PlaceAt, what = '[output]'):
     return { code: 'CONFIG_INVALID', message: `the schema of ${what} is not valid: ${message}`, hint, place }
   })
   const [first, ...others] = await Promise.all(mistakes)
-  if (first === undefined) throw new Error('a schema that is not valid has a mistake')
+  if (first === undefined) throw new Error('an invalid schema has a problem')
   throw issuesToError([first, ...others])
 }
 
@@ -82,7 +82,7 @@ const hint = 'Write it as JSON Schema: type = "object", properties = { name = { 
 
 function readSchemaFile(file: string, { dir, workspace, reads }: SchemaSource, place: SourcePlace): string {
   const real = realPath(file)
-  // what is stored was allowed when it was read
+  // a stored file was allowed when it was read
   if (!isStored(file, reads) && ![workspace, dir].some((folder) => isInside(realPath(folder), real))) {
     throw new BatonError('OUTSIDE_WORKSPACE', `the schema file ${file} is outside the workspace ${workspace}`, {
       place,
@@ -110,9 +110,9 @@ function parseSchemaFile(file: string, text: string): JsonObject {
       hint: 'Write JSON: keys and text in double quotes, values separated by commas, every bracket closed.',
     })
   }
-  throw new BatonError('CONFIG_INVALID', 'the schema file does not hold an object', {
+  throw new BatonError('CONFIG_INVALID', 'the schema file does not contain an object', {
     place: { file, text, line: 1, column: 1 },
-    hint: 'Begin with { "type": "object", "properties": { … } }.',
+    hint: 'Start with { "type": "object", "properties": { … } }.',
   })
 }
 
@@ -123,7 +123,7 @@ function plain(value: ExactJson): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item as ExactJson)]))
 }
 
-/** JSON is YAML, whose reader knows positions. A file with comments of its own kind has none. */
+/** Read as YAML, a superset of JSON, because that reader reports positions. A file with JSON comments has none. */
 async function placeInJson({ file, text }: { file: string; text: string }, at: DataPath): Promise<SourcePlace> {
   const source = { file, text, block: text, firstLine: 1, what: 'the schema file', code: 'CONFIG_INVALID' } as const
   const position = await parseYaml(source).then(

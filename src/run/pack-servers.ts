@@ -15,9 +15,9 @@ interface Run {
 }
 
 /**
- * The MCP servers that the pack of a file (absolute) brings for its agents, without those that the settings of the run name; undefined
- * for files of no pack, and for packs without any. In a replay those that are recorded count.
- * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for what the pack says
+ * The MCP servers that the pack of a file (absolute) provides for its agents, without those that the settings of the
+ * run name; undefined for files that are not in a pack, and for packs without servers. In a replay, the recorded ones.
+ * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE for an invalid pack
  */
 async function serversOfPack(
   file: string,
@@ -33,20 +33,20 @@ async function serversOfPack(
   const found = await readPackServers(pack, around)
   if (found === undefined) return undefined
   const { names, leftOut } = withoutNamed(found, settings)
-  // what was never asked for is in no record, and is not asked for now either
+  // servers that were never needed are not recorded, and are not needed now either
   return around.flags.recordedOfPack === undefined
     ? { names, leftOut }
     : { names: [...names, ...leftOut.flatMap((one) => one.names)], leftOut: [] }
 }
 
-/** A prompt file with the servers of the pack that it is part of. @throws as `serversOfPack` does */
+/** A prompt file with the servers of its pack. @throws as `serversOfPack` does */
 export async function withPackServers(spec: RunSpec, around: Around): Promise<RunSpec> {
   if (spec.source !== 'file') return spec
   const ofPack = await serversOfPack(spec.file, spec, around)
   return ofPack === undefined ? spec : { ...spec, ofPack }
 }
 
-/** All MCP servers that an agent file (absolute) has in a run. @throws as `serversOfPack` does */
+/** All MCP servers of an agent file (absolute) in a run. @throws as `serversOfPack` does */
 export async function serversOfAgent(
   file: string,
   run: Run & { readonly leftOut?: readonly LeftOutServers[] },

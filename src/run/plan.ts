@@ -17,41 +17,41 @@ export interface TaskPlan {
 
 export interface TaskSources {
   readonly file: string
-  /** What is asked in place of the text of the file. */
+  /** The instruction instead of the text of the file. */
   readonly asked?: string
-  /** `-i` values; empty when none was given. */
+  /** `-i` values; empty if none were given. */
   readonly inputs: readonly string[]
-  /** Matching files of `working_globs`; undefined when the file has none. */
+  /** The groups of files that match `working_globs`; undefined if the file has none. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
-  /** Steps take the place of the tasks. */
+  /** Whether the steps of a workflow replace the tasks. */
   readonly workflow?: unknown
-  /** Work items do. */
+  /** Whether the items of a team replace the tasks. */
   readonly delegate?: unknown
 }
 
 /**
  * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task.
  * With a workflow or a team there is one task, and no such source.
- * @throws BatonError USAGE when both are given, or one beside a workflow
+ * @throws BatonError USAGE if both are given, or one together with a workflow or team
  */
 export function planTasks({ file, asked, inputs, groups, workflow, delegate }: TaskSources): readonly TaskPlan[] {
   const source = inputs.length > 0 ? '-i' : groups === undefined ? undefined : 'working_globs'
   if (workflow !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [workflow] do not go together: the steps are the tasks`, {
+    throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
       place: { file },
-      hint: 'Let a step with for_each work on a list; its items may be params or what another step gives.',
+      hint: 'Let a step with for_each work on a list; its items may be params or the output of another step.',
     })
   }
   if (delegate !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [delegate] do not go together: the leader makes the items`, {
+    throw new BatonError('USAGE', `${source} and [delegate] cannot be combined: the leader creates the items`, {
       place: { file },
       hint: 'Say in the prompt what the team is to work on.',
     })
   }
   if (inputs.length > 0 && groups !== undefined) {
-    throw new BatonError('USAGE', '-i and working_globs both give tasks', {
+    throw new BatonError('USAGE', '-i and working_globs cannot be combined: both define the tasks', {
       place: { file },
-      hint: 'Leave out -i, or remove working_globs from the file.',
+      hint: 'Omit -i, or remove working_globs from the file.',
     })
   }
   if (groups !== undefined) return numbered(groups.map(groupTask))

@@ -4,18 +4,18 @@ import { loadPlugins } from '../agent/plugins/load.ts'
 import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 
-/** What a plug-in brings. */
+/** One thing that a plug-in adds. */
 export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
-  /** Of the plug-in. */
+  /** Name of the plug-in. */
   readonly id: string
 }
 
-/** The modes that need no plug-in. */
+/** The built-in modes. */
 export function builtInModes(): readonly ExecutionMode[] {
   return knownModes().list()
 }
 
-/** What the plug-ins of the config bring, one by one: for lists. What cannot be used is given to `onProblem`. */
+/** What the plug-ins of the config add, for lists. Plug-ins that cannot be used are reported to `onProblem`. */
 export async function pluginsHere(
   options: ConfigOptions,
   onProblem: (error: unknown) => void,

@@ -13,18 +13,18 @@ import { checkAs } from '../stage/answer.ts'
 import { questionOptions } from './ask.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-/** An agent that was found by a name of a prompt file. */
+/** An agent that was found by a name in a prompt file. */
 export type FoundAgent = NamedFile & ChainAgent
 
-/** The agents of a prompt file, all of them found and read. */
+/** All agents of a prompt file, found and read. */
 export interface PromptAgents {
-  /** Those of the enabled entries of `sub_agents`, of the steps of a workflow, and of an ensemble. */
+  /** The agents of enabled entries of `sub_agents`, of workflow steps, and of an ensemble. */
   readonly byName: ReadonlyMap<string, FoundAgent>
-  /** What `agent` names: it answers in place of the built-in main agent. */
+  /** The agent of `agent`, which answers instead of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
-  /** What `summarizer` of `[iterate]` names. */
+  /** The agent of `summarizer` of `[iterate]`. */
   readonly summaryAgent: FoundAgent | undefined
-  /** All of them, and those that their prompt files name. */
+  /** All of these, and those that their prompt files name. */
   readonly all: readonly NamedFile[]
   /** Each entry with its agent, `agent`, and the agents of steps. */
   readonly starts: readonly NamedAgent[]
@@ -37,7 +37,7 @@ export interface NamedAgent {
   readonly stages: readonly Stage[]
   /** Where it is named. */
   readonly path: DataPath
-  /** What is run where the agent is a prompt file. */
+  /** The target to run if the agent is a prompt file. */
   readonly child: PromptTarget | undefined
 }
 
@@ -45,23 +45,22 @@ export interface AgentLookup {
   readonly find: (name: string) => Promise<FoundAgent>
   /** Absolute paths of the prompt files that name this one, outermost first; empty for the file that is run. */
   readonly callers: readonly string[]
-  /** Loads a prompt file; throws where its caller could not run it with these values. */
+  /** Loads a prompt file; throws if its caller could not run it with these values. */
   readonly load: (agent: PromptFile, given: EntryValues, callers: readonly string[]) => Promise<PromptTarget>
 }
 
-/** What an entry gives its agent. */
+/** What an entry passes to its agent. */
 interface EntryValues {
   readonly options: JsonObject
-  /** Left out: they are known only when it runs. */
+  /** Omitted if they are known only when it runs. */
   readonly variables?: CallerVariables
 }
 
 /**
- * Finds every agent that a prompt file names, and loads the prompt files among them and theirs, so that all that is
- * wrong with them is said before anything runs.
- * `ofSteps`: the agents of steps, or of an ensemble, that are meant.
- * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE where files name each other in a circle, CONFIG_INVALID
- * for an entry that does not fit its agent, and what is wrong with a prompt file it names
+ * Finds every agent that a prompt file names, and recursively loads the prompt files among them, so that all their
+ * errors are reported before anything runs. `ofSteps`: the agents of workflow steps or of an ensemble to include.
+ * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE if files name each other in a cycle, CONFIG_INVALID
+ * for an entry that does not fit its agent, and the errors of prompt files that it names
  */
 export async function findPromptAgents(
   spec: RunSpec,
@@ -108,7 +107,7 @@ export interface StepAgent {
   readonly path: DataPath
 }
 
-/** The agents that the steps of a workflow name, with their fallbacks, those that an ensemble names, and the workers of a team. */
+/** The agents of workflow steps and their fallbacks, those of an ensemble, and the workers of a team. */
 export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSpec): readonly StepAgent[] {
   const steps = (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
     const path = ['workflow', 'step', index]
@@ -129,13 +128,13 @@ export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSp
 }
 
 /**
- * Lets an agent pass that is named outside of `sub_agents`.
- * @throws BatonError CONFIG_INVALID for one of Baton: they take what a chain gives them, and would fail
+ * Checks an agent that is named outside of `sub_agents`.
+ * @throws BatonError CONFIG_INVALID for a built-in agent, because those need the input of a chain
  */
 function alone(agent: FoundAgent): FoundAgent {
   if (!agent.builtIn) return agent
   throw new BatonError('CONFIG_INVALID', `the built-in agent "${agent.name}" works in sub_agents only`, {
-    hint: 'Name it in sub_agents, or give an agent of your own another name or its path, such as ./agents/NAME.md.',
+    hint: 'Name it in sub_agents, or give your own agent a different name or write its path, such as ./agents/NAME.md.',
   })
 }
 
@@ -146,10 +145,10 @@ async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<Fo
 
 const summarizerPath = ['iterate', 'summarizer']
 
-/** Words in place of a name. */
+/** Keywords that can replace a name. */
 const summarizers: ReadonlySet<string> = new Set(['files', 'llm'])
 
-/** The agent that sums up iterations, as it is named; undefined: it needs none. */
+/** The agent that summarizes iterations, as it is named; undefined: none is needed. */
 export function summarizerName({ iterate }: { readonly iterate?: RunSpec['settings']['iterate'] }): string | undefined {
   const name = iterate?.summarizer
   return name === undefined || summarizers.has(name) ? undefined : name
@@ -169,13 +168,13 @@ async function loadBelow(
   if (agent.kind !== 'prompt') return undefined
   const chain = [...callers, spec.file]
   return placed(spec, path, () => {
-    // what a file defines has no agents of its own
+    // an agent that a file defines has no agents of its own
     if (agent.defined === undefined && chain.includes(agent.file)) throw cycle([...chain, agent.file], spec)
     return load(agent, given, chain)
   })
 }
 
-/** An error that knows no place is about the name or the entry; one of another file is one that the entry led to. */
+/** Places an error: one without a place is about the name or entry; one in another file was caused by the entry. */
 async function placed<T>(spec: RunSpec, path: DataPath, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

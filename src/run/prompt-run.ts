@@ -23,7 +23,7 @@ export interface PromptRun {
   /** `-i` values. */
   readonly inputs: readonly string[]
   readonly given?: PromptInput
-  /** Gets the outcome of each task in input order, as soon as no later round can replace it. */
+  /** Receives the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void
   readonly onFailure?: (outcome: TaskOutcome, count: number) => void
 }
@@ -33,18 +33,18 @@ export type PromptOutcome =
       readonly status: 'done'
       readonly outcomes: readonly TaskOutcome[]
       readonly agentResult: Json
-      /** Of a prompt that is iterated; `outcomes` are those of the last iteration. */
+      /** Of an iterated prompt; `outcomes` are those of the last iteration. */
       readonly iterated?: IterateResult
     }
   | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
-  /** At least one task waits, and all others have ended; `error` is the suspension of the first. */
+  /** At least one task waits, and all others have ended; `error` is the first suspension. */
   | { readonly status: 'suspended'; readonly outcomes: readonly TaskOutcome[]; readonly error: unknown }
 
 /**
- * Runs a prompt file: `pre` chain, tasks in order and bounded, `post` chain, and again from the front matter when a
- * `post` agent asked for another round. Tasks that failed are outcomes when the file allows them.
- * With `isolation = "worktree"` the workspace gets what all of it has changed, or nothing.
- * @throws BatonError when a chain or (without `allow_run_on_task_fail`) a task fails
+ * Runs a prompt file: `pre` chain, tasks in order with limited concurrency, `post` chain, and again from the front
+ * matter if a `post` agent requested another round. Failed tasks are outcomes if the file allows them.
+ * With `isolation = "worktree"` the workspace gets all changes or none.
+ * @throws BatonError if a chain or (without `allow_run_on_task_fail`) a task fails
  */
 export async function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
   // a dry run changes nothing
@@ -70,14 +70,14 @@ function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
   }
   return runRounds(round, {
     context,
-    cure: 'A post agent keeps returning coder_redo; let it look at coder_redo_count.',
+    cure: 'A post agent keeps returning coder_redo; let it check coder_redo_count.',
   })
 }
 
 interface Round {
   readonly redoCount: number
   readonly resourcesOf: ResourcesOf
-  /** Works on the tasks again and again; left out: once. */
+  /** Repeats the tasks; default: once. */
   readonly work?: (
     tasks: RoundTasks,
     working: Pick<Working, 'delivery' | 'context'>,
@@ -97,7 +97,7 @@ async function runRound(
     placeOf: async (config) =>
       spec.agents.includes(config) ? placeOf(spec.document, ['sub_agents', config.index, 'name'], 'value') : undefined,
   }
-  // what cannot be read ends the run before agents of the chain are paid for
+  // unreadable files end the run before agents of the chain are paid for
   await resourcesOf(target.settings)
   const call = { agents: spec.agents, promptDir: spec.promptDir, redoCount }
   const start: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
@@ -114,7 +114,7 @@ async function runRound(
   const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
   const context = isSame ? around : narrow(around, { budget: settings.budget })
   const tasks = { run, state, redoCount, services, settings, resourcesOf }
-  // a post agent may still ask for another round, which replaces the answers; so does a further iteration
+  // a post agent may request another round, which replaces the answers, and so does a further iteration
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const delivery = createDelivery(run.onOutcome, { held: hasPost || work !== undefined })
   try {
@@ -129,7 +129,7 @@ async function runRound(
       return { outcome: { status: 'suspended', outcomes, error: suspension.error }, redo: false }
     }
     const done = { status: 'done', outcomes, ...defined({ iterated }) } as const
-    // what comes behind the changes would find files without them
+    // later steps would see the files without the changes
     if (context.scope.dry === 'changes') {
       delivery.release()
       return { outcome: { ...done, agentResult: null }, redo: false }
@@ -152,13 +152,13 @@ async function runRound(
     if (!post.redo || redoCount >= maxRedo) delivery.release()
     return { outcome: { ...done, agentResult: post.agentResult ?? null }, redo: post.redo }
   } catch (error) {
-    // answers are paid for: a failure further on does not take them away
+    // deliver the answers despite a later failure, because they are paid for
     delivery.release()
     throw error
   }
 }
 
-/** Why a prompt file does nothing, and what its author can do. */
+/** Why a prompt file does nothing, with a hint for its author. */
 export function skipOf(
   why: 'no instruction' | 'no working files',
   { file, source, layers, workspace }: PromptTarget['spec'],
@@ -167,9 +167,9 @@ export function skipOf(
   if (why === 'no working files' && given !== undefined) {
     const globs = [given.values['working_globs']].flat(2).map(String).join(', ')
     const hint = 'Globs of -f start in the current folder, and their files must be inside the workspace.'
-    return { reason: `no file matches what the command line names: ${globs}`, hint }
+    return { reason: `no file matches the command line: ${globs}`, hint }
   }
-  const reason = why === 'no instruction' ? emptyInstruction : 'working_globs match no file'
+  const reason = why === 'no instruction' ? emptyInstruction : 'working_globs matches no file'
   return { reason, hint: source === 'file' ? `Edit ${displayPath(workspace, file)}.` : `Say more in ${file}.` }
 }
 
@@ -177,7 +177,7 @@ function skipped(...given: Parameters<typeof skipOf>): RoundOutcome<PromptOutcom
   return { outcome: { status: 'skipped', ...skipOf(...given) }, redo: false }
 }
 
-/** What `post` agents see of a task. */
+/** A task as `post` agents see it. */
 function responseOf(outcome: TaskOutcome): JsonObject {
   const { index, label, agentResult } = outcome
   const base = { index, label, agent_result: agentResult }

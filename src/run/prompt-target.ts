@@ -40,52 +40,52 @@ export interface PromptTarget {
   readonly spec: RunSpec
   readonly workspace: string
   readonly settings: Settings
-  /** What the file's script agents start from. `-m` and `BATON_MODEL` name their model where nothing else does. */
+  /** Base options of script agents of the file. `-m` and `BATON_MODEL` name their model if nothing else does. */
   readonly agentSettings: Settings
-  /** What agents start from that agents run: config files and `-c`. */
+  /** Base options of agents that agents run: config files and `-c`. */
   readonly configSettings: Settings
-  /** `-c` as given: prompt files that are run as agents are loaded with it. */
+  /** `-c` as given, for loading prompt files that are run as agents. */
   readonly overrides: readonly string[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
-  /** Agents that have a name here. */
+  /** The named agents. */
   readonly definitions: FindDefinitions
-  /** Settings with changed params; throws when they are not valid. */
+  /** Settings with changed params; throws if they are invalid. */
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (named: Pick<AgentConfig, 'name'>) => ChainAgent | Promise<ChainAgent>
   readonly answerAgent: FoundAgent | undefined
-  /** Settings of the agent that answers; left out: what the file says about its model. */
+  /** Settings of the agent that answers; default: what the file says about its model. */
   readonly answerOptions?: JsonObject
-  /** How the prompt is iterated; undefined: it is worked on once. */
+  /** How the prompt is iterated; undefined: it is not. */
   readonly iteration: Iteration | undefined
-  /** What `[output]` says the answer must be. */
+  /** The schema of `[output]`, which the answer must match. */
   readonly output: OutputSchema | undefined
   /** Standard input: context of all tasks. */
   readonly stdin: string | undefined
-  /** The values of the `[input]` variables; undefined without such a table, and where nobody has given values yet. */
+  /** The values of the `[input]` variables; undefined without that table, or if no values were given yet. */
   readonly vars: JsonObject | undefined
-  /** Every agent the file names, and those that its prompt files name, for the journal. */
+  /** All agents that the file and, recursively, its prompt files name, for the journal. */
   readonly agents: readonly NamedFile[]
-  /** What the file starts, as it is written. */
+  /** The agents and programs that the file starts, as written. */
   readonly starts: readonly NamedAgent[]
-  /** What was said before in the chat that it is a message of; left out: nothing. */
+  /** Earlier messages of the chat that it is a message of; default: none. */
   readonly said?: readonly Message[]
-  /** What a person has allowed in it for the rest of the chat; left out: nothing. */
+  /** What the user has allowed for the rest of the chat; default: nothing. */
   readonly granted?: readonly Grant[]
-  /** The roles of `[collab]`; empty without such a table. */
+  /** The roles of `[collab]`; empty without that table. */
   readonly roles: ReadonlyMap<string, AgentDefinition>
 }
 
 /**
  * Reads a prompt file, its config, the agents it names, and its output schema.
  * @param callers absolute paths of the prompt files that name this one, outermost first
- * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
+ * @throws BatonError for everything that prevents a run from starting (exit codes 2 and 6)
  */
 export async function loadPromptTarget(options: TargetOptions, callers: readonly string[] = []): Promise<PromptTarget> {
   const read = await withPackServers(await loadRunSpec(options), options)
   const definitions = definitionsOfPrompt(read, options)
-  // they are kept with the run
+  // the run keeps them
   const broken = startsAgents(read) ? brokenDefinitions(await definitions()) : []
   const spec = { ...read, warnings: [...read.warnings, ...broken] }
   const { vars: varFlags } = options.flags
@@ -142,18 +142,18 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
 
 const noRoles: PromptTarget['roles'] = new Map()
 
-/** @throws BatonError USAGE where nobody asks the model of the file, and what is wrong with a role */
+/** @throws BatonError USAGE if the model of the file is not called; the errors of roles */
 async function rolesOf(spec: RunSpec, places: RolePlaces): Promise<PromptTarget['roles']> {
   const { agent } = spec.settings
   if (agent !== undefined) {
-    throw new BatonError('USAGE', `--collab is for the model of the file, and "${agent}" answers in its place`, {
-      hint: 'Leave --collab out, or write [collab] into the file of that agent.',
+    throw new BatonError('USAGE', `--collab is for the model of the file, but "${agent}" answers instead of it`, {
+      hint: 'Omit --collab, or add [collab] to the file of that agent.',
     })
   }
   return (await import('./roles.ts')).findRoles(spec, places)
 }
 
-/** @throws BatonError for a template or expression of a step that cannot be used, at its place */
+/** @throws BatonError for an invalid template or expression of a step, at its place */
 async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
   const { checkWorkflowTexts } = await import('./workflow/check.ts')
   const compiler = createOneCompiler(lua)
@@ -191,7 +191,7 @@ export function agentLookup(
 }
 
 /**
- * What `[output]` of a prompt file says the answer must be.
+ * The schema of `[output]` of a prompt file, which the answer must match.
  * @throws BatonError CONFIG_INVALID, FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
 export async function loadOutput(
@@ -204,12 +204,12 @@ export async function loadOutput(
   if (schema === undefined) return undefined
   if (typeof schema === 'string') reads?.file(resolve(dir, schema))
   const flag = spec.layers.above.some(({ values }) => values['output'] !== undefined)
-  // members answer in the form, and change files by their tools
+  // members answer in this form and change files with their tools
   if (settings.write_mode && settings.ensemble?.isolation !== 'worktree') {
-    const message = `${flag ? '--output-schema' : '"output"'} and write_mode = true do not go together`
+    const message = `${flag ? '--output-schema' : '"output"'} and write_mode = true cannot be combined`
     throw new BatonError('CONFIG_INVALID', message, {
       place: await placeOf([flag ? 'write_mode' : 'output']),
-      hint: 'An answer either fits a schema or changes files: remove one of them.',
+      hint: 'An answer either matches a schema or changes files: remove one of them.',
     })
   }
   return flag
@@ -222,7 +222,7 @@ function baseOf(name: string, { workspace, promptDir }: RunSpec): string {
   return /^\.\.?\//.test(name) ? resolve(promptDir) : workspace
 }
 
-/** Most files name no tools, and load nothing for them. */
+/** Most files name no tools, and load no code for them. */
 function namesTools({ settings, agents }: RunSpec): boolean {
   const given = [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined)
   return given || settings.tools !== undefined || settings.disallowed_tools !== undefined

@@ -11,12 +11,12 @@ import { lastSource, sourceRecord } from './sources.ts'
 import type { SourceRecorder } from './stored-sources.ts'
 import type { Target } from './target.ts'
 
-/** Hash of what a target is: for a prompt file of the part above the transcript. */
+/** Hash of a target: of a prompt file, only the part above the transcript. */
 export function hashOf(target: Target): string {
   return target.kind === 'prompt' ? target.spec.document.hash : sha256(target.agent.text)
 }
 
-/** Begins the journal of a run, and stores what it executes. */
+/** Starts the journal of a run, and stores what it executes. */
 export function recordStart(
   journal: RunJournal,
   target: Target,
@@ -30,8 +30,8 @@ export function recordStart(
 }
 
 /**
- * Stores everything the target was made of, so that a later resume uses the same, and the merged config behind it. For
- * each process that starts or resumes a run, once its target is loaded.
+ * Stores all sources of the target, so that a later resume uses the same, and its merged config. Called by each process
+ * that starts or resumes a run, after loading its target.
  */
 export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target, sources: SourceRecorder): void {
   const { start, later } = sources.begin(journal)
@@ -49,7 +49,7 @@ export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target,
   for (const source of later) journal.note(sourceRecord(source))
 }
 
-/** Addresses may hold a key in their query, which belongs to the user's config and not to the run. */
+/** Removes queries of URLs, which may contain a key that belongs to the config of the user and not to the run. */
 function recordedSettings({ settings }: Target): Target['settings'] {
   const { providers, gateway } = settings
   return {
@@ -59,16 +59,16 @@ function recordedSettings({ settings }: Target): Target['settings'] {
   }
 }
 
-/** Ends the journal of a run, unless the journal itself is what failed. */
+/** Ends the journal of a run, unless the journal itself failed. */
 export function recordEnd(journal: RunJournal, ending: Ending, facts?: JsonObject): void {
   if (journal.failure.aborted) return
   const error = ending.error === undefined ? undefined : recordedError(ending.error)
   journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts, ...defined({ error }) })
 }
 
-/** How a run was started: with its sources all that is needed to start it again. Plain JSON, because it is recorded. */
+/** How a run was started: together with its sources, enough to start it again. Plain JSON, because it is recorded. */
 export interface Invocation {
-  /** As it was named; of a run of `-p` text the name it has in messages. */
+  /** As it was named; for `-p` text, its name in messages. */
   readonly file: string
   /** Absolute. */
   readonly cwd: string
@@ -82,23 +82,23 @@ export interface Invocation {
   readonly text?: string
   /** See `RunSpecOptions`. */
   readonly instruction?: string
-  /** The chat that it is a message of. */
+  /** The chat that the run is a message of. */
   readonly chat?: ChatPlace
-  /** Standard input, where it is context. */
+  /** Standard input, if it is context. */
   readonly stdin?: string
   readonly outputSchema?: string | JsonObject
-  /** Where its result goes, and a copy of its record. Absolute. */
+  /** Where its result and a copy of its record are written. Absolute. */
   readonly output?: string
   readonly record?: string
-  /** It was a conversation: messages came from a program while it went on. */
+  /** It was a conversation, which received messages from a front end while running. */
   readonly conversation?: true
-  /** Approvals wait where nobody can be asked. */
+  /** Approvals wait if nobody can be asked. */
   readonly onAsk?: 'suspend'
-  /** Variables of the environment that decide what is run. */
+  /** Environment variables that decide what is run. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Variables of the environment that config is made from; all others are those of the process that goes on. */
+/** Environment variables that affect the config; all others are taken from the resuming process. */
 const deciding = ['BATON_MODEL', 'BATON_GATEWAY_URL']
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -107,18 +107,18 @@ export function decidingVariables(env: Environment): Readonly<Record<string, str
   return Object.fromEntries(deciding.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
 }
 
-/** The environment of now, with what decided how the run began. */
+/** The current environment, with the recorded variables that decided how the run started. */
 export function environmentOf({ env: then }: Invocation, now: Environment): Environment {
   return { ...now, ...Object.fromEntries(deciding.map((name) => [name, then[name]])) }
 }
 
-/** The facts of a `run.start` record; undefined for a run of a version that did not record them. */
+/** The facts of a `run.start` record; undefined for runs of versions that did not record them. */
 export function invocationOf(facts: unknown): Invocation | undefined {
   if (!isObject(facts) || !isObject(facts['invocation'])) return undefined
   return facts['invocation'] as unknown as Invocation
 }
 
-/** With settings that win over those it was started with. */
+/** With settings that take precedence over those it was started with. */
 export function withOverrides(invocation: Invocation, overrides: readonly string[]): Invocation {
   return { ...invocation, overrides: [...invocation.overrides, ...overrides] }
 }
@@ -127,7 +127,7 @@ export function factsOf(invocation: Invocation): JsonObject {
   return { invocation: invocation as unknown as JsonObject }
 }
 
-/** Hash of what a run gave, for comparing it with what a replay gives: answers and outputs, with paths as `map` writes them. */
+/** Hash of the result of a run, to compare it with a replay: answers and outputs, with paths mapped by `map`. */
 export function resultHash({ tasks, outputs }: Pick<Ending, 'tasks' | 'outputs'>, map: TextMap): string {
   const answers = tasks.map((task) => (task.status === 'done' ? task.content : task.status))
   return sha256(
@@ -135,7 +135,7 @@ export function resultHash({ tasks, outputs }: Pick<Ending, 'tasks' | 'outputs'>
   )
 }
 
-/** What the model calls of a recorded run had cost, in US dollars; null when there were some and none has a price. */
+/** The cost of the model calls of a recorded run, in US dollars; null if there were calls and none has a price. */
 export function recordedCost({ modelCalls }: RunIndex): number | null {
   const costs = [...modelCalls()].flatMap(({ spent }) => spent.map(({ costUsd }) => costUsd))
   const known = costs.filter((cost) => cost !== null)

@@ -15,8 +15,8 @@ interface ReplayedChoices {
 }
 
 /**
- * Says what a name meant in the recorded run. Of one that it did not use: what it means here, as far as that can be told
- * without asking anybody; the request differs then, which is for the replay to say. Never rejects.
+ * Returns what a name meant in the recorded run. For a name that the run did not use: what it means here, as far as
+ * that is known without calling a server; the request then differs, which the replay reports. Never rejects.
  */
 export function createReplayedChooser({ index, sources, tableFile }: ReplayedChoices): AgentParts['chooseModel'] {
   return async (name) => {
@@ -51,6 +51,6 @@ async function choiceHere(
 const silent: ModelProvider = {
   name: 'replay',
   stream() {
-    throw new BatonError('MODEL_FAILED', 'a replayed run asks no model')
+    throw new BatonError('MODEL_FAILED', 'a replayed run calls no model')
   },
 }

@@ -12,29 +12,29 @@ import { type AddedTexts, createAddedTexts, filesLeft, type LeftFile, type LeftF
 import type { SourceLog } from './source-log.ts'
 import { type EarlierPart, verifyPart } from './verify-part.ts'
 
-/** What one session of watching keeps of its runs, so that later ones do not pay for the same again. */
+/** What a watch session keeps of its runs, so that later ones do not pay for the same work again. */
 interface ReuseSession {
-  /** For the next run. `everything`: nothing of the runs before is reused, now or later. */
+  /** For the next run. `everything`: do it all again, and never reuse anything of the earlier runs. */
   readonly next: (options: { readonly log: SourceLog; readonly repeats: 'everything' | 'what changed' }) => Reuse
   readonly close: () => void
 }
 
-/** The part of a session that one run has. */
+/** The session for a single run. */
 export interface Reuse {
   readonly hook: (workspace: string) => EffectHook
-  /** The same context, whose `pre` steps and tasks are reused where they are unchanged. */
+  /** Wraps a context so that unchanged `pre` steps and tasks are reused. */
   readonly around: (context: RunContext, recorded: Recorded) => RunContext
-  /** Call when the run is over and its journal closed. */
+  /** To be called when the run has ended and its journal is closed. */
   readonly end: () => Promise<ReuseCounts>
 }
 
 interface Recorded {
   readonly journal: RunJournal
-  /** Where the run is recorded; undefined: nowhere. */
+  /** The folder of the record; undefined: not recorded. */
   readonly folder: string | undefined
 }
 
-/** Parts of a run by what became of them. */
+/** The parts of a run by their fate. */
 export interface ReuseCounts {
   readonly reused: number
   readonly rerun: number
@@ -49,7 +49,7 @@ interface EarlierRun {
 
 const mostRuns = 5
 
-/** `openKey`: what this installation signs with. What somebody else has added to a record is not reused. */
+/** `openKey`: the signing key of this installation. Records that others added are not reused. */
 export function createReuseSession({ openKey }: { readonly openKey: () => SigningKey }): ReuseSession {
   /** The newest first. */
   let runs: readonly EarlierRun[] = []
@@ -95,7 +95,7 @@ interface Earlier {
   readonly runs: readonly EarlierRun[]
   readonly journal: RunJournal
   readonly counts: { -readonly [name in keyof ReuseCounts]: number }
-  /** Gets the files that reused parts rely on, as they were left. */
+  /** Receives the files that reused parts rely on, in their final state. */
   readonly relied: Map<string, LeftFile>
   readonly added: AddedTexts
 }
@@ -124,7 +124,7 @@ function createEarlierParts({ runs, journal, counts, relied, added }: Earlier): 
   }
 }
 
-/** The part as an earlier run has done it, and the inputs that are not what they were then. */
+/** The part in an earlier run, and the inputs that have changed since. */
 function findPart(runs: readonly EarlierRun[], place: string, key: PartKey) {
   for (const { parts, uses, left } of runs) {
     const part = parts.find(place, key)
@@ -133,7 +133,7 @@ function findPart(runs: readonly EarlierRun[], place: string, key: PartKey) {
   return undefined
 }
 
-/** Undefined for a run whose record cannot be read: nothing of it is reused. */
+/** Undefined for a run whose record cannot be read, so that nothing of it is reused. */
 async function earlierRun(
   { journal, folder }: Recorded,
   { log, relied, openKey }: { readonly log: SourceLog; readonly relied: LeftFiles; readonly openKey: () => SigningKey },
@@ -147,7 +147,7 @@ async function earlierRun(
     const left = new Map([...relied, ...filesLeft(log.ownFiles())])
     return { parts: finishedParts(index), uses: usesOf(index), left, close: () => opened.close() }
   } catch {
-    // damaged, or gone with an older run: what was paid for is paid again
+    // the record is damaged, or was removed with an older run: the part is done again
     source?.close()
     return undefined
   }
@@ -162,18 +162,18 @@ function usesOf({ records }: RunIndex): EarlierPart['uses'] {
   return uses
 }
 
-/** Name of each input of a part to the hash of its value; see `boundaryKey`. */
+/** Maps the name of each input of a part to the hash of its value; see `boundaryKey`. */
 type PartKey = Readonly<Record<string, string>>
 
 interface KeyedPart extends FinishedPart {
   readonly key: PartKey
 }
 
-/** The `pre` steps and tasks that the first round of a run has finished. */
+/** The `pre` steps and tasks that the first round of a run finished. */
 interface FinishedParts {
-  /** A task is found by what it is about, wherever it stood; a step by its place. */
+  /** A task is identified by its subject, whatever its position; a step by its place. */
   readonly find: (place: string, key: PartKey) => KeyedPart | undefined
-  /** What tells the parts apart. */
+  /** The key that distinguishes the parts. */
   readonly identities: ReadonlySet<string>
 }
 
@@ -208,7 +208,7 @@ function identityOf(place: string, key: PartKey): string {
   return place.startsWith('task/') ? `task ${key['plan'] ?? ''}` : place
 }
 
-/** Inputs that are looked at in another way: an agent by its file, and where a task stands by what it makes of that. */
+/** Inputs that are compared in another way: an agent by its file, the position of a task by how the task uses it. */
 const notCompared: ReadonlySet<string> = new Set(['agent', 'position'])
 
 function changedInputs(then: PartKey, now: PartKey): readonly string[] {

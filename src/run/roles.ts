@@ -25,9 +25,9 @@ export interface RolePlaces {
 }
 
 /**
- * The roles of `[collab]` (R106): those that are written, and those that Baton knows, which inherit everything from whoever starts them.
- * @throws BatonError what is wrong with one of them, at its place: an agent that does not exist, a file that cannot be read, and what
- * is wrong with its settings
+ * The roles of `[collab]` (R106): those that the file defines, and the built-in ones, which inherit everything from the
+ * agent that starts them.
+ * @throws BatonError the error of a role, at its place: a missing agent, an unreadable file, or invalid settings
  */
 export async function findRoles(spec: RunSpec, places: RolePlaces): Promise<ReadonlyMap<string, AgentDefinition>> {
   const { collab } = spec.settings
@@ -46,16 +46,16 @@ export async function findRoles(spec: RunSpec, places: RolePlaces): Promise<Read
 
 async function runsItself(name: string, spec: RunSpec): Promise<BatonError> {
   const place = await placeInPrompt(spec, ['collab', 'roles', name, 'agent'], 'value')
-  const hint = 'Leave agent out: a role has the model and the tools of the file without it.'
+  const hint = 'Remove agent: without it, a role has the model and the tools of the file.'
   return new BatonError('AGENT_CYCLE', `the role "${name}" is this file itself`, { place, hint })
 }
 
-/** The roles that a model may name, those of Baton first. */
+/** The roles that a model may name, the built-in ones first. */
 export function roleNames({ roles }: Pick<Collab, 'roles'>): readonly string[] {
   return [...new Set([...Object.keys(builtInRoles), ...Object.keys(roles)])]
 }
 
-/** One role of a file, of which what its agent says is not looked at. @throws as `findRoles` */
+/** One role of a file, without checking its agent. @throws as `findRoles` */
 export async function findRole(name: string, spec: RunSpec, places: RolePlaces): Promise<AgentDefinition> {
   const written = spec.settings.collab?.roles[name]
   const builtIn = { from: 'built-in', isTrusted: true, values: builtInRoles[name] ?? {} } as const
@@ -77,7 +77,7 @@ export async function findRole(name: string, spec: RunSpec, places: RolePlaces):
   return role
 }
 
-/** Tools that a role names one by one, and that it is not given: agents have none that the model which starts them has not. */
+/** Tools that a role names explicitly but does not get, because the model that starts it does not have them. */
 export function keptTools(
   { tools = [] }: Pick<AgentDefinition, 'tools'>,
   { tools: own = [], disallowed_tools }: Pick<RunSpec['settings'], 'tools' | 'disallowed_tools'>,
@@ -86,12 +86,12 @@ export function keptTools(
   return tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, [filter]))
 }
 
-/** Where the roles in force are written: they come from one layer. */
+/** The layer that defines the effective roles; they all come from one. */
 function layerOfRoles({ origins, layers }: RunSpec): Layer {
   return origins.find(({ path }) => path[0] === 'collab' && path[1] === 'roles')?.layer ?? layers.own
 }
 
-/** A definition by its name, or a prompt file. */
+/** The agent of a role: a definition by its name, or a prompt file. */
 async function agentOfRole(
   agent: string,
   role: string,
@@ -120,7 +120,7 @@ async function definitionOfFile(
   return joinParts(name, [{ from: 'workspace', isTrusted: false, values, source }], file)
 }
 
-/** Instructions that name a Markdown file are its text. */
+/** Instructions that name a Markdown file are replaced by its text. */
 async function withInstructions(
   role: JsonObject,
   { origin }: Layer,
@@ -143,7 +143,7 @@ async function withInstructions(
   const text = textOf(file, instructions, reads)
   if (/^(?:\+\+\+|---)\s*$/m.test(text.split('\n', 1)[0] ?? '')) {
     throw new BatonError('CONFIG_INVALID', `${shown} is a prompt file: instructions are text`, {
-      hint: `Write agent = ${JSON.stringify(instructions)} in their place: its front matter says how it works.`,
+      hint: `Write agent = ${JSON.stringify(instructions)} instead: its front matter says how it works.`,
     })
   }
   return { ...role, instructions: text.trim() }
@@ -154,14 +154,14 @@ function textOf(file: string, written: string, reads: ReadLog | undefined): stri
     return readSource(file, reads)
   } catch (error) {
     if (!isBatonError(error) || isFile(file)) throw error
-    throw new BatonError('FILE_UNREADABLE', `there is no file ${written}, which instructions name`, {
-      hint: 'Names start in the workspace, with ./ in the folder of the prompt file. Text that ends in .md needs a space in it.',
+    throw new BatonError('FILE_UNREADABLE', `the file ${written} of instructions does not exist`, {
+      hint: 'Names are relative to the workspace, or with ./ to the folder of the prompt file. Text that ends in .md must contain a space.',
       cause: error,
     })
   }
 }
 
-/** An error that knows no place is about the key of the role. */
+/** Places an error without a place at the key of the role. */
 async function atKey<T>(spec: RunSpec, role: string, key: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

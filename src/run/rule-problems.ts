@@ -9,7 +9,7 @@ import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool
 import { decidingRule } from '../tool/tool-rules.ts'
 import { itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
 
-/** What is odd about the rules that are written in files: each is a warning at its line. */
+/** Finds suspicious rules in files; each is a warning at its line. */
 export function ruleProblems(written: readonly PermissionRule[], workspace: string): readonly Issue[] {
   return written.flatMap((rule, index): readonly Issue[] => {
     const place = placeOf(rule)
@@ -25,20 +25,20 @@ export function ruleProblems(written: readonly PermissionRule[], workspace: stri
 }
 
 /**
- * The same of the rules in `# Options` of an agent, which hold besides those of the run and so can only be stricter than what
- * holds by itself.
+ * The same for the rules in `# Options` of an agent, which apply in addition to those of the run and so can only be
+ * stricter than the defaults.
  */
 export function agentRuleProblems(rules: readonly PermissionRule[], workspace: string): readonly Issue[] {
   const written = rules.map((rule) => ({ ...rule, tightens: agentsOwn }))
   return ruleProblems(written, workspace)
 }
 
-/** The one source of the rules of an agent. */
+/** The source of the rules of an agent. */
 const agentsOwn = '# Options'
 
 type Said = Pick<Issue, 'message' | 'hint'>
 
-/** Of rules of files: `baton.toml:3`. */
+/** The origin of a rule of a file: `baton.toml:3`. */
 function placeOf({ origin }: PermissionRule): SourcePlace | undefined {
   const [, file, line] = /^(?!-c )(.+):(\d+)$/.exec(origin) ?? []
   return file === undefined ? undefined : { file, line: Number(line) }
@@ -50,9 +50,9 @@ function shown(rule: PermissionRule): string {
 
 function unknownTool({ tool }: PermissionRule): Said | undefined {
   const known = [...toolNames, ...Object.keys({ ...teamTools, ...itemTools }), ...subjectTools]
-  // tools of servers are known when they have been asked
+  // tools of servers are known only after connecting to them
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
-  const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}, and those of servers: server__tool.`)
+  const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}; tools of servers are named server__tool.`)
   return { message: `[permission] names a tool "${tool}", which does not exist`, hint }
 }
 
@@ -63,7 +63,7 @@ function uselessPattern(rule: PermissionRule, workspace: string): Said | undefin
   const kind = subjectKind(tool)
   if (kind === undefined) {
     const hint = `Write ${tool} = "${rule.effect}" for all of its calls.`
-    return { message: `${shown(rule)} matches nothing: calls of ${tool} have nothing to hold a pattern against`, hint }
+    return { message: `${shown(rule)} matches nothing: ${tool} has no argument that patterns apply to`, hint }
   }
   try {
     decidingRule([rule], { tool, subject: subjectFrom(tool, 'x', workspace) }, workspace)
@@ -74,7 +74,7 @@ function uselessPattern(rule: PermissionRule, workspace: string): Said | undefin
   }
 }
 
-/** Patterns about tools of servers are about their names. */
+/** Patterns for tools of servers match their names. */
 function uselessName(rule: PermissionRule): Said | undefined {
   const { pattern = '*', effect } = rule
   if (pattern.includes('*') || isServerTool(pattern)) return undefined
@@ -82,14 +82,14 @@ function uselessName(rule: PermissionRule): Said | undefined {
   return { message: `${shown(rule)} matches nothing: tools of servers are named server__tool`, hint }
 }
 
-/** A later rule of the same file is about all that this one is about. */
+/** A later rule of the same file covers everything that this one covers. */
 function overruled(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
   const file = placeOf(rule)?.file
   const other = later.find((one) => placeOf(one)?.file === file && covers(one, rule))
   if (other === undefined) return undefined
   return {
-    message: `${shown(rule)} never decides: ${shown(other)} (${other.origin}) comes later and is about the same calls`,
-    hint: 'The last rule that matches counts: put the general one first, or remove this one.',
+    message: `${shown(rule)} never decides: ${shown(other)} (${other.origin}) comes later and matches the same calls`,
+    hint: 'The last matching rule applies: put the general one first, or remove this one.',
   }
 }
 
@@ -100,7 +100,7 @@ function covers(one: PermissionRule, other: PermissionRule): boolean {
   return narrow.pattern !== undefined && isBroader(broad.pattern, narrow.pattern, subjectKind(narrow.tool))
 }
 
-/** Rather no than a wrong yes. */
+/** Conservative: false if unsure. */
 function isBroader(broad: string, narrow: string, kind: ToolSubject['kind'] | undefined): boolean {
   if (kind === 'path') {
     if (/[{[!\\]/.test(broad + narrow) || (narrow.includes('**') && !broad.includes('**'))) return false
@@ -110,7 +110,7 @@ function isBroader(broad: string, narrow: string, kind: ToolSubject['kind'] | un
   return broad.endsWith('*') && !broad.slice(0, -1).includes('*') && narrow.startsWith(broad.slice(0, -1))
 }
 
-/** A rule of a folder's file is not stricter than what those before it say. */
+/** A rule of an untrusted file or an agent that is not stricter than those before it. */
 function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], workspace: string): Said | undefined {
   const { tool, pattern, tightens, effect } = rule
   if (tightens === undefined || effect === 'deny' || tool.includes('*')) return undefined
@@ -120,21 +120,21 @@ function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], 
   const about = { tool, ...(subject === undefined ? {} : { subject }) }
   const held = decidingRule(own, about, workspace)
   const all = decidingRule(toolRules(before), about, workspace)
-  // it opens again what the file has closed
+  // the rule may be an exception from a stricter rule of the same file
   if (held === undefined || held !== all || decidingRule([...own, rule], about, workspace) === rule) return undefined
   if (tightens === agentsOwn) {
     return {
       message: `${shown(rule)} changes nothing: rules of an agent only tighten those of the run`,
-      hint: 'Remove it, or put it behind a stricter one from which it is an exception. What the run allows says your config file.',
+      hint: 'Remove it, or put it after a stricter rule from which it is an exception. Your config file decides what the run allows.',
     }
   }
   return {
-    message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is as strict already`,
+    message: `${shown(rule)} changes nothing: a file that is not trusted only tightens, and ${shown(held)} (${held.origin}) is already as strict`,
     hint: `Look at the file and run baton trust ${tightens}, or remove the rule.`,
   }
 }
 
-/** A rule that opens more than its writer may have thought of: what is closed when nobody says otherwise. */
+/** A rule that also allows what the defaults deny, which its author may not have intended. */
 function opening(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
   if (rule.effect === 'deny' || rule.tightens !== undefined) return undefined
   const closed = toolRules().filter(
@@ -144,8 +144,8 @@ function opening(rule: PermissionRule, later: readonly PermissionRule[]): Said |
   if (first === undefined) return undefined
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   return {
-    message: `${shown(rule)} opens what is closed by itself, too: ${first}${more} (baton config --origin shows all)`,
-    hint: 'Write patterns for what you need, or close the rest again behind it, for example "**/.env*" = "deny".',
+    message: `${shown(rule)} also covers what is denied by default: ${first}${more} (baton config --origin shows all)`,
+    hint: 'Write patterns for what you need, or deny the rest again after it, for example "**/.env*" = "deny".',
   }
 }
 

@@ -10,8 +10,8 @@ import { serverTools } from '../tool/tool-filter.ts'
 type Rules = Pick<Settings, 'permission' | 'auto_approve_plan_mode'>
 
 /**
- * The rules for calls of tools that somebody has written, as `baton config` shows them, in their order: the last that matches
- * decides. Those that hold when nobody says otherwise are too many to be of use there; docs/tools.md has them.
+ * The configured rules for tool calls, as `baton config` shows them, in their order: the last matching one decides. The
+ * default rules are too many to be useful there; docs/tools.md lists them.
  */
 export function ruleRows(settings: Rules): readonly OriginRow[] {
   return writtenRules(settings).map(rowOf)
@@ -25,7 +25,7 @@ function originOf({ origin, tightens, effect }: PermissionRule): string {
   return tightens !== undefined && effect !== 'deny' ? `${origin}, only where it is stricter` : origin
 }
 
-/** Which rule decides about a call, and of a command line about each of its commands. */
+/** The rule that decides about a call; of a command line, the rule for each of its commands. */
 export interface JudgedCall {
   readonly tool: string
   readonly verdict: ToolRule['effect']
@@ -35,15 +35,15 @@ export interface JudgedCall {
 }
 
 /**
- * Judges a call as a person writes it: the name of a tool, and behind a space what the call is about.
- * @throws BatonError USAGE for an empty question, and what is no host
+ * Judges a call as a user writes it: the name of a tool, then after a space its subject.
+ * @throws BatonError USAGE for an empty text, and for an invalid host
  */
 export async function judgeCall(
   asked: string,
   { settings, workspace }: { readonly settings: Rules; readonly workspace: string },
 ): Promise<JudgedCall> {
   const [, first, rest = ''] = /^\s*(\S+)(?:\s+([^]*\S))?\s*$/.exec(asked) ?? []
-  // calls of tools of servers are about nothing but their names
+  // rules for tools of servers consider only their names
   const [tool, text] = first === serverTools && rest !== '' ? [rest, ''] : [first, rest]
   if (tool === undefined) throw unusable('--permission needs the name of a tool')
   const [{ decidingRule }, subjects] = await Promise.all([
@@ -82,7 +82,7 @@ function subjectOf(read: () => ToolSubject, text: string): ToolSubject {
     return read()
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw unusable(`${JSON.stringify(text)} is no host`)
+    throw unusable(`${JSON.stringify(text)} is not a host`)
   }
 }
 

@@ -19,35 +19,35 @@ import { isFolder } from '../watch/prints.ts'
 import { createAppendedFiles } from './appended-files.ts'
 
 export interface Scratch extends ScratchFiles {
-  /** Where the files are: below it those of the workspace, in `outside` all others. Undefined where there are none. */
+  /** The folder of the files: those of the workspace below it, all others in `outside`. Undefined if there are none. */
   readonly folder: () => string | undefined
-  /** Leaves the folder to the user, if there is something to look at. Until then it is removed when the process exits. */
+  /** Keeps the folder for the user, if it contains anything. Before that, it is removed when the process exits. */
   readonly leave: () => void
   readonly discard: () => void
-  /** The files that were changed, as they are shown: relative to the workspace when inside. Sorted. */
+  /** Display names of the changed files: relative to the workspace if inside. Sorted. */
   readonly files: () => readonly string[]
   /**
-   * The files that are not, or not all, what the recorded run has made: a record does not hold what was added to, copied,
-   * moved or packed, and the workspace has it no more. As they are shown, sorted.
+   * Display names, sorted, of the files that differ from those of the recorded run: a record does not contain the
+   * original content of files that were appended to, copied, moved or packed, and the workspace no longer has it.
    */
   readonly unlike: () => readonly string[]
 }
 
 /**
- * A folder in which a replayed run changes files in place of the workspace (absolute). What it changes and only the
- * workspace has is copied first, as it was before the recorded run as far as that can be known. Nobody but the user can
- * enter the folder. The caller ends it by `leave` or `discard`.
+ * A folder in which a replayed run changes files instead of in the workspace (absolute). Files that it changes are
+ * first copied from the workspace if only that has them, as far as possible in their state before the recorded run.
+ * Only the user can access the folder. The caller ends it with `leave` or `discard`.
  */
 export function createScratch(workspace: string): Scratch {
   let root: string | undefined
-  /** Paths that are as the run left them, whatever the workspace has there. */
+  /** Paths whose state is that of the run, regardless of the workspace. */
   const touched = new Set<string>()
   const changed = new Set<string>()
   const unlike = new Set<string>()
   const appended = createAppendedFiles()
 
   function make(): string {
-    // also when a second Ctrl-C ends the process at once
+    // also if a second Ctrl-C ends the process immediately
     process.once('exit', discard)
     return realpathSync(mkdtempSync(join(tmpdir(), 'baton-replay-')))
   }
@@ -69,7 +69,7 @@ export function createScratch(workspace: string): Scratch {
     return [...new Set(paths)].map((path) => displayPath(workspace, path)).toSorted()
   }
 
-  /** Makes what stands at a path what it would be by now. True when that is what the workspace has. */
+  /** Copies a path from the workspace unless the run already changed it. True if the content is the workspace's. */
   function bring(path: string): boolean {
     const isOwn = [...touched].some((one) => isInside(one, path))
     if (isOwn || isThere(disk(path))) return false
@@ -78,14 +78,14 @@ export function createScratch(workspace: string): Scratch {
   }
 
   function copyHere(path: string): void {
-    // a link would lead out of here again
+    // a link would lead out of the folder
     if (kindOf(path) !== 'entry') return
     mkdirSync(dirname(disk(path)), { recursive: true })
     rmSync(disk(path), { recursive: true, force: true })
     cpSync(path, disk(path), { recursive: true, verbatimSymlinks: true })
   }
 
-  /** False for a path that leads out of here. */
+  /** False for a path that leads out of the folder. */
   function apply(record: FileChangeRecord, path: string, write: Parameters<ScratchFiles['change']>[1]): boolean {
     const { op, from, mode } = record
     mkdirSync(dirname(disk(path)), { recursive: true })
@@ -115,12 +115,12 @@ export function createScratch(workspace: string): Scratch {
     }
   }
 
-  /** What is there, and is not what would have to be made, is of another time. */
+  /** Removes content that is not the recorded one, because it is from a different time. */
   function clear(record: FileChangeRecord, path: string): void {
     if (!isAsRecorded(disk(path), record)) rmSync(disk(path), { recursive: true, force: true })
   }
 
-  /** Whether a path holds what the recorded run has made there, if need be as the workspace has it since. */
+  /** Whether a path has the content of the recorded run, which is copied from the workspace if that still has it. */
   function isLike(record: FileChangeRecord, path: string): boolean {
     if (isAsRecorded(disk(path), record)) return true
     if (record.after === null || kindOf(path) !== 'entry' || !isAsRecorded(path, record)) return false
@@ -128,12 +128,12 @@ export function createScratch(workspace: string): Scratch {
     return true
   }
 
-  /** Keeps which files are not what they were then. */
+  /** Tracks the files that differ from the recorded ones. */
   function noteResult(record: FileChangeRecord, path: string, isDone: boolean): void {
     const source =
       record.op === 'move' && typeof record['from'] === 'string' ? resolve(workspace, record['from']) : path
     const moved = source === path ? [] : unlikeBelow(source)
-    // these two leave the content as it is
+    // these two do not change the content
     if (record.op !== 'mkdir' && record.op !== 'chmod') for (const one of [path, source]) forget(one)
     for (const one of moved) if (one !== source) unlike.add(join(path, relative(source, one)))
     if (!isDone || !isLike(record, path)) unlike.add(path)
@@ -192,9 +192,9 @@ function isThere(path: string): boolean {
   return kindOf(path) !== 'nothing'
 }
 
-/** Whether what stands at a path (absolute) is what a recorded change has made there. Not for `append`. */
+/** Whether a path (absolute) has the state after a recorded change. Not for `append`. */
 function isAsRecorded(path: string, { op, after }: FileChangeRecord): boolean {
-  // which files stand in a folder is a matter of other changes
+  // the contents of a folder are subject to other changes
   if (op === 'mkdir' || (op === 'chmod' && isFolder(path))) return isFolder(path)
   try {
     return entryHash(path) === after

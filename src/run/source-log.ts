@@ -11,22 +11,22 @@ import { hashPrompt } from '../prompt/document.ts'
 import { asNow, type Listing, type WatchedFile, type WatchedList, type WatchPlan, without } from '../watch/plan.ts'
 import { type FilePart, isFolder, type Prints } from '../watch/prints.ts'
 
-/** Keeps what one run reads, and what it changes itself. */
+/** Logs what one run reads, and what it changes itself. */
 export interface SourceLog extends ReadLog {
-  /** Notices what effects change in files. Paths in requests are relative to the workspace. */
+  /** Tracks file changes of effects. Paths in requests are relative to the workspace. */
   readonly hook: (workspace: string) => EffectHook
-  /** Notes a file that is written for the run, but not by one of its effects. */
+  /** Adds a file that is written for the run, but not by one of its effects. */
   readonly changed: (path: string) => void
-  /** The files that the run has changed or written itself. Absolute. */
+  /** The files that the run itself changed or wrote. Absolute. */
   readonly ownFiles: () => readonly string[]
   /**
-   * What is to be compared from now on: each file as the run read it first, or as it is now when an effect of the run has
-   * changed it. `keep`: what the run before had read stays watched, because this one may not have come so far.
+   * What to compare from now on: each file as the run first read it, or in its current state if an effect of the run
+   * changed it. `keep`: also watch what the previous run read, because this one may have ended earlier.
    */
   readonly plan: (options: { readonly keep: boolean }) => WatchPlan
 }
 
-/** One for each run that is watched. `before`: what the run before had read. */
+/** One for each watched run. `before`: what the previous run read. */
 export function createSourceLog({
   prints,
   before,
@@ -35,9 +35,9 @@ export function createSourceLog({
   readonly before?: WatchPlan | undefined
 }): SourceLog {
   const files = new Map<string, WatchedFile & { readonly part: FilePart }>()
-  /** Files whose text the run has had, so that it is known what it read. */
+  /** Files whose text was passed in, so that the content the run read is certain. */
   const certain = new Set<string>()
-  /** Prompt files, links resolved: lists may find them by another name. */
+  /** Prompt files, links resolved, because lists may find them by a different name. */
   const prompts = new Set<string>()
   const lists = new Map<string, WatchedList>()
   const namesOnly = new Set<string>()
@@ -67,7 +67,7 @@ export function createSourceLog({
     return new Map([...listed.map((path) => [path, 'listed'] as const), ...known])
   }
 
-  /** The plan, with what the run itself has changed as it is now. */
+  /** The plan, with the current state of what the run itself changed. */
   function owned(plan: WatchPlan): WatchPlan {
     const now = asNow(plan)
     const made: string[] = []
@@ -109,7 +109,7 @@ export function createSourceLog({
   }
 }
 
-/** Names that cannot be listed any more are found nowhere; the next run says why. */
+/** Folders that can no longer be listed count as empty; the next run reports why. */
 function listNow({ globs, baseDir, root }: ReadList): Listing {
   const folders: string[] = []
   try {
@@ -122,17 +122,17 @@ function listNow({ globs, baseDir, root }: ReadList): Listing {
 
 interface OwnChangesOptions {
   readonly look: () => ReadonlyMap<string, string | null>
-  /** What counts of a prompt file as it is now; undefined for other files. */
+  /** The current print of the relevant part of a prompt file; undefined for other files. */
   readonly promptPrint: (path: string) => string | null | undefined
 }
 
-/** Effects that may change files without saying which. */
+/** Effects that may change files without naming them. */
 const changing: ReadonlySet<EffectKind> = new Set(['command', 'tool', 'mcp', 'git', 'agent'])
 
 /**
- * Notes what a run changes itself, so that watching does not run again because of it: what a file effect names, and what
- * differs between start and end of a command, tool or agent. A prompt file counts only when the part above its `====`
- * line changes: writing answers below hides no edit of a person.
+ * Tracks what a run changes itself, so that these changes do not trigger another run: files named by a file effect, and
+ * files that differ between start and end of a command, tool or agent. A prompt file counts only if the part above its
+ * `====` line changes, so writing answers below it does not hide an edit of the user.
  */
 function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
   const paths = new Set<string>()
@@ -173,13 +173,13 @@ function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
   }
 
   return {
-    /** Whether an effect of the run has changed the file, or made or removed it. */
+    /** Whether an effect of the run has changed, created or removed the file. */
     has: (path: string): boolean =>
       paths.has(path) ||
       (paths.size > 0 && paths.has(realPath(path))) ||
       [...folders].some((one) => isInside(one, path)),
     add,
-    /** Every file that is such a one, and those that file effects have written as they were. Absolute. */
+    /** All these files, and those that file effects rewrote with the same content. Absolute. */
     paths: () => [...new Set([...paths, ...rewritten])],
     hook: (workspace: string): EffectHook => ({
       change: (record, act) => noteFile(record, workspace, act),
@@ -188,7 +188,7 @@ function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
   }
 }
 
-/** What a file effect changes, if anything; of what is added to a file the hash before is not recorded. */
+/** The paths that a file effect changes, if any. The hash before an append is not recorded. */
 function changedBy(request: JsonObject): readonly string[] {
   const { op, before, after } = request
   return op !== 'append' && before === after ? [] : namedBy(request)

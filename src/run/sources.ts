@@ -9,16 +9,16 @@ import type { RunIndex } from '../journal/run-index.ts'
 import { secretNames } from '../journal/secrets.ts'
 import { hashPrompt, withoutTranscript } from '../prompt/document.ts'
 
-/** What decided a run at one path. */
+/** The state of one path that a run depends on. */
 export interface Source {
   readonly path: string
   readonly entry: SourceEntry
   readonly part: SourcePart
-  /** Equal for equal content; of a prompt file of the part above its `====` line. */
+  /** Equal for equal content; of a prompt file, only the part above its `====` line. */
   readonly hash: string
 }
 
-/** A path that the run itself has changed since it was read: what is on the disk counts from then on. */
+/** A path that the run itself has changed since it was read; from then on, the disk counts. */
 export interface ChangedByRun {
   readonly path: string
   readonly changed: true
@@ -26,14 +26,14 @@ export interface ChangedByRun {
 
 type SourceRecord = Extract<Entry, { readonly k: 'source' }>
 
-/** The last of the sources a run starts with: those behind it were read while the run went on. */
+/** The last of the sources a run starts with; later ones were read during the run. */
 export const lastSource = 'config'
 
 export function sourceOf(path: string, entry: SourceEntry, part: SourcePart): Source {
   return { path, entry, part, hash: hashOfEntry(entry, part) }
 }
 
-/** Text that is equal for equal content, of a file a SHA-256. */
+/** A text that is equal for equal content; for a file, its SHA-256. */
 function hashOfEntry(entry: SourceEntry, part: SourcePart): string {
   if (entry.kind === 'file') return part === 'prompt' ? hashPrompt(entry.text) : sha256(entry.text)
   if (entry.kind === 'none' || entry.names === undefined) return entry.kind
@@ -41,8 +41,8 @@ function hashOfEntry(entry: SourceEntry, part: SourcePart): string {
 }
 
 /**
- * The record of a source. Its value is the text of a file, `{ prompt: text }` for a prompt file (without transcript), `{ module: text }`,
- * `{ folder: names or null }`, null for what was not there, or `{ changed: true }`.
+ * The record of a source. Its value is the text of a file, `{ prompt: text }` for a prompt file (without transcript),
+ * `{ module: text }`, `{ folder: names or null }`, null if it did not exist, or `{ changed: true }`.
  */
 export function sourceRecord(source: Source | ChangedByRun, named?: string): SourceRecord {
   const { path } = source
@@ -63,7 +63,7 @@ function valueOf({ entry, part }: Source): Json {
   }
 }
 
-/** What a record with this value stands for; undefined for what this version does not know. */
+/** Decodes the value of a record; undefined for values that this version does not know. */
 function readSourceValue(value: unknown): Pick<Source, 'entry' | 'part'> | Pick<ChangedByRun, 'changed'> | undefined {
   if (value === null) return { entry: { kind: 'none' }, part: 'whole' }
   if (typeof value === 'string') return { entry: { kind: 'file', text: value }, part: 'whole' }
@@ -81,23 +81,23 @@ function readSourceValue(value: unknown): Pick<Source, 'entry' | 'part'> | Pick<
 
 /** A source as it was stored. */
 export interface StoredSource extends Source {
-  /** False: it holds a secret that has changed, or is in no variable, so the text cannot be restored. */
+  /** False: it contains a secret that changed or is in no variable, so that the text cannot be restored. */
   readonly isWhole: boolean
-  /** The secrets it holds, as far as they are known by name. */
+  /** The names of the secrets in it, as far as known. */
   readonly secrets: readonly string[]
 }
 
-/** What a run was made of, by absolute path. */
+/** The sources of a run, by absolute path. */
 export interface StoredSources {
-  /** What it began with. */
+  /** The sources at its start. */
   readonly start: ReadonlyMap<string, StoredSource>
-  /** What it would find at this point: the same, but for what was read or changed while it went on. */
+  /** The sources at its last point: the same, except for what was read or changed during the run. */
   readonly later: ReadonlyMap<string, StoredSource | ChangedByRun>
 }
 
 /**
- * The sources of a run from its `source` records, in the order of writing; other records do no harm. Each process that
- * resumes a run stores all its sources again, and the last one that came so far counts. `value` opens a field.
+ * The sources of a run from its `source` records, in the order of writing; other records are ignored. Each process that
+ * resumes a run stores all sources again, and the last process that completed this counts. `value` decodes a field.
  */
 export function storedSources(
   records: Iterable<JournalRecord>,
@@ -121,7 +121,7 @@ export function storedSources(
       start = begun
       later = new Map(begun)
     }
-    // the text of a prompt that was no file is known from how the run was started
+    // the text of a prompt that was not a file is recorded with the start of the run
     if (path === '') continue
     if (isBegun) later.set(path, record)
     else begun.set(path, record)
@@ -154,22 +154,22 @@ function openSource(
   return { ...source, path, hash, isWhole, secrets: secretNames(JSON.stringify(field)) }
 }
 
-/** A source that is not on the disk as a run has read it. */
+/** A source whose state on disk differs from what a run read. */
 export interface ChangedSource {
   /** Absolute. */
   readonly path: string
-  /** `new`: there was nothing. */
+  /** `new`: it did not exist. */
   readonly change: 'changed' | 'gone' | 'new'
-  /** What a run uses that goes on: `disk` where a secret in the stored text cannot be put back, `loaded` for a module. */
+  /** What a resumed run uses: `disk` if a secret in the stored text cannot be restored, `loaded` for a module. */
   readonly used: 'stored' | 'disk' | 'loaded'
 }
 
-/** What differs now, in order of paths. What the run has changed itself is not meant. Empty: the disk is as it was. */
+/** The sources that changed on disk, sorted by path, without changes of the run itself. */
 export function changedSources({ start, later }: StoredSources): readonly ChangedSource[] {
   const changes = new Map<string, ChangedSource>()
   for (const source of [...start.values(), ...later.values()]) {
     if ('changed' in source) continue
-    // what the run has changed, or read again since; in a prompt file it writes below what counts
+    // skips what the run changed or read again; in a prompt file it writes only below the relevant part
     const last = source.part === 'whole' ? later.get(source.path) : undefined
     const isReplaced = last !== undefined && ('changed' in last || last.hash !== source.hash)
     const change = isReplaced ? undefined : changeOf(source)
@@ -186,12 +186,12 @@ function changeOf(source: StoredSource): ChangedSource | undefined {
   return { path, change, used: part === 'module' ? 'loaded' : usesDisk(source) ? 'disk' : 'stored' }
 }
 
-/** The hash of what is on the disk at the path of a source. */
+/** The hash of the current state at the path of a source. */
 export function hashOnDisk({ path, entry, part }: Source): string {
   return hashOfEntry(entryOnDisk(path, entry), part)
 }
 
-/** Whether the disk counts for a source: it is a module, or it is not whole, and the file is still there. */
+/** Whether the disk is used for a source: it is a module, or its text cannot be restored and the file still exists. */
 export function usesDisk({ path, entry, part, isWhole }: StoredSource): boolean {
   if (part === 'module') return true
   return !isWhole && entryOnDisk(path, entry).kind === 'file'
@@ -200,8 +200,8 @@ export function usesDisk({ path, entry, part, isWhole }: StoredSource): boolean 
 type UseRecord = Extract<JournalRecord, { readonly k: 'use' }>
 
 /**
- * `--use-current`: what has executed a file that has changed since is repeated. What was executed at a place before
- * it was done afresh, or before the same file was executed there again, does not count.
+ * For `--use-current`: repeats what executed a file that has changed since. Ignores executions at a place that was
+ * started over later, or that later executed the same file again.
  */
 export function reopenChanged(index: RunIndex): void {
   const now = new Map<string, string | undefined>()
@@ -217,7 +217,7 @@ function lastUses({ records }: RunIndex): Iterable<UseRecord> {
   return last.values()
 }
 
-/** Whether a boundary at or around the place was begun afresh since. */
+/** Whether a boundary at or around the place was started over since. */
 function isVoid({ p, e, n }: UseRecord, { tree, source }: RunIndex): boolean {
   const path = originOf(parsePlace(p))
   return path.some((_, index) => {

@@ -15,12 +15,12 @@ import {
   usesDisk,
 } from './sources.ts'
 
-/** Collects what decides a run, and gives a run that goes on what it had before. */
+/** Collects the sources of a run, and provides a resumed run with its stored ones. */
 export interface SourceRecorder {
   readonly reads: ReadLog
   /**
-   * The target is loaded: `start` is what it was made of, `later` what the run had read or changed before on its way.
-   * What is found from now on is noted in the journal, each content once.
+   * To be called when the target is loaded. `start`: the sources of the target; `later`: what the run had read or
+   * changed before it was resumed. From now on, sources are recorded in the journal, each content once.
    */
   readonly begin: (journal: Pick<RunJournal, 'note'>) => BegunSources
   /** Records which sources the effects of the run change. Paths in records are relative to the workspace. */
@@ -33,9 +33,10 @@ interface BegunSources {
 }
 
 /**
- * One for each process that starts or resumes a run. While the target is loaded, stored sources are as the run began
- * with them. From `begin` on they are as it has read them last, unless they change on the disk from then on: that is what
- * the run itself does, and an agent it writes is run as it was written. Without `stored` all is read from the disk.
+ * One for each process that starts or resumes a run. While the target is loaded, stored sources are in their state at
+ * the start of the run. From `begin` on they are in the state the run read last, unless they change on disk after that:
+ * such changes are those of the run itself, and an agent that it writes is run as written. Without `stored`, everything
+ * is read from disk.
  */
 export function createStoredSources({ stored }: { readonly stored?: StoredSources | undefined } = {}): SourceRecorder {
   const found = new Map<string, Source>()
@@ -56,7 +57,7 @@ export function createStoredSources({ stored }: { readonly stored?: StoredSource
   function add(path: string, entry: SourceEntry, part: SourcePart): void {
     const last = journal === undefined ? found.get(path)?.entry : known.get(path)
     const wasFolder = last?.kind === 'folder' && entry.kind === 'folder'
-    // one that was listed says more than one that is there
+    // a listed folder is more informative than one that only exists
     if (wasFolder && entry.names === undefined) return
     if (journal !== undefined) noteFound(sourceOf(path, entry, part), journal)
     else if (last === undefined || wasFolder) found.set(path, sourceOf(path, entry, part))
@@ -81,7 +82,7 @@ export function createStoredSources({ stored }: { readonly stored?: StoredSource
   function noteChange(change: FileChangeRecord, workspace: string): void {
     for (const path of finder.touchedBy(change, workspace)) {
       before.delete(path)
-      // said already, and not read again since
+      // already recorded, and not read again since
       if (known.get(path)?.kind === 'changed') continue
       knowChanged(path)
       journal?.note(sourceRecord({ path, changed: true }))
@@ -111,7 +112,7 @@ export function createStoredSources({ stored }: { readonly stored?: StoredSource
     },
     hook: (workspace) => ({
       change(record, act) {
-        // before it begins: a change that breaks off may have happened
+        // recorded first, because an interrupted change may have happened
         noteChange(record, workspace)
         act()
       },
@@ -124,7 +125,7 @@ interface Known {
   readonly kind: SourceEntry['kind'] | 'changed'
 }
 
-/** What is at the paths of a run's sources now: what differs from it later was changed by the run that goes on. */
+/** Current hashes at the paths of the sources: later differences are changes of the resumed run. */
 function hashesOf(stored: StoredSources | undefined): Map<string, string> {
   const sources = [...(stored?.later.values() ?? [])]
   return new Map(sources.flatMap((source) => ('changed' in source ? [] : [[source.path, hashOnDisk(source)]])))
@@ -134,15 +135,15 @@ function entryOf(source: StoredSource | undefined): SourceEntry | undefined {
   return source === undefined || usesDisk(source) ? undefined : source.entry
 }
 
-/** Finds which of some absolute paths a change of files may matter to. Nothing is looked at before there is a change. */
+/** Finds which of the added absolute paths a file change may affect. Accesses no files before the first change. */
 function createPathFinder() {
-  /** Paths by where they really are: a change names files by that. */
+  /** Paths by their real path, because changes name files by that. */
   const really = new Map<string, string>()
   const waiting: string[] = []
 
   return {
     add: (path: string): void => void waiting.push(path),
-    /** Those of the paths that are named, that lie in a folder which is moved or removed, or that a new file lies in. */
+    /** The paths that are named, that are in a moved or removed folder, or that are folders with a new file. */
     touchedBy(change: FileChangeRecord, workspace: string): ReadonlySet<string> {
       for (const path of waiting.splice(0)) really.set(realPath(path), path)
       const touched = new Set<string>()

@@ -11,11 +11,11 @@ import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import type { Conversation } from './main-agent.ts'
 import type { OutputSchema } from './output-schema.ts'
 
-/** How often a model may correct an answer that does not fit `[output]`. */
+/** How often a model may correct an answer that does not match `[output]`. */
 export const maxRepairs = 2
 
 /**
- * Reads an answer that must fit `[output]`; one that does not is sent back with what is wrong, at most twice.
+ * Reads an answer that must match `[output]`; one that does not is sent back with its problems, at most twice.
  * @throws BatonError MODEL_FAILED with the problems of the last answer
  */
 export async function repairAnswer(
@@ -37,43 +37,43 @@ export async function repairAnswer(
         spent,
       }
     }
-    // a longer conversation would only make the next answer shorter
+    // the next answer would have even less room, because the conversation is longer
     if (result.end === 'max_tokens') {
       const hint = 'Raise max_tokens, or ask for less in one answer.'
-      const message = 'the answer was truncated at its output limit, so it does not fit [output]'
+      const message = 'the answer was truncated at its output limit, so it does not match [output]'
       throw unusableAnswer(new BatonError('MODEL_FAILED', message, { hint }))
     }
     const problems = read.problems.map(({ path, message }) => `${path} ${message}`)
     if (repairs === maxRepairs) throw unusableAnswer(await misfit(problems, read.problems[0], output))
     if (!conversation.wasAnswered()) {
-      emit(context, { type: 'warning', message: `the model is asked to correct its answer: ${problems[0] ?? ''}` })
+      emit(context, { type: 'warning', message: `asking the model to correct its answer: ${problems[0] ?? ''}` })
     }
     result = await conversation.ask([textMessage('user', repairMessage(read.problems, output.schema))])
   }
 }
 
-/** The error is at the part of the schema that the answer violates first. */
+/** An error at the first part of the schema that the answer violates. */
 async function misfit(
   [first = 'it is no JSON', ...others]: readonly string[],
   violated: SchemaProblem | undefined,
   { placeAt }: OutputSchema,
 ): Promise<BatonError> {
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`
-  const message = `the answer does not fit [output] after ${maxRepairs} corrections: ${first}${more}`
+  const message = `the answer does not match [output] after ${maxRepairs} corrections: ${first}${more}`
   return new BatonError('MODEL_FAILED', message, {
     ...(violated?.at === undefined ? {} : { place: await placeAt(violated.at) }),
-    hint: 'Simplify the schema, say more about it in the instruction, or name a stronger model.',
+    hint: 'Simplify the schema, explain it in the instruction, or use a stronger model.',
   })
 }
 
 export type StructuredAnswer =
-  /** `text` is the JSON as it was written, indented. */
+  /** `text` is the JSON of the answer, indented. */
   | { readonly kind: 'ok'; readonly value: Json; readonly text: string }
   | { readonly kind: 'wrong'; readonly problems: readonly SchemaProblem[] }
 
 /**
- * Reads the answer of a model that must be JSON fitting the schema. Text or a fence around it does no harm. Of several
- * values the one that fits counts, when there is only one; the longest part is what was meant where none does.
+ * Reads the answer of a model, which must be JSON that matches the schema. Text or a code fence around it is allowed.
+ * Of several values the one that matches is used, if it is the only one; if none does, the longest is reported.
  */
 export async function readStructured(
   answer: string,
@@ -98,7 +98,7 @@ export async function readStructured(
 }
 
 /**
- * The value of a text that nobody can be asked to correct. `who` begins the message: `agent "x" answered`.
+ * The value of a text that cannot be sent back for correction. `who` starts the message: `agent "x" answered`.
  * @throws BatonError AGENT_FAILED with the first problem
  */
 export async function fitting(
@@ -111,13 +111,13 @@ export async function fitting(
   throw misfitOf(read.problems, who)
 }
 
-/** The error of an agent whose answer does not fit: names the first problem. */
+/** The error of an agent whose answer does not match: names the first problem. */
 export function misfitOf(
   [{ path, message } = { path: '$', message: 'is no JSON' }]: readonly Pick<SchemaProblem, 'path' | 'message'>[],
   who: string,
 ): BatonError {
-  return new BatonError('AGENT_FAILED', `${who} what does not fit [output]: ${path} ${message}`, {
-    hint: 'Answer JSON that fits the schema.',
+  return new BatonError('AGENT_FAILED', `${who} with a value that does not match [output]: ${path} ${message}`, {
+    hint: 'Answer with JSON that matches the schema.',
   })
 }
 
@@ -125,7 +125,7 @@ function wrong(message: string): StructuredAnswer {
   return { kind: 'wrong', problems: [{ path: '$', message }] }
 }
 
-/** What is sent back to a model whose answer did not fit. */
+/** The message to a model whose answer did not match. */
 export function repairMessage(problems: readonly SchemaProblem[], schema: JsonObject): string {
   const list = problems.map(({ path, message }) => `- ${path} ${message}`).join('\n')
   return `Your last answer cannot be used. What is wrong with it ($ is the answer as a whole):
@@ -137,15 +137,15 @@ Answer again with the whole corrected value, not only the parts that change. You
 ${JSON.stringify(schema)}`
 }
 
-/** A part of a text that is JSON or was meant to be. */
+/** A part of a text that is, or seems intended to be, JSON. */
 type JsonPart =
   | { readonly kind: 'json'; readonly text: string; readonly value: Json }
   | { readonly kind: 'broken'; readonly text: string; readonly reason: string }
 
 /**
- * The JSON in an answer: the whole text; else what its fenced blocks hold that are marked `json` or nothing; else each
- * outermost `{…}` and `[…]`. An opening mark without its end reaches to the end of the text, and what stands inside a
- * broken part is never taken for the answer: it would be a piece of one that was cut.
+ * The JSON in an answer: the whole text; else the contents of code fences marked `json` or unmarked; else each
+ * outermost `{…}` and `[…]`. An unclosed bracket extends to the end of the text, and nothing inside a broken part is
+ * used as the answer, because it would be a fragment of a truncated one.
  */
 function findJson(text: string): readonly JsonPart[] {
   const whole = readPart(text)
@@ -160,7 +160,7 @@ function readPart(part: string): JsonPart {
     return { kind: 'json', text, value: JSON.parse(text) as Json }
   } catch (error) {
     try {
-      // says line and column, which JSON.parse does not always do; comments are no reason for it
+      // reports line and column, which JSON.parse does not always do, and accepts comments
       parseJsonc(text)
     } catch (placed) {
       return { kind: 'broken', text, reason: messageOf(placed) }
@@ -199,7 +199,7 @@ function outermostValues(text: string): readonly string[] {
   return values
 }
 
-/** The offset behind the object or list that opens at `start`; the end of the text when it is not closed. */
+/** The offset after the object or list that opens at `start`; the end of the text if it is not closed. */
 function valueEnd(text: string, start: number): number {
   let depth = 0
   for (let index = start; index < text.length;) {

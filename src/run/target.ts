@@ -26,38 +26,38 @@ import { definitionsOf } from '../pack/definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-/** An agent that is run by itself. */
+/** An agent that is run directly. */
 export interface AgentTarget {
   readonly kind: 'agent'
   readonly agent: ScriptFile
-  /** Reads the agent again: a redo runs what is on the disk then. */
+  /** Reads the agent again, because a redo uses the current file. */
   readonly reload: () => ScriptFile
   readonly workspace: string
   readonly settings: Settings
-  /** Where the settings come from. */
+  /** The origins of the settings. */
   readonly origins: readonly SourcedValue[]
-  /** What the agent's own options are merged over: config files, and `-c`. */
+  /** The options below the agent's own ones: config files and `-c`. */
   readonly agentSettings: Settings
   readonly configSettings: Settings
-  /** `-c` as given: prompt files that are run as agents are loaded with it. */
+  /** `-c` as given, for loading prompt files that are run as agents. */
   readonly overrides: readonly string[]
-  /** Options from the environment and from flags: they win over the agent's own. */
+  /** Options from the environment and flags, which take precedence over the agent's own. */
   readonly flagOptions: JsonObject
-  /** What `baton check` says and a run does not. */
+  /** Problems that only `baton check` reports. */
   readonly notes: readonly Issue[]
-  /** MCP servers that are not used, because their file is not trusted. */
+  /** MCP servers that are not used because their file is not trusted. */
   readonly leftOut: readonly LeftOutServers[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
-  /** Agents that have a name here. */
+  /** The named agents. */
   readonly definitions: FindDefinitions
   readonly agents: readonly NamedFile[]
 }
 
-/** What a run was asked to run, read and checked: nothing has been executed yet. */
+/** The target of a run, read and checked; nothing has been executed yet. */
 export type Target = PromptTarget | AgentTarget
 
-/** What a run says before it begins, one line each. */
+/** Warnings that a run reports before it starts, one line each. */
 export async function warningsOf(target: Target): Promise<readonly string[]> {
   const own = target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
   const leftOut = leftOutOf(target)
@@ -68,24 +68,24 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
   return [...own, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
 }
 
-/** MCP servers that are not used, because their file is not trusted. */
+/** MCP servers that are not used because their file is not trusted. */
 export function leftOutOf(target: Target): readonly LeftOutServers[] {
   return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 
-/** Where the settings of a target are written. */
+/** The origins of the settings of a target. */
 export function originsOf(target: Target): readonly SourcedValue[] {
   return target.kind === 'prompt' ? target.spec.origins : target.origins
 }
 
-/** Whether somebody has set a key inside a table, and not the defaults alone. */
+/** Whether a key inside a table is set explicitly, not only by the defaults. */
 export function isSet(target: Target, key: string, inner: string): boolean {
   return originsOf(target).some(
     ({ path, layer }) => path[0] === key && path[1] === inner && layer.origin.kind !== 'default',
   )
 }
 
-/** Whether the built-in main agent may ask a model: no agent answers in its place, and there may be an instruction. */
+/** Whether the built-in main agent may call a model: no agent answers instead, and there may be an instruction. */
 export function mayAskModel({ answerAgent, spec, settings: { workflow, ensemble } }: PromptTarget): boolean {
   if (ensemble !== undefined) return ensemble.aggregate === 'synthesis' && ensemble.model === undefined
   if (workflow !== undefined) return workflow.steps.some(({ agent }) => agent === undefined)
@@ -94,11 +94,11 @@ export function mayAskModel({ answerAgent, spec, settings: { workflow, ensemble 
 
 export interface TargetOptions extends ConfigOptions {
   readonly file: string
-  /** The prompt itself, where it is no file: `file` is then only its name in messages. */
+  /** The prompt itself, if it is not a file; `file` is then only its name in messages. */
   readonly text?: string
   /** See `RunSpecOptions`. */
   readonly instruction?: string
-  /** The definition of an agent that is run, which `file` defines. */
+  /** The agent definition in `file` that is run. */
   readonly definition?: RunSpecOptions['definition'] & {}
   /** Standard input, as context of the prompt. */
   readonly stdin?: string
@@ -106,8 +106,9 @@ export interface TargetOptions extends ConfigOptions {
 }
 
 /**
- * Reads the file, its config and all agents it names. What only prompt files need (schemas, TOML) is loaded for them.
- * @throws BatonError for everything that is wrong before a run can start (exit codes 2 and 6)
+ * Reads the file, its config and all agents it names. Code that only prompt files need (schemas, TOML) is loaded only
+ * for them.
+ * @throws BatonError for everything that prevents a run from starting (exit codes 2 and 6)
  */
 export async function loadTarget(options: TargetOptions): Promise<Target> {
   if (options.text === undefined && targetKind(options.file, options) === 'agent') return loadAgentTarget(options)
@@ -115,9 +116,9 @@ export async function loadTarget(options: TargetOptions): Promise<Target> {
 }
 
 /**
- * The same with what is given to work on: `-f` is `working_globs` of a prompt file, relative to its `base_dir`, which is
- * known only once it is loaded.
- * @throws BatonError USAGE when both `-i` and `-f` are given
+ * The same with inputs: `-f` becomes `working_globs` of a prompt file, relative to its `base_dir`, which is known only
+ * after it is loaded.
+ * @throws BatonError USAGE if both `-i` and `-f` are given
  */
 export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions): Promise<Target> {
   refuseBoth(inputs)
@@ -138,7 +139,7 @@ async function loadAgentTarget(options: TargetOptions): Promise<Target> {
   const definitions = definitionsOnDemand(() => definitionsOf({ workspace, layers, packRoots: roots, guard }, options))
   const places = { baseDir: cwd, builtInDir, packRoots: roots, guard, reads }
   const agent = await resolveNamed(file, { ...places, definitions })
-  // packs may hold prompt files too
+  // packs may contain prompt files, too
   if (agent.kind === 'prompt') return loadPrompt(asTarget(agent, options))
   if (agent.kind === 'command') return loadPrompt(asPrompt(agent, options))
   refusePromptFlags(options)
@@ -169,17 +170,17 @@ function asTarget({ name, file, text, defined }: PromptFile, options: TargetOpti
   return { ...options, file, ...(defined === undefined ? {} : { definition: { name, text, defined } }) }
 }
 
-/** @throws BatonError USAGE for a command line that is run by its name and given nothing */
+/** @throws BatonError USAGE for a command line agent that is run by its name without input */
 function refuseNothing(target: Target, { texts, globs }: GivenInputs, { file, text }: TargetOptions): void {
   const isGiven = texts.length > 0 || globs.length > 0 || text !== undefined
   if (isGiven || target.kind !== 'prompt' || target.spec.source !== 'text') return
   if (target.answerAgent?.kind !== 'command') return
-  throw new BatonError('USAGE', `the program of the agent "${file}" is told nothing`, {
-    hint: `Say what it is to do: baton ${file} -i TEXT.`,
+  throw new BatonError('USAGE', `the program of the agent "${file}" needs an input`, {
+    hint: `Say what it should do: baton ${file} -i TEXT.`,
   })
 }
 
-/** The prompt file that a command line is run as when its name is all that is given: it gets the input word by word. */
+/** The prompt that stands in for a command line agent run by its name: it passes the input on verbatim. */
 function asPrompt({ name }: CommandFile, options: TargetOptions): TargetOptions {
   const instruction = '{{#if input.files}}Work on these files.{{else}}{{input}}{{/if}}'
   return {
@@ -192,7 +193,7 @@ function asPrompt({ name }: CommandFile, options: TargetOptions): TargetOptions 
 function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetOptions): void {
   const refuse = (flag: string, hint: string): BatonError =>
     new BatonError('USAGE', `${flag} is for prompt files, and ${file} is an agent`, { hint })
-  if (vars.length > 0) throw refuse('--var', 'Give it an input by -i.')
+  if (vars.length > 0) throw refuse('--var', 'Pass its input with -i.')
   if (outputSchema !== undefined) throw refuse('--output-schema', 'An agent answers what its script returns.')
 }
 
@@ -202,9 +203,9 @@ async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {
 }
 
 /**
- * Whether a word of the command line names a prompt file or an agent. `.aip` and `.lua` are agents and a file that
- * exists is a prompt file; else a pack reference, a folder with `/` behind, a name without ending, and a name that an
- * agent file can be found for, are agents. What a pack has by that name may be a prompt file, too.
+ * Whether a word of the command line names a prompt file or an agent. `.aip` and `.lua` are agents, and any other
+ * existing file is a prompt file. Else a pack reference, a folder with a trailing `/`, a name without an extension, and
+ * a name for which an agent file is found, are agents; in a pack, that name may be a prompt file, too.
  */
 export function targetKind(
   file: string,
@@ -222,7 +223,7 @@ function isInPack(file: string): boolean {
 }
 
 /**
- * The prompt file that a word of the command line means: the path itself, or that of the file in the pack it names.
+ * The path of the prompt file that a word of the command line names: the path itself, or that of a file in a pack.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS
  */
 export function promptFileOf(

@@ -3,36 +3,36 @@ import { manyListeners } from '../base/concurrency.ts'
 /** One input of one stage. */
 export interface QueuedTask {
   readonly run: string
-  /** Where in the run; with `run` it names the task. */
+  /** The place in the run; together with `run` it identifies the task. */
   readonly place: string
   /** JSON. */
   readonly input: unknown
 }
 
 /**
- * Takes a task to its end. What comes of it the handler keeps itself: a queue gives nothing back. It does not reject,
- * and ends soon once the signal aborts.
+ * Executes a task. The handler keeps the result itself, because queues return nothing. It must not reject, and must end
+ * soon after the signal aborts.
  */
 type TaskHandler = (task: QueuedTask, signal: AbortSignal) => Promise<void>
 
 interface WorkLimits {
-  /** Tasks of this worker under way at once; at least 1. */
+  /** The number of tasks that this worker executes at the same time; at least 1. */
   readonly local: number
 }
 
-/** Takes no more tasks, aborts those under way, and resolves once they have ended. */
+/** Takes no more tasks, aborts active ones, and resolves after they have ended. */
 type StopWork = () => Promise<void>
 
 /**
- * Hands tasks to who works on them. What tasks give and how far a run is stands in the journal and never in a queue.
+ * Passes tasks to workers. Results and progress are kept in the journal, never in a queue.
  * Every implementation passes test/contract/task-queue.ts.
  */
 export interface TaskQueue {
-  /** Resolves once the task will be worked on. One that waits or is under way is not added a second time. */
+  /** Resolves when the task is accepted. A waiting or active task is not added a second time. */
   submit(task: QueuedTask): Promise<void>
-  /** Works on tasks in the order they were submitted, also on those submitted later. One worker at a time. */
+  /** Executes tasks in the order of submission, including later ones. Only one worker at a time. */
   work(handler: TaskHandler, limits: WorkLimits): StopWork
-  /** Forgets the tasks of a run that wait, and aborts those under way. */
+  /** Drops the waiting tasks of a run, and aborts its active ones. */
   cancel(run: string): Promise<void>
 }
 
@@ -42,7 +42,7 @@ interface StartedTask {
   readonly ended: Promise<void>
 }
 
-/** The queue of one process: tasks live as long as it. */
+/** The queue of one process: tasks are lost when the process ends. */
 export function createLocalQueue(): TaskQueue {
   const waiting = new Map<string, QueuedTask>()
   const started = new Map<string, StartedTask>()
@@ -87,16 +87,16 @@ export function createLocalQueue(): TaskQueue {
 export interface QueuedWork<T> {
   readonly queue: TaskQueue
   readonly run: string
-  /** The task of an item: its place within the run, and JSON that says what it is. */
+  /** The task of an item: its place in the run, and JSON that describes it. */
   readonly taskOf: (item: T, index: number) => { readonly place: string; readonly input: unknown }
-  /** How many may be under way at once; at least 1. */
+  /** The maximum number of active tasks; at least 1. */
   readonly limit: number
   readonly signal: AbortSignal
 }
 
 /**
- * `mapLimit` by way of a queue: results in the order of the items. The first rejection cancels the other tasks; it is
- * rethrown once all that were started have ended.
+ * `mapLimit` through a queue: results in the order of the items. The first rejection cancels the other tasks and is
+ * rethrown after all started ones have ended.
  */
 export async function mapQueued<T, R>(
   items: readonly T[],

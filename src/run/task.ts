@@ -19,12 +19,12 @@ import type { WorkDone } from './work-done.ts'
 import type { WorkflowCall } from './workflow/run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
-/** How a task ended. Plain JSON: it is recorded as the task's boundary. */
+/** How a task ended. Plain JSON, because it is recorded as the task's boundary. */
 export type TaskOutcome = {
   readonly index: number
   readonly label: string
   readonly agentResult: Json
-  /** Of a task of an iteration: what it all did, its sub-agents included. */
+  /** Of a task of an iteration: all its work, including that of its sub-agents. */
   readonly work?: WorkDone
 } &
   /** `value`: the parsed answer of a file with `[output]`. */
@@ -36,7 +36,7 @@ export type TaskOutcome = {
         readonly spent: Spent
       }
     | { readonly status: 'skipped'; readonly reason: string }
-    /** `answer`: what the model said, where something failed after it. */
+    /** `answer`: the answer of the model, if something failed after it. */
     | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
@@ -44,7 +44,7 @@ export type TaskOutcome = {
 /** Why a run or task without an instruction does nothing (R255, TV31). */
 export const emptyInstruction = 'the instruction is empty'
 
-/** What all tasks of one round share. */
+/** What all tasks of a round share. */
 export interface Round {
   readonly target: PromptTarget
   readonly state: ChainState
@@ -53,13 +53,13 @@ export interface Round {
   readonly given: PromptInput | undefined
   /** Lists the files of settings; equal settings are listed once. */
   readonly filesOf: (settings: Settings) => Promise<FileSet>
-  /** The same in the workspace of a context, which is another one. */
+  /** The same for a different workspace, that of the context. */
   readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
-  /** What an iteration makes of the instruction of a task; undefined: nothing. */
+  /** How an iteration changes the instruction of a task; undefined: not at all. */
   readonly promptOf?: (instruction: string) => string
 }
 
-/** One task: `pre_task` chain, ask, `post_task` chain. Throws when any of them fails. */
+/** One task: `pre_task` chain, answer, `post_task` chain. Throws if any of them fails. */
 export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
   const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
@@ -110,7 +110,7 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
   )
 }
 
-/** The prompt of an iteration is one segment: what is put around it is no part of what agents may change. */
+/** The prompt of an iteration is one segment, because agents must not change the texts around it. */
 function framed(state: ChainState, { promptOf }: Round): ChainState {
   return promptOf === undefined ? state : { ...state, prompts: [promptOf(instructionOf(state))] }
 }
@@ -121,13 +121,13 @@ interface Steps extends Pick<WorkflowCall, 'workflow' | 'settings'> {
   readonly inputText: string
 }
 
-/** The steps of a workflow stand in the place of the one question of a task. */
+/** Lets the steps of a workflow answer a task. */
 async function runSteps(
   { workflow, plan, settings, state, inputText }: Steps,
   round: Round,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  // files without a workflow do not load it
+  // loaded only for files with a workflow
   const { runWorkflow } = await import('./workflow/run.ts')
   const { target, filesOf, filesIn } = round
   const instruction = instructionOf(state)
@@ -142,24 +142,24 @@ async function runSteps(
   return runWorkflow({ workflow, target, settings, request, filesOf, filesIn }, context)
 }
 
-/** Several agents answer in place of one. Files without an ensemble do not load it. */
+/** Lets several agents answer instead of one. Loaded only for files with an ensemble. */
 async function runMembers(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
   const { runEnsemble } = await import('./ensemble/run.ts')
   return runEnsemble(call, context)
 }
 
-/** A team works in place of one model. Files without one do not load it. */
+/** Lets a team work instead of one model. Loaded only for files with a team. */
 async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAnswer> {
   const { runDelegate } = await import('./delegate/run.ts')
   return runDelegate(call, context)
 }
 
-/** Whether there is nothing to do (R255, TV31): a workflow has its instructions in its steps. */
+/** Whether there is nothing to do (R255, TV31); the instructions of a workflow are in its steps. */
 export function isWithoutWork(state: ChainState, { settings }: Pick<PromptTarget, 'settings'>): boolean {
   return settings.workflow === undefined && instructionOf(state).trim() === ''
 }
 
-/** What `post_task` agents made of the answer; with `[output]` it must still fit. */
+/** The answer after the `post_task` agents; it must still match `[output]`. */
 async function reread(
   content: string,
   answer: TaskAnswer,
@@ -178,14 +178,14 @@ interface TemplateFacts {
   readonly files: FileSet
 }
 
-/** The `-i` text, the working group, or what the caller of an agent gives. */
+/** The `-i` text, the working group, or the input from the caller of an agent. */
 function inputOf(plan: TaskPlan, { given }: Pick<Round, 'given'>): Json {
   return plan.input ?? given?.value ?? null
 }
 
 /**
- * What templates see: `{ input, data: { files, task }, params }`. `input` is the table of variables where `[input]`
- * declares them, else the input of the task, which is always `data.task.input` as well.
+ * The data of templates: `{ input, data: { files, task }, params }`. `input` is the table of variables if `[input]`
+ * declares them, else the input of the task, which is always available as `data.task.input`.
  */
 function fillTemplate(
   state: ChainState,
@@ -208,7 +208,7 @@ function fillTemplate(
   return renderInstruction(state, target.spec.document, data, signal)
 }
 
-/** The parsed answer of a file with `[output]`, when there is one. */
+/** The parsed answer of a file with `[output]`, if there is one. */
 export function valueOf({ value }: Pick<TaskAnswer, 'value'>): { readonly value?: Json } {
   return value === undefined ? {} : { value }
 }

@@ -22,7 +22,7 @@ import { type Round, runTask, type TaskOutcome } from './task.ts'
 import { watchWork } from './work-done.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
 
-/** What the tasks of a round are made of. */
+/** What the tasks of a round are created from. */
 export interface RoundTasks {
   readonly run: PromptRun
   /** After the `pre` chain. */
@@ -33,7 +33,7 @@ export interface RoundTasks {
   readonly resourcesOf: ResourcesOf
 }
 
-/** What became of the tasks; `nothing`: there were none. */
+/** The result of the tasks; `nothing`: there were none. */
 export type Worked =
   | { readonly status: 'nothing' }
   | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet })
@@ -42,11 +42,11 @@ export interface Working {
   readonly delivery: Delivery
   readonly context: RunContext
   readonly promptOf?: Round['promptOf']
-  /** A failure is an outcome, and the other tasks are worked on. */
+  /** Whether a failure is an outcome and the other tasks continue. */
   readonly isIteration?: true
 }
 
-/** Works on all tasks, with the files as they are now. */
+/** Works on all tasks, with the current files. */
 export async function workOnce(
   { run, state, redoCount, services, settings, resourcesOf }: RoundTasks,
   { delivery, context, promptOf, isIteration }: Working,
@@ -75,8 +75,8 @@ export async function workOnce(
 }
 
 /**
- * Files are listed once per round and settings, so every task of a round sees the same list. Lists of other settings than
- * the round's own are recorded by what they are of: which task asks first differs from process to process.
+ * Lists files once per round and settings, so that every task of a round sees the same list. Lists for settings other
+ * than the round's own are recorded by their settings, because which task lists first differs between processes.
  */
 export function createFileCache(
   own: Settings,
@@ -110,19 +110,19 @@ interface Tasks {
   readonly deliver: InOrder<TaskOutcome>
   readonly onFailure: PromptRun['onFailure']
   readonly queue: TaskQueue
-  /** A failure is an outcome, and what each task did is kept with its outcome. */
+  /** Treats failures as outcomes, and keeps the work of each task with its outcome. */
   readonly isIteration: boolean
 }
 
 interface TasksEnd {
   readonly outcomes: readonly TaskOutcome[]
-  /** Of the first task that waits. */
+  /** The suspension of the first task that waits. */
   readonly suspension: { readonly error: unknown } | undefined
 }
 
 /**
- * Runs the tasks. One that is suspended, or finds no room in the record, does not stop the others: they are paid for, or may
- * be suspended as well.
+ * Runs the tasks. A task that is suspended, or for which the record has no room, does not stop the others, because they
+ * are paid for, or may be suspended as well.
  */
 async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunContext): Promise<TasksEnd> {
   const { settings, queue } = tasks
@@ -159,7 +159,7 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
   return { outcomes, suspension }
 }
 
-/** @throws what ends the run: a suspension, and the failure of a task where the file does not allow it */
+/** @throws what ends the run: a suspension, or the failure of a task if the file does not allow it */
 async function runOne(
   plan: TaskPlan,
   { round, shared, settings, deliver, onFailure, isIteration }: Tasks,
@@ -203,10 +203,10 @@ async function runOne(
 
 type SharedInputs = ReturnType<typeof sharedInputs>
 
-/** What decides the work of all tasks of a round: limits do not. Frozen values are hashed once for all of them. */
+/** The inputs of all tasks of a round, without limits. Frozen values are hashed only once for all tasks. */
 function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
   const { spec, vars, stdin } = target
-  // a run that was stopped by a rule is resumed with another one; what the front matter says is among the params
+  // without rules, so that a run stopped by a rule can be resumed with a different one; the front matter is in params
   const { permission: _, ...others } = settings
   return {
     params: Object.freeze(withoutParts(withoutLimits(state.params))),
@@ -222,15 +222,15 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   }
 }
 
-/** The steps of a workflow and the members of an ensemble decide only themselves. */
+/** Without workflow steps and ensemble members, which are inputs only of themselves. */
 function withoutParts(values: JsonObject): JsonObject {
   const { workflow: _, ensemble: _members, ...others } = values
   return others
 }
 
 /**
- * What decides the work of a task: sizes of files do not, which only count for a limit. `position` is not part of what a
- * task is: a later run may have more of them.
+ * The inputs of a task. File sizes are not among them, because they matter only for a limit, nor is `position`, because
+ * a later run may have more tasks.
  */
 function taskInputs({ index, count, label, input, working }: TaskPlan, shared: SharedInputs) {
   const plan = { label, input, working: working.map(({ path }) => path) }

@@ -8,7 +8,7 @@ import { passesFilters } from '../tool/tool-filter.ts'
 type LedBy = Pick<Settings, 'collab' | 'budget'>
 type Roles = ReadonlyMap<string, AgentDefinition>
 
-/** What a team is led by: `[collab]` in force, with its roles; undefined: the model starts no agents. */
+/** The effective `[collab]` with its roles; undefined: the model starts no agents. */
 export function teamSettings({ collab, budget: ofRun }: LedBy, roles: Roles): CollabSettings | undefined {
   if (collab === undefined) return undefined
   const { roles: _, budget, ...limits } = collab
@@ -17,15 +17,16 @@ export function teamSettings({ collab, budget: ofRun }: LedBy, roles: Roles): Co
 }
 
 /**
- * The context of a conversation whose model leads a team of its own, where `[collab]` says so; what it says is given by the tools
- * of the conversation, and ends with them. Most files have no team, and load nothing for it.
+ * The context of a conversation whose model leads its own team, if `[collab]` says so; the tools of the conversation
+ * carry the team, which ends with them. Most files have no team, and load no code for it.
  */
 export async function withTeam(settings: LedBy, roles: Roles, context: RunContext): Promise<RunContext> {
   const led = teamSettings(settings, roles)
   if (led === undefined) return context
   if (!passesFilters('spawn_agent', context.scope.rights.tools)) {
-    const message = '[collab] has no effect here: whoever runs this file lets it start no agents'
-    const hint = 'An agent that a model has started leads a team only where max_depth of [collab] there is larger.'
+    const message = '[collab] has no effect here: the caller of this file does not allow it to start agents'
+    const hint =
+      'An agent started by a model can lead a team only if max_depth in [collab] of the starting file is larger.'
     emit(context, { type: 'warning', message, hint })
     return context
   }

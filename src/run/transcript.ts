@@ -19,7 +19,7 @@ import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
 interface TranscriptWrite {
-  /** Absolute path of the prompt file, which had a `====` line when the run began. */
+  /** Absolute path of the prompt file, which had a `====` line when the run started. */
   readonly file: string
   /** One for each task, in input order. */
   readonly blocks: readonly TranscriptBlock[]
@@ -27,11 +27,11 @@ interface TranscriptWrite {
 }
 
 /**
- * Replaces what stands below the `====` line of a prompt file. The file is read again, so edits above the line that were
- * made during the run stay. One file effect and `file.changed`; a link stays a link. No permission is asked: it is about
- * what agents do, and this is the product's own file. `gone`: nothing was written and a warning says why, because the
- * line or the file is gone, the file cannot be read as text, or it would become too long to be read again.
- * @throws BatonError FILE_FAILED when writing fails; the file is then as it was
+ * Replaces the text below the `====` line of a prompt file. The file is read again, so edits above the line during the
+ * run are kept. One file effect and `file.changed`; a link stays a link. Needs no permission, because permissions are
+ * about actions of agents, and this is Baton's own write. `gone`: nothing was written and a warning says why: the line
+ * or the file no longer exists, the file cannot be read as text, or it would become too long to be read again.
+ * @throws BatonError FILE_FAILED if writing fails; the file is then unchanged
  */
 export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileCall): 'written' | 'gone' {
   const path = displayPath(context.scope.folders.workspace, write.file)
@@ -52,7 +52,7 @@ export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileC
       },
     }
   })
-  if (!isWritten) return warn(`the answers were not written into ${path}: ${refusal ?? 'as before'}`, context)
+  if (!isWritten) return warn(`the answers were not written to ${path}: ${refusal ?? 'as before'}`, context)
   emit(context, { type: 'file.changed', op: 'write', path })
   return 'written'
 }
@@ -64,8 +64,8 @@ function writeAnswers(
   try {
     replaceFile(file, after, { temporaryName })
   } catch (error) {
-    throw new BatonError('FILE_FAILED', `the answers cannot be written into ${path}: ${messageOf(error)}`, {
-      hint: 'Remove its ==== line to have answers on stdout only.',
+    throw new BatonError('FILE_FAILED', `the answers cannot be written to ${path}: ${messageOf(error)}`, {
+      hint: 'Remove its ==== line to get answers only on stdout.',
       cause: error,
     })
   }
@@ -76,7 +76,7 @@ type Change =
       readonly kind: 'change'
       readonly before: string
       readonly after: string
-      /** Where the file is, with links resolved. */
+      /** The path of the file, links resolved. */
       readonly target: string
     }
   | { readonly kind: 'refused'; readonly reason: string }
@@ -90,9 +90,9 @@ function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string):
     }
     const before = readSourceFile(file)
     const after = replaceTranscript({ file, text: before }, hide === undefined ? transcript : hide(transcript))
-    if (after === undefined) return { kind: 'refused', reason: 'its ==== line is gone' }
+    if (after === undefined) return { kind: 'refused', reason: 'its ==== line was removed' }
     if (Buffer.byteLength(after) > maxSourceBytes) {
-      return { kind: 'refused', reason: 'it would have more than 10 MB and could not be read again' }
+      return { kind: 'refused', reason: 'it would exceed 10 MB and could not be read again' }
     }
     return { kind: 'change', before, after, target: realPath(file) }
   } catch (error) {
@@ -112,8 +112,8 @@ interface Transcript {
 }
 
 /**
- * Writes the answers of a run below the `====` line of its prompt file, when it has one. A run that answered nothing
- * leaves the answers of the last one alone, and so does a dry one.
+ * Writes the answers of a run below the `====` line of its prompt file, if it has one. A run without answers keeps
+ * those of the previous run, and so does a dry run.
  * @throws BatonError FILE_FAILED
  */
 export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
@@ -130,7 +130,7 @@ export function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Trans
       const { model, usage, costUsd } = answerOf(outcome)?.spent ?? nothingSpent
       return { runId: context.scope.runId, label: outcome.label, model, usage, costUsd, result: resultOf(outcome) }
     })
-  // a run that goes on and comes to other answers writes them, although it has written some before
+  // a resumed run that gets different answers writes them, although the run has written some before
   const at = [...context.scope.at, part('transcript'), item(sha256(JSON.stringify(answers)).slice(0, 12))]
   const now = { name: 'time.now', args: [] }
   const time = new Date(

@@ -3,7 +3,7 @@ import { emit, type RunContext } from '../event/context.ts'
 import { isWriter } from '../tool/toolbox/names.ts'
 import { writesFiles } from './main-agent.ts'
 
-/** Warns of tools that a file names and that no model is given, because they change files. */
+/** Warns about tools that a file names but no model gets, because they change files. */
 export function warnOfUnoffered(settings: Pick<Settings, 'tools' | 'write_mode'>, context: RunContext): void {
   const { tools = [] } = settings
   const named = tools.filter(isWriter)

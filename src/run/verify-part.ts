@@ -11,9 +11,9 @@ import type { RunJournal } from '../journal/journal.ts'
 import { createVerification, type FinishedPart, type Verification } from '../journal/verified-effects.ts'
 import { type AddedTexts, createOwnFiles, type LeftFiles, type OwnFiles } from './left-files.ts'
 
-/** A part of an earlier run, and what that run has left behind. */
+/** A part of an earlier run, and the final files of that run. */
 export interface EarlierPart extends FinishedPart {
-  /** The files that were executed: by place and path to the hash of their text. */
+  /** The executed files: the hash of the text by place and path. */
   readonly uses: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly left: LeftFiles
 }
@@ -21,17 +21,17 @@ export interface EarlierPart extends FinishedPart {
 export interface VerifyPartOptions {
   readonly earlier: EarlierPart
   readonly journal: RunJournal
-  /** What the session has added to files, in this run too. */
+  /** The texts that the session has appended to files, including this run. */
   readonly added: AddedTexts
 }
 
 export type Verified<T> =
-  /** `commit` records the part as done now and sends its events. */
+  /** `commit` records the part as done now and emits its events. */
   | { readonly kind: 'unchanged'; readonly value: T; readonly commit: () => void; readonly relied: LeftFiles }
   | { readonly kind: 'changed'; readonly reason: string }
 
 /**
- * Does a part for a look: nothing is paid, written or sent while it is not known to be unchanged (see
+ * Does a part tentatively: nothing is paid for, written or sent until it is known to be unchanged (see
  * `createVerification`).
  * @throws the reason of the context's signal
  */
@@ -62,11 +62,11 @@ export async function verifyPart<T>(
   const inner = lookingContext(context, { verification, earlier, own, meter, stop: stop.signal })
   try {
     const value = await inner.services.effects.boundary(at, () => part.work(inner), part)
-    if (part.isFinal?.(value) === false) return { kind: 'changed', reason: 'it comes to another end' }
+    if (part.isFinal?.(value) === false) return { kind: 'changed', reason: 'it ends differently' }
     return { kind: 'unchanged', value, commit: verification.commit, relied: own.found }
   } catch (error) {
     context.services.signal.throwIfAborted()
-    return { kind: 'changed', reason: verification.reason() ?? `it comes to another end: ${messageOf(error)}` }
+    return { kind: 'changed', reason: verification.reason() ?? `it ends differently: ${messageOf(error)}` }
   }
 }
 
@@ -74,7 +74,7 @@ interface Looking {
   readonly verification: Verification
   readonly earlier: EarlierPart
   readonly own: OwnFiles
-  /** Measures what happens within the part, which may still turn out to be changed. */
+  /** Measures the part separately, because it may still turn out to be changed. */
   readonly meter: Meter
   readonly stop: AbortSignal
 }
@@ -95,7 +95,7 @@ function lookingContext(context: RunContext, { verification, earlier, own, meter
   }
 }
 
-/** Executes what is the same as then, only. */
+/** Refuses to execute files that have changed. */
 function lookingSources(
   sources: RunSources,
   { verification, earlier, context }: Pick<Looking, 'verification' | 'earlier'> & { readonly context: RunContext },
@@ -119,7 +119,7 @@ function lookingSources(
   }
 }
 
-/** What is watched of a file that the earlier run has changed is what that left, not the older text that is served. */
+/** For a file that the earlier run changed, its final state is watched, not the older text that is served. */
 function lookingReads(reads: ReadLog, { isAsLeft }: OwnFiles): ReadLog {
   return { ...reads, file: (path, text) => (isAsLeft(path) ? reads.file(path) : reads.file(path, text)) }
 }

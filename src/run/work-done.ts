@@ -1,15 +1,15 @@
 import { type RunContext, withServices } from '../event/context.ts'
 import type { Spent } from '../event/meter.ts'
 
-/** What a piece of an iteration did. Plain JSON. */
+/** The work of a part of an iteration. Plain JSON. */
 export interface WorkDone {
-  /** Of all that it ran, sub-agents included. */
+  /** Including that of sub-agents. */
   readonly spent: Spent
-  /** Files that it changed, from the workspace, sorted. */
+  /** The changed files, relative to the workspace, sorted. */
   readonly changed: readonly string[]
 }
 
-/** Does some work, and says what it used and which files it changed. */
+/** Does some work, and returns what it used and which files it changed. */
 export async function watchWork<T>(
   work: (context: RunContext) => Promise<T>,
   context: RunContext,

@@ -27,7 +27,7 @@ it('a hook in a repository of many files refuses, reformats, and hangs', async (
     code: 0,
     files: ['refused.txt'],
     commit: undefined,
-    warnings: ['iteration 0 is not committed: no commits today'],
+    warnings: ['iteration 0 was not committed: no commits today'],
     status: '?? refused.txt',
   })
   rmSync(join(world.top, 'refused.txt'))
@@ -47,7 +47,7 @@ it('a hook in a repository of many files refuses, reformats, and hangs', async (
     code: 0,
     files: ['hung.txt'],
     commit: undefined,
-    warnings: ['iteration 0 is not committed: git and its hooks took too long and were stopped'],
+    warnings: ['iteration 0 was not committed: git and its hooks took too long and were stopped'],
     status: '?? hung.txt',
   })
   expect(world.git('ls-files', '-s')).toBe(index)

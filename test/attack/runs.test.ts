@@ -116,7 +116,7 @@ describe('the key of an installation', () => {
     expect((await world.run(['runs'])).stderr).not.toContain('not recorded')
     const key = join(world.state, 'state/run-key')
     rmSync(key)
-    expect((await world.run(['runs'])).stderr).toContain(`not recorded by this installation, only shown: ${id}`)
+    expect((await world.run(['runs'])).stderr).toContain(`not recorded by this installation, view only: ${id}`)
     expect(await world.run(['resume', id])).toMatchObject({ code: 6, stderr: expect.stringContaining('the key') })
     writeFileSync(key, 'none')
     const end = await world.run(['write.lua'])

@@ -195,12 +195,12 @@ describe('checking a prompt file', () => {
     const told = { 'plan.md': 'A, then B.' }
     expect(
       await check({ 'ask.md': prompt('[iterate]\ncondition = "3"\nplan = "plan.md"\ncontext = false'), ...told }),
-    ).toEqual(['error ask.md:4:1 "iterate.plan" is a part of the context, which context = false leaves out'])
+    ).toEqual(['error ask.md:4:1 "iterate.plan" is part of the context, which context = false disables'])
     expect(await check({ 'ask.md': prompt('[iterate]\ncondition = "3"\ncontinuation = "Go on."') })).toEqual([
-      'error ask.md:4:1 "iterate.continuation" stands in place of the context, and needs context = false',
+      'error ask.md:4:1 "iterate.continuation" replaces the context, and needs context = false',
     ])
     expect(await check({ 'ask.md': prompt('[iterate]\nstall = 3') })).toEqual([
-      expect.stringContaining('error ask.md:2:2 "iterate" does not say how long'),
+      expect.stringContaining('error ask.md:2:2 "iterate" needs a condition that ends it'),
     ])
     // the problem with the key is the only error that is reported
     expect(await check({ 'ask.md': prompt('[iterate]\ncondition = "3 apples"') })).toEqual([

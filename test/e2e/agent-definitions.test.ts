@@ -54,7 +54,7 @@ describe('an agent with a name', () => {
     const { run } = await world({ '.home/config/config.toml': own }, () => ({ text: 'no' }))
     expect(await run(['echo', '-q', '-i', 'say {{x}} <b>'])).toMatchObject({ code: 0, stdout: 'say {{x}} <b>\n' })
     const nothing = await run(['echo'])
-    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('is told nothing')])
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('needs an input')])
     const failing = await run(['echo', '-i', 'x', '-c', 'agents.echo.command="false"'])
     expect([failing.code, failing.stderr]).toEqual([1, expect.stringContaining('exited with code 1')])
   })

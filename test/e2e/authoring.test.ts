@@ -127,7 +127,7 @@ describe('a new project', () => {
       'commands/help.md': 'Do not help.\n',
     })
     const { stdout, stderr } = await baton(['list', 'commands'], { cwd: folder })
-    expect(stdout).toMatch(/^commands of a chat \(\/NAME\)\n {2}help {2,}list the commands\n/)
+    expect(stdout).toMatch(/^chat commands \(\/NAME\)\n {2}help {2,}list the commands\n/)
     expect(stdout).toMatch(/\n {2}ship {2,}WHERE ships it \(commands\/ship\.md\)\n$/)
     expect(stderr).toMatch(/^warning: commands\/help\.md is not used: \/help is a built-in chat command\n/)
     const json = jsonLines((await baton(['list', 'commands', '--json', '-q'], { cwd: folder })).stdout)

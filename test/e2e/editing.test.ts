@@ -286,7 +286,7 @@ describe('the changes of an answer', () => {
     const { code, stderr } = await run('ask.md')
     expect(code).toBe(0)
     expect(stderr).toContain(
-      'the model is asked to correct its file changes: src/a.js was deleted while the model answered',
+      'asking the model to correct its file changes: src/a.js was deleted while the model answered',
     )
     expect(server.requests).toHaveLength(2)
     expect(server.requests[1]?.body?.messages.at(-1)?.content).toContain('src/a.js: it was deleted')
@@ -431,7 +431,7 @@ describe('rights and secrets', () => {
 
   it.each([
     ['length', 'it was truncated at its output limit'],
-    ['content_filter', 'the model stopped in the middle of it'],
+    ['content_filter', 'the model stopped before its end'],
   ])('an answer that ends by %s changes nothing', async (finish, why) => {
     const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: newFile, finish }])
     const before = snapshot(folder)
@@ -461,8 +461,8 @@ describe('an agent that answers in place of the main agent', () => {
     const garbage = await run('garbage.md')
     expect(garbage).toMatchObject({ code: 0, stdout: 'Done.\n' })
     expect(garbage.stderr).toBe(
-      'warning no change is in the file_changes of agent "y.lua"\n' +
-        '  Write them in the form of file_content_mode = "udiffx".\n',
+      'warning the file_changes of agent "y.lua" contain no change\n' +
+        '  Write them in the format of file_content_mode = "udiffx".\n',
     )
     const { code, stderr } = await run('json.md')
     expect(code).toBe(1)
@@ -554,7 +554,7 @@ Say.
     expect(read('ask.md')).toContain('\nHi.\n')
     const { code, stdout, stderr } = await run('ask.md')
     expect([code, stdout]).toEqual([0, 'Hi.\n'])
-    expect(stderr).toContain('its ==== line is gone')
+    expect(stderr).toContain('its ==== line was removed')
     expect(read('ask.md')).toBe('Only this.\n')
   })
 })

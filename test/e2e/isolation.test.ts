@@ -45,7 +45,7 @@ describe('a prompt file with isolation = "worktree"', () => {
     expect(result.code).toBe(1)
     expect(eventsOf(result, 'run.failed')[0]?.['error']).toMatchObject({
       code: 'GATE_FAILED',
-      message: 'the gate "cat b.txt; exit 3" ended with 3, so nothing was changed in the workspace:\n  new',
+      message: 'the gate "cat b.txt; exit 3" exited with 3, so nothing was changed in the workspace:\n  new',
     })
     expect(world.git('status', '--porcelain')).toBe('')
     const shown = await world.run(['runs', 'show', runOf(result), '--diff'])

@@ -75,7 +75,7 @@ it('does not begin where HEAD is another commit, unless it is forced, and never 
   git('commit', '-q', '--allow-empty', '-m', 'mine')
   expect(await run('resume', id, '--force')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--force is for --from\nhint: Name the iteration to begin with'),
+    stderr: expect.stringContaining('--force needs --from\nhint: Name the iteration to start from'),
   })
   expect(await run('resume', id, '--from', 'iteration/1', '--force')).toMatchObject({ code: 0 })
   expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')

@@ -375,8 +375,8 @@ describe('what the user has set', () => {
     const result = await world.run(['ask.md', '--json'])
     expect(result.code).toBe(0)
     expect(warnings(result)).toEqual([
-      expect.stringMatching(/^iteration 0 is not committed: .*tell me who you are/s),
-      expect.stringMatching(/^iteration 1 is not committed: /),
+      expect.stringMatching(/^iteration 0 was not committed: .*tell me who you are/s),
+      expect.stringMatching(/^iteration 1 was not committed: /),
     ])
     expect(worked(world, result)).toEqual([
       [['x.txt'], []],
@@ -403,7 +403,7 @@ describe('what the user has set', () => {
     world.git('config', 'gpg.program', 'false')
     const result = await world.run(['ask.md', '--json'])
     expect(result.code).toBe(0)
-    expect(warnings(result)[0]).toMatch(/^iteration 0 is not committed: .*gpg failed to sign/s)
+    expect(warnings(result)[0]).toMatch(/^iteration 0 was not committed: .*gpg failed to sign/s)
     expect(world.git('status', '--porcelain')).toBe('?? x.txt\n?? y.txt')
   })
 
@@ -462,7 +462,7 @@ describe('git itself', () => {
     writeFileSync(join(world.top, '.git/index.lock'), '')
     const result = await world.run(['ask.md', '--json'])
     expect(result.code).toBe(0)
-    expect(warnings(result)[0]).toMatch(/^iteration 0 is not committed: .*index\.lock/s)
+    expect(warnings(result)[0]).toMatch(/^iteration 0 was not committed: .*index\.lock/s)
     expect(world.read('.git/index.lock')).toBe('')
     rmSync(join(world.top, '.git/index.lock'))
     expect(world.git('status', '--porcelain')).toBe('?? x.txt\n?? y.txt')

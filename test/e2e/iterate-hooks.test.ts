@@ -25,7 +25,7 @@ describe('a hook of the repository', () => {
       const world = await hooked(hook, 'test -e y.txt && exit 0; echo "no x without y" >&2; exit 1')
       const { code, ended, warnings } = await world.play()
       expect(code).toBe(0)
-      expect(warnings).toEqual(['iteration 0 is not committed: no x without y'])
+      expect(warnings).toEqual(['iteration 0 was not committed: no x without y'])
       expect(ended[0]).toMatchObject({ success: true, changed_files: ['x.txt'] })
       expect(ended[0]).not.toHaveProperty('commit_id')
       expect(ended[1]).toMatchObject({ changed_files: ['x.txt', 'y.txt'] })
@@ -43,8 +43,8 @@ describe('a hook of the repository', () => {
     const { code, warnings } = await world.play()
     expect(code).toBe(0)
     expect(warnings).toEqual([
-      'iteration 0 is not committed: git exited with code 1',
-      'iteration 1 is not committed: git exited with code 1',
+      'iteration 0 was not committed: git exited with code 1',
+      'iteration 1 was not committed: git exited with code 1',
     ])
     expect(world.git('ls-files', '-s')).toBe(index)
     expect(world.git('status', '--porcelain')).toBe(' M a.txt\nA  b.txt\n?? x.txt\n?? y.txt')
@@ -81,7 +81,10 @@ describe('a hook of the repository', () => {
       const { code, warnings } = await world.play()
       expect(code).toBe(0)
       const stopped = 'git and its hooks took too long and were stopped'
-      expect(warnings).toEqual([`iteration 0 is not committed: ${stopped}`, `iteration 1 is not committed: ${stopped}`])
+      expect(warnings).toEqual([
+        `iteration 0 was not committed: ${stopped}`,
+        `iteration 1 was not committed: ${stopped}`,
+      ])
       expect(existsSync(join(world.top, '.git/index.lock'))).toBe(false)
       expect(world.git('ls-files', '-s')).toBe(index)
       const pids = world.read('../pids').trim().split('\n').map(Number)

@@ -75,7 +75,7 @@ it('says how to see what the command printed that was never met', async () => {
   const run = await world({}, [{ text: 'One.' }, { text: 'Two.' }])
   const { code, stderr } = await run('-p', 'Hi', '-m', 'm', '--iter', '2', '--until', 'echo "3 tests failed"; false')
   expect(code).toBe(7)
-  const [, command = ''] = /^hint: See what it printed with baton (.*?); /m.exec(stderr) ?? []
+  const [, command = ''] = /^hint: See its output with baton (.*?); /m.exec(stderr) ?? []
   expect((await run(...command.split(' '))).stdout).toContain('3 tests failed')
   expect((await run('runs', 'show', 'last')).stdout).not.toContain('resume:')
 })

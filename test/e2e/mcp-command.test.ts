@@ -84,10 +84,10 @@ describe('baton mcp tools', () => {
     const { mcp } = world()
     const { stdout, stderr } = await mcp(['tools', 'test'])
     expect(stderr).toBe('test says: Use echo for texts.\n')
-    expect(stdout).toContain('echo: Gives its text back. (only reads, it says)\n  text: string\n')
+    expect(stdout).toContain('echo: Gives its text back. (only reads, according to the server)\n  text: string\n')
     expect(stdout).toContain('memo://{name}: resources: Any memo.\n')
     expect(stdout).toContain(
-      'job: Does its work as a task.\n  it works only as a task of the protocol: Baton cannot call it\n',
+      'job: Does its work as a task.\n  runs only as an MCP task, which Baton does not support\n',
     )
     expect(stdout).toContain('greet: prompt who [how]: Greets somebody.\n')
     const json = rows((await mcp(['tools', 'test', '--json'])).stdout)
@@ -148,7 +148,7 @@ describe('baton mcp call', () => {
     })
     expect(await mcp(['call', 'test', 'fail'])).toMatchObject({
       stdout: 'it did not work\n',
-      stderr: 'the tool fail says that it failed\n',
+      stderr: 'the tool fail reports that it failed\n',
       code: 1,
     })
     expect(await mcp(['call', 'test', 'crash'])).toMatchObject({
@@ -182,10 +182,10 @@ describe('baton mcp call', () => {
     [['call', 'test'], 2, 'baton mcp call takes SERVER TOOL'],
     [['tools'], 2, 'baton mcp tools takes SERVER'],
     [['list', 'x'], 2, 'baton mcp list takes no name'],
-    [['tools', 'test', '--check'], 2, '--check is not for baton mcp tools'],
+    [['tools', 'test', '--check'], 2, '--check is not a flag of baton mcp tools'],
     [['call', 'test', 'echo', '--args', '[1]'], 2, '--args is not an object'],
     [['call', 'test', 'echo', '--args', '{'], 2, '--args is not JSON'],
-    [['call', 'off', 'x'], 2, 'the server off is switched off'],
+    [['call', 'off', 'x'], 2, 'the server off is disabled'],
     [['call', 'tset', 'x'], 1, 'there is no MCP server tset'],
   ])('%j is refused with what is wrong', async (args, code, message) => {
     const result = await world({ off: { enabled: false } }).mcp(args)

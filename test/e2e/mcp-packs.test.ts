@@ -53,7 +53,7 @@ it('servers of a pack are for its agents, once they are trusted', async () => {
 
   const trusted = await run(['trust', 'demo@sums'])
   expect(trusted.stdout).toContain('.mcp.json: trusted with mcp_servers.calc, mcp_servers.memos')
-  expect(trusted.stderr).toContain('and with what is in .baton/packs/demo/sums/mcp/stdio.mjs')
+  expect(trusted.stderr).toContain('and with the content of .baton/packs/demo/sums/mcp/stdio.mjs')
   expect(trusted.stderr).not.toContain('values of')
   expect(await run(['own.lua'])).toMatchObject({ code: 0, stdout: '9 false 0\n' })
   expect(await run(['named.md'])).toMatchObject({ code: 2, stderr: expect.stringContaining('is not configured') })
@@ -107,7 +107,7 @@ it('a server of the settings stands in for one of a pack that has its name', asy
   expect(await run(['own.lua'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^9 true /) })
   const listed = await run(['mcp', 'list'])
   expect(listed.stdout).toMatch(/^demo@sums:calc .*replaced by yours$/m)
-  expect(listed.stdout).toMatch(/The one of the same name in .*config\.toml:1 is used/)
+  expect(listed.stdout).toMatch(/The server of the same name in .*config\.toml:1 is used instead/)
 })
 
 it('servers of two packs with one name are two servers', async () => {

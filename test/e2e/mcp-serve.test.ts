@@ -52,11 +52,11 @@ describe('baton mcp serve', () => {
   })
 
   it.each([
-    [['serve'], 'name what to serve'],
+    [['serve'], 'name the files to serve'],
     [['serve', 'missing.md'], 'missing.md'],
     [['serve', 'greet.md', '--port', '70000'], '--port takes a number from 0 to 65535, not "70000"'],
-    [['serve', 'greet.md', '--check'], '--check is not for baton mcp serve'],
-    [['list', '--port', '1'], '--port is not for baton mcp list'],
+    [['serve', 'greet.md', '--check'], '--check is not a flag of baton mcp serve'],
+    [['list', '--port', '1'], '--port is not a flag of baton mcp list'],
   ])('refuses %j', async (args, message) => {
     const { code, stderr } = await baton(['mcp', ...args], { cwd: tempTree(files) })
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
@@ -82,9 +82,9 @@ describe('baton mcp login', () => {
         if (address !== undefined && visited.length === 0) visited.push(fetch(address))
       },
     })
-    expect([login.code, login.stdout]).toEqual([0, 'logged in at guarded\n'])
+    expect([login.code, login.stdout]).toEqual([0, 'logged in to guarded\n'])
     expect((await baton(['mcp', 'call', 'guarded', 'whoami'], options)).stdout).toBe('Ada\n')
-    expect((await baton(['mcp', 'logout', 'guarded'], options)).stdout).toBe('the login at guarded is forgotten\n')
+    expect((await baton(['mcp', 'logout', 'guarded'], options)).stdout).toBe('logged out of guarded\n')
     expect((await baton(['mcp', 'call', 'guarded', 'whoami'], options)).code).not.toBe(0)
   })
 

@@ -103,7 +103,7 @@ it('says of a run that was killed what is uncertain and how to go on, and keeps 
   })
   const refused = await whileRunning
   expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused?.stderr).toMatch(/^\d{8}-\d{6}-[0-9a-f]{9} is running and is kept\n$/)
+  expect(refused?.stderr).toMatch(/^\d{8}-\d{6}-[0-9a-f]{9} is running and was kept\n$/)
 
   const [listed] = jsonLines((await runs('--json')).stdout)
   expect(listed).toMatchObject({ status: 'interrupted', exit: null, ended: null })

@@ -37,7 +37,7 @@ const seldom = {
   'answers of prompt files': 'the answer was truncated at its output limit, so it does not fit',
   'runs that go on': 'counts as failed, as chosen with --uncertain',
   'programs in JavaScript': 'the JavaScript box was closed',
-  'replayed runs': 'a replayed run asks no model',
+  'replayed runs': 'a replayed run calls no model',
 }
 
 describe('start-up', () => {

@@ -50,7 +50,7 @@ it('sends back what does not fit, and takes the corrected answer', async () => {
 it('fails after two corrections, saying what is still wrong', async () => {
   const { code, stdout, stderr, server } = await run({ 'ask.md': ask(schema) }, () => ({ text: '{"name":"Baton"}' }))
   expect([code, stdout, server.requests.length]).toEqual([1, '', 3])
-  expect(stderr).toContain('the answer does not fit [output] after 2 corrections: $')
+  expect(stderr).toContain('the answer does not match [output] after 2 corrections: $')
   expect(stderr).toContain('stars')
 })
 
@@ -82,7 +82,7 @@ it('does not go together with write_mode', async () => {
   const text = ask(schema).replace('model = "m"', 'model = "m"\nwrite_mode = true')
   const { code, stderr } = await run({ 'ask.md': text }, [])
   expect(code).toBe(2)
-  expect(stderr).toContain('"output" and write_mode = true do not go together')
+  expect(stderr).toContain('"output" and write_mode = true cannot be combined')
 })
 
 it('hands the value to post agents', async () => {

@@ -367,5 +367,5 @@ agent = "child.md"
   // the items have no "kind"
   const { code, stderr } = await run(['ask.md'])
   expect(code).toBe(1)
-  expect(stderr).toContain('workflow step "each" failed: item 0: "child.md" is not given its input variable "kind"')
+  expect(stderr).toContain('workflow step "each" failed: item 0: "child.md" needs the input variable "kind"')
 })

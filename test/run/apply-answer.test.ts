@@ -112,7 +112,7 @@ describe('changes that do not fit', () => {
     // a correct change is not listed as a problem
     expect(asked[0]).not.toContain('b.md')
     expect(warnings).toEqual([
-      'the model is asked to correct its file changes: a.js: 1 of 1 hunks failed: its context and removed lines are not in the file',
+      'asking the model to correct its file changes: a.js: 1 of 1 hunks failed: its context and removed lines are not in the file',
     ])
   })
 

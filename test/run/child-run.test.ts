@@ -246,7 +246,7 @@ describe('a prompt file that a script runs', () => {
       'options of "p.md": unknown key "modle"',
     )
     await expect(world(one('"p.md", { options = { write_mode = true } }')).run('a.lua')).rejects.toThrow(
-      'options of "p.md": "write_mode" is not for its caller to set',
+      'options of "p.md": "write_mode" cannot be set by the caller',
     )
   })
 
@@ -323,7 +323,7 @@ describe('rights', () => {
     await run('a.lua')
     const readOnly = rules(requests)
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
-      { message: 'w.md changes no files: the file that runs it may not' },
+      { message: 'w.md cannot change files, because the file that runs it may not' },
     ])
     const free = world(files)
     await free.run('a.lua')
@@ -338,7 +338,7 @@ describe('rights', () => {
     })
     await run('a.lua')
     expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
-      { message: 'lua, retry in p.md have no effect where it is run as an agent' },
+      { message: 'lua, retry in p.md have no effect if it is run as an agent' },
     ])
   })
 })

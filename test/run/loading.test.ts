@@ -39,7 +39,7 @@ describe('the files of a request', () => {
     const target = await loadTarget({ ...around, file: 'p.md' })
     if (target.kind !== 'prompt') throw new Error('a prompt file')
     const ran = runPrompt({ target, inputs: [], onOutcome: () => undefined }, context)
-    await expect(ran).rejects.toThrow('the files of this request have 30 kB, above max_files_size_kb = 10')
+    await expect(ran).rejects.toThrow('the files of this request have 30 kB, more than max_files_size_kb = 10')
     const observed = context.records.flatMap((record) => (record.k === 'obs' ? [record.name] : []))
     expect(observed).toContain('file.list')
     expect(observed).not.toContain('file.read')
@@ -49,7 +49,7 @@ describe('the files of a request', () => {
     const { workspace, settings, context } = await world(40)
     for (const name of names) writeFileSync(join(workspace, name), 'x'.repeat(1000))
     const loading = { settings, context, allowance: allowanceOf(settings) }
-    expect(() => finishSteps(loadSteps(names, loading))).toThrow('have grown above max_files_size_kb = 40')
+    expect(() => finishSteps(loadSteps(names, loading))).toThrow('have grown beyond max_files_size_kb = 40')
     expect(bytesRead(context)).toBe(41_000)
   })
 
@@ -57,7 +57,7 @@ describe('the files of a request', () => {
     const { settings, context } = await world(40)
     const loading = { settings, context, allowance: allowanceOf(settings) }
     expect(finishSteps(loadSteps(names, loading))).toHaveLength(count)
-    expect(() => finishSteps(loadSteps(names, loading))).toThrow('have grown above')
+    expect(() => finishSteps(loadSteps(names, loading))).toThrow('have grown beyond')
   })
 
   it('are read in turns, so that a run can be stopped meanwhile', async () => {

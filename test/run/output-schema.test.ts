@@ -96,8 +96,8 @@ describe('loading the schema of [output]', () => {
     expect(await failure('cut.json', { workspace })).toBe(
       `CONFIG_INVALID the schema file is not JSON: no matching } at line 3, column 17 (${at('cut.json')}:3:17)`,
     )
-    expect(await failure('list.json', { workspace })).toContain(`does not hold an object (${at('list.json')}:1:1)`)
-    expect(await failure('empty.json', { workspace })).toContain(`does not hold an object (${at('empty.json')}:1:1)`)
+    expect(await failure('list.json', { workspace })).toContain(`does not contain an object (${at('list.json')}:1:1)`)
+    expect(await failure('empty.json', { workspace })).toContain(`does not contain an object (${at('empty.json')}:1:1)`)
   })
 
   it('places a file that cannot be used where it is named', async () => {

@@ -78,14 +78,14 @@ describe('tasks', () => {
   it('skips the run when working globs match nothing', async () => {
     expect((await runFile('+++\nworking_globs = ["*.none"]\n+++\nHi\n')).outcome).toMatchObject({
       status: 'skipped',
-      reason: 'working_globs match no file',
+      reason: 'working_globs matches no file',
     })
   })
 
   it('names the globs of the command line, not the file, when those match nothing', async () => {
     const overrides = ['working_globs=["src/*.none"]']
     expect((await runFile('Hi\n', { overrides })).outcome).toMatchObject({
-      reason: 'no file matches what the command line names: src/*.none',
+      reason: 'no file matches the command line: src/*.none',
       hint: expect.stringContaining('current folder') as string,
     })
   })
@@ -242,7 +242,7 @@ describe('files of a request', () => {
     })
     await expect(ran).rejects.toMatchObject({
       code: 'LIMIT',
-      message: 'the files of this request have 3 kB, above max_files_size_kb = 1',
+      message: 'the files of this request have 3 kB, more than max_files_size_kb = 1',
       hint: expect.stringContaining('a.txt (3 kB)'),
     })
   })

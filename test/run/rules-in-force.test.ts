@@ -52,7 +52,7 @@ describe('the rule that decides about a call', () => {
 
   it('is asked for with the name of a tool', async () => {
     await expect(judged(' ')).rejects.toMatchObject({ code: 'USAGE' })
-    await expect(judged('webfetch a b')).rejects.toMatchObject({ message: '"a b" is no host' })
+    await expect(judged('webfetch a b')).rejects.toMatchObject({ message: '"a b" is not a host' })
   })
 })
 
@@ -102,7 +102,7 @@ describe('what is odd about rules', () => {
 
   it('are patterns for tools without a subject, and those that cannot be parsed', () => {
     expect(problems(['mine', { todo: { x: 'deny' }, read: { 'a[': 'deny' } }])).toEqual([
-      'mine:1 permission.todo.x = "deny" matches nothing: calls of todo have nothing to hold a pattern against | Write todo = "deny" for all of its calls.',
+      'mine:1 permission.todo.x = "deny" matches nothing: todo has no argument that patterns apply to | Write todo = "deny" for all of its calls.',
       expect.stringContaining('mine:2 permission.read."a[": the glob'),
     ])
   })
@@ -123,7 +123,7 @@ describe('what is odd about rules', () => {
   it('are rules that open what is closed by itself', () => {
     expect(problems(['mine', { read: 'allow' }])).toEqual([
       expect.stringMatching(
-        /^mine:1 permission\.read = "allow" opens what is closed by itself, too: \S+ and \d+ more /,
+        /^mine:1 permission\.read = "allow" also covers what is denied by default: \S+ and \d+ more /,
       ),
     ])
     expect(problems(['mine', { read: { '~/notes/**': 'allow' } }], ['baton.toml', { grep: 'deny' }])).toEqual([])
@@ -133,7 +133,7 @@ describe('what is odd about rules', () => {
     expect(
       problems(['mine', { bash: 'ask' }], ['baton.toml', { bash: { 'npm *': 'allow' }, webfetch: 'allow' }]),
     ).toEqual([
-      'baton.toml:1 permission.bash."npm *" = "allow" changes nothing: a file that is not trusted only tightens, and permission.bash = "ask" (mine:1) is as strict already | Look at the file and run baton trust baton.toml, or remove the rule.',
+      'baton.toml:1 permission.bash."npm *" = "allow" changes nothing: a file that is not trusted only tightens, and permission.bash = "ask" (mine:1) is already as strict | Look at the file and run baton trust baton.toml, or remove the rule.',
       expect.stringContaining('baton.toml:2 permission.webfetch = "allow" changes nothing'),
     ])
     // it allows again what it denied
@@ -142,13 +142,13 @@ describe('what is odd about rules', () => {
 
   it('is a rule for tools of servers that is about none, or that a later one is about', () => {
     expect(problems(['mine', { github__x: { 'a*': 'allow' } }])).toEqual([
-      'mine:1 permission.github__x."a*" = "allow" matches nothing: calls of github__x have nothing to hold a pattern against | Write github__x = "allow" for all of its calls.',
+      'mine:1 permission.github__x."a*" = "allow" matches nothing: github__x has no argument that patterns apply to | Write github__x = "allow" for all of its calls.',
     ])
     expect(problems(['mine', { mcp: { github: 'allow' } }])).toEqual([
       'mine:1 permission.mcp.github = "allow" matches nothing: tools of servers are named server__tool | Write mcp."github__*" = "allow" for all tools of a server.',
     ])
     const never = (key: string, later: string): string =>
-      `mine:1 ${key} never decides: ${later} (mine:2) comes later and is about the same calls | The last rule that matches counts: put the general one first, or remove this one.`
+      `mine:1 ${key} never decides: ${later} (mine:2) comes later and matches the same calls | The last matching rule applies: put the general one first, or remove this one.`
     expect(problems(['mine', { github__x: 'allow', mcp: 'ask' }])).toEqual([
       never('permission.github__x = "allow"', 'permission.mcp = "ask"'),
     ])

@@ -89,7 +89,7 @@ describe('writing answers into the prompt file', () => {
   })
 
   it.each([
-    ['the line is gone', 'its ==== line is gone', 'Do it.\n'],
+    ['the line is gone', 'its ==== line was removed', 'Do it.\n'],
     ['its front matter is open', 'the front matter starts with +++ but is not closed', '+++\n\n====\n'],
     [
       'it is not text',
@@ -101,7 +101,7 @@ describe('writing answers into the prompt file', () => {
     const { result, sent, records } = rewrite({ workspace })
     expect(result).toBe('gone')
     expect(sent).toMatchObject([
-      { type: 'warning', message: expect.stringMatching(/^the answers were not written into p\.md: /) as string },
+      { type: 'warning', message: expect.stringMatching(/^the answers were not written to p\.md: /) as string },
     ])
     expect(sent[0]).toMatchObject({ message: expect.stringContaining(reason) as string })
     expect(records.filter((record) => record.k !== 'obs')).toEqual([])
@@ -141,7 +141,7 @@ describe('writing answers into the prompt file', () => {
     const failing = withServices(context, { effects: { ...effects, changeFile } })
     const write = { file: join(workspace, 'p.md'), blocks: [answer('new')] }
     expect(() => rewriteTranscript(write, { context: failing, at: placeAt('transcript') })).toThrow(
-      /^the answers cannot be written into p\.md: .*p\.md is not a folder$/,
+      /^the answers cannot be written to p\.md: .*p\.md is not a folder$/,
     )
     expect(readFileSync(join(workspace, 'p.md'), 'utf8')).toBe(prompt)
   })

@@ -151,7 +151,7 @@ describe('a prompt file with [input] as a sub-agent', () => {
   })
 
   it.each([
-    ['', 'CONFIG_INVALID "greet.md" is not given its input variable "who": whom to greet', 2],
+    ['', 'CONFIG_INVALID "greet.md" needs the input variable "who": whom to greet', 2],
     ['who = 3', 'CONFIG_INVALID the input variable "who" of "greet.md" must be text', 2],
     ['who = "Ada", whom = 1', 'CONFIG_INVALID "greet.md" has no input variable "whom"', 2],
   ])('is refused before anything runs when its entry says: %s', async (extra, text, line) => {
@@ -201,7 +201,7 @@ describe('a prompt file with [input] that a script runs', () => {
   it.each([
     ['{ whom = "a" }', 'has no input variable "whom"'],
     ['{ who = 1 }', 'the input variable "who" of "greet.md" must be text'],
-    ['"a"', '"greet.md" is not given its input variable "who"'],
+    ['"a"', '"greet.md" needs the input variable "who"'],
   ])('fails by name for %s', async (input, message) => {
     const files = {
       'ask.md': '+++\nagent = "x.lua"\n+++\nGo.\n',
@@ -220,9 +220,7 @@ describe('a prompt file with [input] that answers', () => {
     }
     expect(await run(files, { vars: ['who=Ada'] })).toEqual(['Ada calm'])
     const without = { ...files, 'ask.md': '+++\nagent = "greet.md"\n+++\nGo.\n' }
-    await expect(run(without)).rejects.toThrow(
-      'agent "greet.md" failed: "greet.md" is not given its input variable "tone"',
-    )
+    await expect(run(without)).rejects.toThrow('agent "greet.md" failed: "greet.md" needs the input variable "tone"')
   })
 })
 

@@ -13,12 +13,12 @@ import { resumeCommand } from './resume.ts'
 
 type Answering = Omit<Flags<'approve'>, 'always'>
 
-/** `baton approve [RUN] [CALL]`: records it, then resumes the run; returns its exit code. */
+/** `baton approve [RUN] [CALL]`: records the approval, then resumes the run. Returns the exit code of the run. */
 export function approveCommand({ always, ...flags }: Flags<'approve'>, io: CommandIo): Promise<number> {
   return answer({ kind: 'approve', always }, flags, io)
 }
 
-/** `baton reject [RUN] [CALL]`: the same with a no. */
+/** `baton reject [RUN] [CALL]`: the same for a rejection. */
 export function rejectCommand({ reason, ...flags }: Flags<'reject'>, io: CommandIo): Promise<number> {
   return answer({ kind: 'reject', reason }, flags, io)
 }
@@ -28,7 +28,7 @@ async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promis
   const { env, home } = workplace
   const { folder: runs } = await workspaceRuns(flags, workplace)
   const { run, call } = readWords(flags)
-  if (call !== undefined && flags.all) throw usageError('--all and a call are both given', 'Leave one of them out.')
+  if (call !== undefined && flags.all) throw usageError('--all and a call cannot be combined', 'Leave one of them out.')
   const folder = run === undefined ? await onlyWaitingRun(runs) : findRun(runs, run)
   if (flags.ids) {
     for (const { id } of await approvalsIn(folder)) io.out(`${id}\n`)
@@ -37,18 +37,18 @@ async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promis
   const decided = await decide({ folder, env, home, verdict, call: flags.all ? { kind: 'all' } : call })
   tell(decided, { verdict, flags, folder, workplace })
   if (flags.noResume) return 0
-  // what comes up next waits as well: nobody is there to be asked
+  // further calls wait as well, because the answer came without a user at the run
   const { onAsk = 'suspend', run: _, call: __, all: ___, noResume: ____, ids: _____, ...given } = flags
   return resumeCommand({ ...resumeDefaults, ...given, onAsk, run: basename(folder) }, io)
 }
 
-/** The first word is a call when it cannot be the beginning of a run. */
+/** The first word is a call if it cannot be the start of a run id. */
 function readWords({ run, call }: Pick<Answering, 'run' | 'call'>): Pick<Answering, 'run' | 'call'> {
   const isCall = run !== undefined && call === undefined && (/^\d{1,3}$/.test(run) || run.includes('/'))
   return isCall ? { run: undefined, call: run } : { run, call }
 }
 
-/** @throws BatonError USAGE when no run of the workspace waits, or several do */
+/** @throws BatonError USAGE if no run of the workspace waits, or several do */
 async function onlyWaitingRun(runs: string): Promise<string> {
   const waiting: string[] = []
   const fits = ({ status }: { readonly status: string }): boolean => status !== 'running'
@@ -74,10 +74,10 @@ function tell({ decided, open }: Decided, { verdict, flags, folder, workplace }:
     const what = `${id}  ${harmlessName(tool)}  ${paint('dim', harmlessName(place))}`
     return `${paint(verdict.kind === 'approve' ? 'green' : 'yellow', word)} ${what}\n`
   })
-  // the events of the run are what a program reads
+  // a program reads the events of the resumed run
   if (!flags.noResume) return note(lines.join(''))
   print({ run, decision: verdict.kind, decided, open }, () => (flags.level === 'quiet' ? '' : lines.join('')))
   const command = (words: string): string => `baton ${withPlace(words.replace('RUN', run), flags)}`
-  if (open.length > 0) note(`still open:\n${approvalLines(open, { paint, command }).join('\n')}\n`)
+  if (open.length > 0) note(`still pending:\n${approvalLines(open, { paint, command }).join('\n')}\n`)
   note(`${paint('cyan', 'resume')}: ${command('resume RUN')}\n`)
 }

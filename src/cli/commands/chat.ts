@@ -23,7 +23,7 @@ import { workspaceRuns } from '../runs-folder.ts'
 export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
   if (flags.list) return listCommand(flags, io)
   if (flags.continue && flags.resume !== undefined) {
-    throw usageError('--continue and --resume are both given', 'Leave one of them out.')
+    throw usageError('--continue and --resume cannot be combined', 'Leave one of them out.')
   }
   const around = surroundings(flags, io)
   const { file, model, var: vars } = flags

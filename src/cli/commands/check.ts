@@ -12,7 +12,7 @@ import { harmless, harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { describeReported, type ReportOptions } from '../report.ts'
 
-/** `baton check FILE...`: reports everything that is wrong before anything runs; 2 when there is an error, else 0. */
+/** `baton check FILE...`: reports all errors without running anything. Returns 2 if there is an error, else 0. */
 export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint } = openWorkplace(flags, io)
   const builtInDir = join(packageRoot(), 'agents')
@@ -29,7 +29,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     const { problems: all, secrets } = await checkFile(options, parts)
     const key = JSON.stringify(secrets)
     if (!masks.has(key)) masks.set(key, createMask(env, secrets))
-    // a problem of an agent that several files name is reported once
+    // a problem of an agent that several files use is reported once
     const fresh = all.filter((problem) => !reported.has(problemKey(problem)))
     for (const problem of fresh) reported.add(problemKey(problem))
     const problems = level === 'quiet' ? fresh.filter(isError) : fresh
@@ -57,10 +57,10 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
   return isWrong ? 2 : 0
 }
 
-/** How many problems that only differ in their file are shown as a whole. */
+/** How many problems that differ only in their file are shown in full. */
 const mostAlike = 3
 
-/** Of many problems that only differ in their file, the first ones; the places of the others are a line. */
+/** Shows only the first of many problems that differ only in their file; the places of the others are one line. */
 function withoutAlike(problems: readonly Problem[], cwd: string) {
   const groups = new Map<string, Problem[]>()
   for (const problem of problems) {
@@ -108,21 +108,21 @@ function summary(found: readonly Problem[], files: number): string {
   return `${counted.join(', ')} in ${countOf(files, 'file')}\n`
 }
 
-/** Where a problem is, as programs get it: JSON leaves out what is not known. */
+/** The place of a problem for programs; JSON omits what is undefined. */
 function placeRecord({ file, line, column, endLine, endColumn }: Problem['place']) {
   return column === undefined ? { file, line } : { file, line, column, endLine, endColumn }
 }
 
-/** A problem as programs get it. `chain`: the lines that led there, innermost first. */
+/** A problem for programs. `chain`: the lines that led to it, innermost first. */
 export function problemRecord({ severity, code, message, hint, place, trail }: Problem): object {
   const chain = trail.length === 0 ? undefined : trail.map(placeRecord)
   return { ...placeRecord(place), severity, code, message, hint: hint || undefined, chain }
 }
 
-/** One problem as a command of GitHub's workflows, which shows it at the line: `::error file=a.md,line=2::what is wrong`. */
+/** A problem as a GitHub workflow command, which annotates the line: `::error file=a.md,line=2::what is wrong`. */
 export function githubLine({ severity, code, message, hint, place }: Problem): string {
   const { file, line, column, endLine, endColumn } = placeRecord(place)
-  // columns are allowed only where the range is on one line, and its end is the last column of the range
+  // columns are allowed only if the range is on one line, and the end column is inclusive
   const isOneLine = endLine !== undefined && endLine === line
   const properties = Object.entries({
     file,

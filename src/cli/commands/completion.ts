@@ -9,7 +9,7 @@ import { bashCompletion } from '../completion-bash.ts'
 import { zshCompletion } from '../completion-zsh.ts'
 import type { CommandIo } from '../io.ts'
 
-/** `baton completion bash|zsh`: the script on stdout, made from the command table. */
+/** `baton completion bash|zsh`: prints the script, which is generated from the command table. */
 export async function completionCommand(
   { shell }: Pick<Flags<'completion'>, 'shell'>,
   { out }: Pick<CommandIo, 'out'>,
@@ -20,8 +20,8 @@ export async function completionCommand(
 }
 
 /**
- * What is completed: one of some words, a file that can be run or an agent, a run of the workspace, one that waits for
- * approvals, an open call of the run that is named before, a mode, an MCP server, a file, a folder.
+ * What completes a value: fixed words, a runnable file or an agent, a run of the workspace, a run that waits for
+ * approvals, a pending call of the run named before it, a mode, an MCP server, a file, a folder.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
@@ -42,13 +42,13 @@ export interface CompletedCommand extends Pick<Command, 'name' | 'summary'> {
   readonly words: readonly { readonly name: string; readonly isRepeated: boolean; readonly values: Values }[]
 }
 
-/** What a completion script knows. `withValue`: every spelling of a flag that takes a value. */
+/** The data of a completion script. `withValue`: every spelling of a flag that takes a value. */
 export interface CompletionModel {
   readonly commands: readonly CompletedCommand[]
   readonly withValue: readonly string[]
 }
 
-/** The command table as completion scripts need it; `from` completes `baton new --from`. Hidden flags are left out. */
+/** Turns the command table into that data; `from` completes `baton new --from`. Hidden flags are omitted. */
 export function completionModel(table: readonly Command[], from: readonly string[]): CompletionModel {
   const commandNames = table.map(({ name }) => name)
   const commands = table.map(({ name, summary, flags, words }) => {
@@ -81,7 +81,7 @@ export function completionModel(table: readonly Command[], from: readonly string
   return { commands, withValue: [...new Set(valued.flatMap(({ spellings }) => spellings))] }
 }
 
-/** What the first word of a command may be, where it may also be something else. */
+/** Suggestions for the first word of commands that also accept other words. */
 function choicesOf(command: string, commands: readonly string[]): readonly string[] | undefined {
   if (command === 'help') return commands
   return command === 'list' ? ['tools', 'modes', 'commands', ...toolNames()] : undefined
@@ -91,7 +91,7 @@ function toolNames(): readonly string[] {
   return [...listTools(), ...listTeamTools()].map(({ name }) => name)
 }
 
-/** Commands whose run is one that waits. */
+/** Commands that take a waiting run. */
 const answers: ReadonlySet<string> = new Set(['approve', 'reject'])
 const waiting = { kind: 'waiting' } as const
 const servers = { kind: 'servers' } as const

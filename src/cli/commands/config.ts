@@ -10,8 +10,8 @@ import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
 /**
- * `baton config [FILE]`: every effective value, with `--origin` also where it comes from; with `--permission` the rule that
- * decides about a call.
+ * `baton config [FILE]`: every effective value, with `--origin` also where it comes from; with `--permission` the rule
+ * that decides about a tool call.
  */
 export async function configCommand(flags: Flags<'config'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, paint } = openWorkplace(flags, io)
@@ -38,7 +38,7 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
   return 0
 }
 
-/** The rules of `permission` stand where that key would, in their own order. */
+/** Inserts the rules of `permission` where that key would be, in their own order. */
 function sortedIn(rows: readonly OriginRow[], rules: readonly OriginRow[]): readonly OriginRow[] {
   const [before, behind] = [rows.filter(({ key }) => key < 'permission'), rows.filter(({ key }) => key > 'permission')]
   return [...before, ...rules, ...behind]
@@ -47,7 +47,7 @@ function sortedIn(rows: readonly OriginRow[], rules: readonly OriginRow[]): read
 function judgedText({ verdict, doubt, parts }: JudgedCall, dim: (text: string) => string): string {
   const ruled = (rule: OriginRow): string =>
     `${harmlessName(rule.key)} = ${safeJson(rule.value)}  ${dim(`# ${harmlessName(rule.origin)}`)}`
-  const why = doubt === undefined ? '' : `no pattern allows it: the line holds ${doubt}\n`
+  const why = doubt === undefined ? '' : `no pattern allows it: the command line contains ${doubt}\n`
   const [only, ...others] = parts
   if (only !== undefined && others.length === 0) return `${verdict}: ${ruled(only.rule)}\n${why}`
   const lines = parts.map(({ about, rule }) => `  ${harmlessName(about)}: ${ruled(rule)}\n`)

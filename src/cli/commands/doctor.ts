@@ -8,7 +8,7 @@ import { version } from '../../version.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 
-/** `baton doctor`: one line for each part, with what to do; exit code 1 when one is broken. */
+/** `baton doctor`: one line for each part, with a hint if it needs fixing. Exit code 1 if a part is broken. */
 export async function doctorCommand(flags: Flags<'doctor'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, paint } = openWorkplace(flags, io)
   const checks = await examine({

@@ -26,7 +26,7 @@ import { usageError } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
 
-/** `baton install [SOURCE]`; 1 when it was not confirmed. */
+/** `baton install [SOURCE]`. Returns 1 if the user did not confirm. */
 export async function installCommand(flags: Flags<'install'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
   const { cwd, env, home } = workplace
@@ -61,14 +61,14 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   }
   io.signal.throwIfAborted()
   install(pack, place, { now: new Date() })
-  // whoever installs it here means it by its name
+  // installing it here says that its name means this pack
   if (flags.workspace) trustName({ name: pack.manifest.identity, path: folder }, trustFile({ env, home }))
   report(pack, { outcome: 'installed', folder }, { flags, io })
   const found = findPack({ ...pack.manifest, scope: 'pack' }, { packRoots: packRoots(workspace, { env, home }) })
   if (!flags.json && found !== undefined && found.dir !== join(folder)) {
     const isHidden = found.dir.startsWith(`${workspace}${sep}`)
-    const what = isHidden ? 'hides it here once it is trusted (baton trust)' : 'takes precedence'
-    io.err(`warning: ${found.dir} has the name ${pack.manifest.identity}, too, and ${what}\n`)
+    const what = isHidden ? 'shadows it here once it is trusted (baton trust)' : 'takes precedence'
+    io.err(`warning: ${found.dir} is also named ${pack.manifest.identity} and ${what}\n`)
   }
   return 0
 }
@@ -82,11 +82,11 @@ interface Around extends Workplace {
 interface SourceAndPlace {
   readonly source: Parameters<typeof fetchPack>[0]
   readonly place: InstallPlace
-  /** The pack, when a lock says where it is. */
+  /** The pack, if a lock file names its source. */
   readonly named?: readonly PackFrom[]
 }
 
-/** An installed pack is fetched again from its origin, at its branch or tag as it is now, into the same place. */
+/** An installed pack is fetched again from its origin, with the latest commit of its branch or tag, into its place. */
 function sourceAndPlace(
   text: string,
   flags: Flags<'install'>,
@@ -109,7 +109,7 @@ function sourceAndPlace(
   })
 }
 
-/** What is fetched again under a name must be that pack. */
+/** Refuses an update that turns out to be a different pack. */
 function refuseOther(asked: string, { manifest, origin }: FetchedPack): void {
   if (!/^[\w-]+@[\w-]+$/.test(asked) || asked === manifest.identity) return
   throw new BatonError('UNTRUSTED', `${originText(origin)} is now ${manifest.identity}, not ${asked}`, {
@@ -145,7 +145,7 @@ async function installAll(flags: Flags<'install'>, { own, env, print }: Around, 
   return 0
 }
 
-/** Shows all addresses, with -y too, but for --json, where only a refusal names them. */
+/** Shows all addresses, even with -y; with --json only a refusal names them. */
 function mayFetch(packs: readonly PackFrom[], flags: Flags<'install'>, io: CommandIo): Promise<boolean> {
   const named = packs.map(({ identity, origin }) => harmlessName(`${identity} from ${originText(origin)}`))
   if (flags.yes && !flags.json) io.err(named.map((name) => `fetches ${name}\n`).join(''))
@@ -171,7 +171,7 @@ async function agrees(asked: readonly Asked[], flags: Flags<'install'>, io: Comm
 const reasons = {
   new: '; its agents may use:',
   wider: ' asks for more than was granted:',
-  source: ' has another source than before; its agents may use:',
+  source: ' has a different source than before; its agents may use:',
 } as const
 
 function report(
@@ -187,7 +187,7 @@ function report(
   }
   if (flags.level !== 'quiet') io.out(`${pack} ${version}: ${outcome}\n`)
   if (outcome === 'installed' && flags.level !== 'quiet' && mayHaveServers({ dir: folder })) {
-    io.err(`it brings MCP servers, which start once you trust them: baton trust ${pack}\n`)
+    io.err(`it includes MCP servers, which start once you trust them: baton trust ${pack}\n`)
   }
   const secret = origin.kind === 'folder' ? secretPackFiles(origin.path) : []
   if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)

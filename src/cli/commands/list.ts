@@ -15,8 +15,8 @@ import type { OfferedGroup } from '../offered.ts'
 import { describeReported } from '../report.ts'
 
 /**
- * `baton list [WORD]`: what can be run or named here, the tools that models can be given, the modes and the commands of a chat, one
- * line each.
+ * `baton list [WORD]`: everything that can be run or named here, the tools for models, the modes and the chat commands,
+ * one line each.
  */
 export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint, width } = openWorkplace(flags, io)
@@ -45,13 +45,13 @@ export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<
   return 0
 }
 
-/** Tools, modes and commands. What cannot be listed is a warning: what can is still of use. */
+/** Tools, modes and commands. An entry that cannot be listed is a warning, so that the others are still listed. */
 async function offeredHere(flags: Flags<'list'>, io: CommandIo): Promise<readonly OfferedGroup[]> {
   const { takeOffered } = await import('../offered.ts')
   return takeOffered(configHere(flags, io), warn(flags, io))
 }
 
-/** Names for completion: what is wrong is not said. */
+/** Names for completion, without warnings. */
 async function namedHere(flags: Flags<'list'>, io: CommandIo): Promise<OfferedGroup> {
   return (await import('../offered.ts')).takeNamed(configHere(flags, io), () => {})
 }
@@ -80,7 +80,7 @@ function isOffered(group: Listed): group is OfferedGroup {
   return group.kind === 'tool' || group.kind === 'mode' || group.kind === 'named' || group.kind === 'command'
 }
 
-/** Words that are the name of a group. */
+/** Words that name a group. */
 const groupWords: { readonly [word: string]: OfferedGroup['kind'] } = {
   tools: 'tool',
   modes: 'mode',
@@ -100,10 +100,10 @@ function withWord(groups: readonly Listed[], word: string | undefined): readonly
   return found.filter(({ items }) => items.length > 0)
 }
 
-/** Names that mean nothing to a shell, and are no flags: the others are typed, and quoted, by hand. */
+/** Names that need no quoting in a shell and are not flags. Others are not completed. */
 const plainName = /^[\p{L}\p{N}_@./][\p{L}\p{N}_@./+-]*$/u
 
-/** What is named in files and on the command line: agents, or what the word names. */
+/** Names for files and command lines: of agents, or of the group that the word names. */
 function plainNames(groups: readonly Listed[], word: string | undefined): readonly string[] {
   const kind = groupWords[word ?? '']
   const names = groups.flatMap((group) => {
@@ -145,10 +145,10 @@ function describe(groups: readonly Listed[], drawing: Drawing): string {
 }
 
 const titles = {
-  named: 'agents with names (in sub_agents, as agent, and for models to start)',
+  named: 'named agents (for sub_agents, for agent, and for models to start)',
   tool: 'tools of models (tools = ["NAME"] in a prompt file)',
   mode: 'modes of messages (mode = "NAME" in a prompt file, or --mode NAME)',
-  command: 'commands of a chat (/NAME)',
+  command: 'chat commands (/NAME)',
 } as const
 
 function describeGroup(group: Listed, column: number, { paint, width, show }: Drawing): string {

@@ -17,13 +17,13 @@ import type { McpContext } from './mcp.ts'
 export interface CalledTool {
   readonly server: string
   readonly tool: string
-  /** Who answers what the server asks meanwhile; undefined: nobody. */
+  /** Answers questions of the server during the call; undefined: nobody does. */
   readonly person: AskPerson | undefined
 }
 
 /**
- * Calls one tool and prints what it gave: texts as they are; images, audio and other bytes go into files, which are named. Exit
- * code 1 when the tool says that it failed.
+ * Calls one tool and prints its result: text verbatim; images, audio and other bytes go to files, whose paths are
+ * printed. Exit code 1 if the tool reports a failure.
  */
 export async function callTool(
   { server, tool, person }: CalledTool,
@@ -49,20 +49,20 @@ export async function callTool(
     )
     return textOf(result, (data, type, index) => written(data, join(folder(), `${index + 1}.${endingOf(type)}`)))
   })
-  if (isError) note(`the tool ${tool} says that it failed\n`)
+  if (isError) note(`the tool ${tool} reports that it failed\n`)
   return isError ? 1 : 0
 }
 
 interface ProgressLine {
   readonly write: (text: string) => void
-  /** Takes it away while a question stands on the terminal. Returns what lets it come back. */
+  /** Hides it while a question is on the terminal. Returns the function that shows it again. */
   readonly hold: () => () => void
   readonly end: () => void
 }
 
 const noLine: ProgressLine = { write() {}, hold: () => () => {}, end() {} }
 
-/** How far the call is: with -v in lines, else on a terminal in one line, which is gone when the call has ended. */
+/** Shows progress: with -v as lines; else, on a terminal, as one line that disappears when the call ends. */
 function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
   if (flags.json || flags.level === 'quiet') return noLine
   if (flags.level === 'verbose') return { ...noLine, write: (text) => io.err(`${text}\n`) }
@@ -77,7 +77,7 @@ function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
     write(text) {
       if (holding > 0) return
       isDrawn = true
-      // the last column stays free: some terminals wrap once it is written to
+      // the last column stays empty, because some terminals wrap when it is written
       io.draw(`\r${cutEnd(text, io.columns() - 1)}\u001b[K`)
     },
     hold() {
@@ -89,7 +89,7 @@ function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
   }
 }
 
-/** @throws BatonError USAGE for what is no JSON object */
+/** @throws BatonError USAGE if it is not a JSON object */
 function readArguments(text = '{}'): JsonObject {
   let value: Json
   try {
@@ -107,7 +107,7 @@ function readArguments(text = '{}'): JsonObject {
 type Save = (data: string, mimeType: string, index: number) => string
 
 function textOf({ content, structured }: McpResult, save: Save): string {
-  // servers send what is structured as text, too
+  // servers usually send structured content as text, too
   const hasText = content.some(({ type }) => type === 'text')
   const pieces = content.map((piece, index) => pieceText(piece, index, save))
   const all = structured === undefined || hasText ? pieces : [...pieces, safeJson(structured, 2)]
@@ -130,7 +130,7 @@ function pieceText(piece: McpContent, index: number, save: Save): string {
   }
 }
 
-/** `image/svg+xml` is `svg`. A server does not choose the name of a file. */
+/** `image/svg+xml` becomes `svg`. Derived from the type, so that servers cannot choose file names. */
 function endingOf(mimeType: string): string {
   return /^\w+\/(?:x-)?([a-z0-9]+)/i.exec(mimeType)?.[1]?.toLowerCase().replace('jpeg', 'jpg') ?? 'bin'
 }

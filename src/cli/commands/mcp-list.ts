@@ -11,7 +11,7 @@ import type { McpContext } from './mcp.ts'
 interface Row {
   readonly name: string
   readonly transport?: string
-  /** What is started, or asked. */
+  /** The program that is started, or the URL that is called. */
   readonly target?: string
   readonly state: 'on' | 'off' | 'replaced' | 'undeclared' | 'untrusted' | 'changed' | 'ok' | 'failed'
   readonly origin: string
@@ -22,7 +22,7 @@ interface Row {
   readonly tools?: number
 }
 
-/** Every server that settings name, one line each; with `--check` they are asked, and exit code 1 says that one cannot be. */
+/** Lists the servers of the settings, one line each; with `--check` connects to them, and returns 1 if one fails. */
 export async function listServers({ check, names, json }: Flags<'mcp'>, context: McpContext): Promise<number> {
   const { service, io } = context
   if (names) {
@@ -67,11 +67,11 @@ function replacedRows({ replaced }: McpContext): readonly Row[] {
     name,
     state: 'replaced',
     origin,
-    hint: `The one of the same name in ${by} is used.`,
+    hint: `The server of the same name in ${by} is used instead.`,
   }))
 }
 
-/** As it is written, without secrets: variables are looked up when it is started. */
+/** As written, without secrets: variables are resolved when the server is started. */
 function reached(
   table: McpContext['tables'][string],
   hide: (text: string) => string,
@@ -116,7 +116,7 @@ const colors = {
 } as const
 
 function print(rows: readonly Row[], { io, paint, width, note }: McpContext): void {
-  if (rows.length === 0) note('no MCP server is named: [mcp_servers.NAME] in your config file does, see docs/mcp.md\n')
+  if (rows.length === 0) note('no MCP servers: add [mcp_servers.NAME] to your config file, see docs/mcp.md\n')
   const column = (texts: readonly string[]): number => Math.min(32, Math.max(0, ...texts.map(({ length }) => length)))
   const nameWidth = column(rows.map(({ name }) => name))
   const originWidth = column(rows.map(({ origin }) => origin))

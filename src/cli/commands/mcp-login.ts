@@ -7,7 +7,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import type { McpContext } from './mcp.ts'
 
-/** `baton mcp login SERVER`: logs in at a server in the browser; runs use the login from then on. */
+/** `baton mcp login SERVER`: logs in to a server in the browser; runs use the login from then on. */
 export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, context: McpContext): Promise<number> {
   const { io, env, home, cwd, print, note } = context
   const server = serverNamed(name, context)
@@ -28,27 +28,25 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     port: server.login?.port,
     show(address) {
       const isOpened = !isBare && openBrowser(address, { env, workspace: cwd })
-      io.err(`${isOpened ? 'your browser opens' : 'open'} ${address.href}\n`)
-      note('waiting for you to come back; Ctrl-C ends\n')
+      io.err(`${isOpened ? 'opening in your browser:' : 'open'} ${address.href}\n`)
+      note('waiting for the login to complete; Ctrl-C cancels\n')
     },
     authorize,
     signal: io.signal,
   }).catch((error: unknown) => {
     throw mcpError(error, { server, transport, doing: 'to log in', maxBytes: mostLoginBytes, hide: context.hide })
   })
-  print({ server: name, login: end }, () =>
-    end === 'done' ? `logged in at ${name}\n` : `${name} answers without a login\n`,
-  )
+  print({ server: name, login: end }, () => (end === 'done' ? `logged in to ${name}\n` : `${name} needs no login\n`))
   return 0
 }
 
-/** `baton mcp logout SERVER`: forgets the login at a server. */
+/** `baton mcp logout SERVER`: deletes the login of a server. */
 export async function logOut(name: string, context: McpContext): Promise<number> {
   const { env, home, print } = context
   const { url } = addressOf(serverNamed(name, context))
   const isForgotten = openLoginStore(url, { env, home }).remove()
   print({ server: name, logout: isForgotten }, () =>
-    isForgotten ? `the login at ${name} is forgotten\n` : `there was no login at ${name}\n`,
+    isForgotten ? `logged out of ${name}\n` : `there was no login for ${name}\n`,
   )
   return 0
 }
@@ -60,11 +58,11 @@ function serverNamed(name: string, { service }: McpContext): McpServer {
   const names = service.servers.map((server) => server.name)
   throw usageError(
     `there is no MCP server ${name}`,
-    names.length === 0 ? 'No settings name one.' : `There are ${names.join(', ')}.`,
+    names.length === 0 ? 'The settings name none.' : `Servers: ${names.join(', ')}.`,
   )
 }
 
-/** @throws BatonError USAGE for a server that is a program, KEY_MISSING */
+/** @throws BatonError USAGE if the server is a program, KEY_MISSING */
 function addressOf({ name, transport }: McpServer): Exclude<McpTransport, { readonly kind: 'stdio' }> {
   const given = transport()
   if (given.kind !== 'stdio') return given

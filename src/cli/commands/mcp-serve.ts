@@ -7,14 +7,14 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { portOf, secretOf, untilStopped } from '../local-server.ts'
 
-/** `baton mcp serve FILE...`: offers files to clients as tools, until the client leaves or Ctrl-C. */
+/** `baton mcp serve FILE...`: offers files to clients as tools, until the client disconnects or Ctrl-C. */
 export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
   const { model, timeout, config, level } = flags
   const port = portOf(flags.port)
   if (files.length === 0)
-    throw usageError('name what to serve', 'For example: baton mcp serve pipelines/review.md agents/')
+    throw usageError('name the files to serve', 'For example: baton mcp serve pipelines/review.md agents/')
   const around = surroundings(flags, io)
-  // what runs start has no use for the secret
+  // programs started by runs must not get the secret
   const { BATON_MCP_SECRET: secret, ...env } = around.env
   const place = { cwd: around.cwd, home: around.home, env }
   const named = await filesNamed(files, place, io.signal)
@@ -70,7 +70,8 @@ async function serveHttp(offered: Offered, { port, secret: given, note }: HttpOp
   const listening = await listen(serveWeb(offered), { port, secret })
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')}\n`)
   io.out(`${listening.url}\n`)
-  if (given === undefined) note(`secret: ${secret}\nClients send it as "Authorization: Bearer SECRET". Ctrl-C ends.\n`)
+  if (given === undefined)
+    note(`secret: ${secret}\nClients send it as "Authorization: Bearer SECRET". Ctrl-C stops the server.\n`)
   await untilStopped(io)
   await listening.close()
   throw io.signal.reason

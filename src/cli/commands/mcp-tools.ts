@@ -3,7 +3,7 @@ import { harmlessName } from '../../base/terminal-text.ts'
 import type { McpPrompt, McpResource, McpTool } from '../../event/mcp.ts'
 import type { McpContext } from './mcp.ts'
 
-/** What a server offers: its tools with what they take, its resources and its prompts. */
+/** Shows what a server offers: its tools with their parameters, its resources and its prompts. */
 export async function showTools(server: string, { service, io, print, paint, note }: McpContext): Promise<number> {
   const { signal } = io
   const tools = await service.tools(server, signal)
@@ -27,8 +27,8 @@ function describeTool(
 ): string {
   const facts = [readOnly === true ? 'only reads' : '', destructive === true && readOnly !== true ? 'destructive' : '']
   const said = facts.filter((fact) => fact !== '').join(', ')
-  const head = `${bold(name)}${line(description ?? title)}${said === '' ? '' : ` (${said}, it says)`}\n`
-  const cannot = onlyAsTask === true ? '  it works only as a task of the protocol: Baton cannot call it\n' : ''
+  const head = `${bold(name)}${line(description ?? title)}${said === '' ? '' : ` (${said}, according to the server)`}\n`
+  const cannot = onlyAsTask === true ? '  runs only as an MCP task, which Baton does not support\n' : ''
   return `${head}${cannot}${parameterLines(input)}`
 }
 

@@ -10,16 +10,16 @@ import { openServersHere, type ServersHere } from '../servers-here.ts'
 
 type Action = NonNullable<Flags<'mcp'>['action']>
 
-/** What every action of `baton mcp` that asks servers is given. */
+/** The context of every action of `baton mcp` that calls servers. */
 export interface McpContext extends Workplace, ServersHere {
   readonly io: CommandIo
 }
 
 interface ActionSpec {
-  /** How many words the action takes after its name, and what they are. */
+  /** The number of words after the name of the action, and what they are. */
   readonly count: number | 'any'
   readonly words: string
-  /** Flags that not every action has. */
+  /** The flags of this action that not every action has. */
   readonly flags: readonly (keyof Flags<'mcp'>)[]
 }
 
@@ -32,7 +32,7 @@ const actions: { readonly [action in Action]: ActionSpec } = {
   serve: { count: 'any', words: 'FILE...', flags: ['port', 'model', 'timeout'] },
 }
 
-/** `baton mcp ACTION`: the MCP servers of the settings here, without a run; and ours. Returns the exit code. */
+/** `baton mcp ACTION`: uses the MCP servers of the settings without a run, or serves files. Returns the exit code. */
 export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<number> {
   const { action = 'list', words } = flags
   refuseForeignFlags(flags, action)
@@ -40,7 +40,7 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
   if (count !== 'any' && words.length !== count) {
     throw usageError(
       `baton mcp ${action} takes ${shape === '' ? 'no name' : shape}`,
-      'baton mcp list names the servers.',
+      'baton mcp list lists the servers.',
     )
   }
   if (action === 'serve') return (await import('./mcp-serve.ts')).serveFiles(words, flags, io)
@@ -66,7 +66,7 @@ export async function mcpCommand(flags: Flags<'mcp'>, io: CommandIo): Promise<nu
   }
 }
 
-/** Who answers what a server asks in the middle of a call; nobody where standard input is no terminal. */
+/** Answers questions of a server during a call; undefined if standard input is not a terminal. */
 function personAt({ noInput, json }: Flags<'mcp'>, io: CommandIo): AskPerson | undefined {
   if (io.inputKind() !== 'device') return undefined
   return createAnswerer({ yes: false, noInput, json }, { ...io, hold: () => () => {}, turn: createPool(1) })
@@ -80,8 +80,8 @@ function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
   if (foreign === undefined) return
   const of = (Object.keys(actions) as Action[]).find((other) => actions[other].flags.includes(foreign))
   throw usageError(
-    `--${foreign.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)} is not for baton mcp ${action}`,
-    `It is for baton mcp ${of}.`,
+    `--${foreign.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)} is not a flag of baton mcp ${action}`,
+    `It belongs to baton mcp ${of}.`,
   )
 }
 
@@ -89,7 +89,7 @@ function isGiven(value: string | boolean | undefined): boolean {
   return value !== undefined && value !== false
 }
 
-/** @throws BatonError UNTRUSTED, USAGE for a server that settings name and that is not used */
+/** @throws BatonError UNTRUSTED, USAGE for a server that the settings name but that is not used */
 function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): void {
   if (service.servers.some((server) => server.name === name)) return
   const file = leftOut.find(({ names }) => names.includes(name))
@@ -99,8 +99,8 @@ function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): 
   }
   if (tables[name] !== undefined) {
     throw usageError(
-      `the server ${name} is switched off`,
-      'Remove enabled = false where it is written: baton mcp list.',
+      `the server ${name} is disabled`,
+      'Remove enabled = false; baton mcp list shows where the server is defined.',
     )
   }
 }

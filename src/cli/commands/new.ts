@@ -19,7 +19,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, openWorkplace, type Surroundings } from '../io.ts'
 
-/** `baton new`: creates files to start from; their paths on stdout, what to do next on stderr. */
+/** `baton new`: creates files to start from. Their paths go to stdout, the next steps to stderr. */
 export async function newCommand(flags: Flags<'new'>, io: CommandIo): Promise<number> {
   const { print, note, ...around } = openWorkplace(flags, io)
   const { files, next } = starterOf(flags, around)
@@ -99,10 +99,10 @@ interface NewWorkspace {
 function describeWorkspace({ folder, above, place }: NewWorkspace): string {
   const lines = [`${folder} is a workspace: globs and agent names in prompt files are relative to it`]
   if (folder !== above && existsSync(join(above, '.git'))) {
-    lines.push(`before, the workspace was ${above}; to keep that, remove the file and run baton init there`)
+    lines.push(`until now, the workspace was ${above}; to keep that, remove the file and run baton init there`)
   }
   if (existsSync(join(folder, '.git'))) {
-    lines.push('runs are recorded outside of it; for .gitignore, the folders that agents write to:')
+    lines.push('runs are recorded elsewhere; you may want to add the folders that agents write to to .gitignore:')
     lines.push('  .aipack/', '  .cache/', '  workbench-default/')
   }
   lines.push('next:', `  baton new prompt ask${place}`, `  baton list${place}`, `  baton doctor${place}`)

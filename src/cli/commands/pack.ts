@@ -24,7 +24,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   const folder = resolve(cwd, flags.folder)
   const { manifest, files: all } = await folderPack(folder)
   const { identity, version } = manifest
-  // earlier archives of the pack, which are in its folder when that is the current one
+  // not the earlier archives of the pack, which are in its folder if that is the current folder
   const files = all.filter(({ path }) => !(path.startsWith(`${identity}-v`) && path.endsWith('.aipack')))
   const target = targetFile(flags.output, { cwd, name: `${identity}-v${version}.aipack` })
   refuseLeavingLink(target, { within: findWorkspace({ cwd, home }) })
@@ -47,7 +47,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   return 0
 }
 
-/** A file that ends in .aipack, or a folder, which is created when it is missing. */
+/** A file that ends in .aipack, or a folder, which is created if it does not exist. */
 function targetFile(
   output: string | undefined,
   { cwd, name }: { readonly cwd: string; readonly name: string },
@@ -56,11 +56,11 @@ function targetFile(
   const status = statSync(path, { throwIfNoEntry: false })
   if (status?.isDirectory() === true || /[/\\]$/.test(output ?? '')) return join(path, name)
   if (path.endsWith('.aipack')) return path
-  // `-o dist` is a folder, as for AIPack; `-o notes.zip` was meant to be a file
+  // `-o dist` is a folder, as in AIPack; `-o notes.zip` was meant as a file
   if (status === undefined && extname(path) === '') return join(path, name)
   throw usageError(
     `-o ${output ?? ''} is neither a folder nor a file that ends in .aipack`,
-    'Only files with this ending are installed.',
+    'Only .aipack files can be installed.',
   )
 }
 
@@ -75,7 +75,7 @@ function write(target: string, bytes: Uint8Array): void {
   }
 }
 
-/** `baton unpack FILE|ns@pack [FOLDER]`: a copy to change; in the project it takes precedence over the installed pack. */
+/** `baton unpack FILE|ns@pack [FOLDER]`: an editable copy, which in the project shadows the installed pack. */
 export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, note } = openWorkplace(flags, io)
   const workspace = findWorkspace({ cwd, home })
@@ -92,11 +92,11 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
   if (target === own) trustName({ name: identity, path: target }, trustFile({ env, home }))
   const folder = displayPath(cwd, target)
   print({ pack: identity, version, folder, files: files.length }, () => `${folder}\n`)
-  note(target === own ? `in ${workspace} ${identity} now means this copy\n` : `${identity} ${version}\n`)
+  note(target === own ? `in ${workspace}, ${identity} now means this copy\n` : `${identity} ${version}\n`)
   return 0
 }
 
-/** `--force` replaces a pack, never anything else. */
+/** `--force` may replace a pack, but nothing else. */
 function refuseTaken(target: string, { force }: Flags<'unpack'>): void {
   if (!isThere(target)) return
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
@@ -104,5 +104,5 @@ function refuseTaken(target: string, { force }: Flags<'unpack'>): void {
   const isPack = isFolder && existsSync(join(target, manifestName))
   if (force && isPack) return
   const hint = isPack ? '--force replaces the existing pack completely.' : 'Name a folder that does not exist.'
-  throw usageError(`${target} exists already`, hint)
+  throw usageError(`${target} already exists`, hint)
 }

@@ -15,7 +15,7 @@ import { dotText, mermaidText } from '../plan-graph.ts'
 import { planTree, shown } from '../plan-tree.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 
-/** `baton plan FILE`: what a run would do and cost at most, as text or as one JSON line. Throws what the run would throw. */
+/** `baton plan FILE`: what a run would do and its maximum cost, as text or JSON. Throws what the run would throw. */
 export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<number> {
   refuseEmptyNames(flags)
   const { cwd, env, home, paint } = openWorkplace(flags, io)
@@ -127,12 +127,12 @@ function figures(
     countOf(asked, 'request'),
     `${formatCount(input_tokens[row] ?? 0)} tokens in`,
     ...(output === 0 ? [] : [`${formatCount(output)} out`]),
-    // what has no known price may be all of it
+    // models without a known price may account for all of it
     ...(cost === 0 && unpriced.length > 0 ? [] : [usdText(cost)]),
   ].join(' · ')
 }
 
-/** No one reads an exponent. */
+/** Without exponents, which nobody reads. */
 function usdText(usd: number): string {
   if (usd === 0) return 'free'
   return usd < 0.0001 ? 'less than $0.0001' : formatCost(usd)
@@ -140,7 +140,7 @@ function usdText(usd: number): string {
 
 function askLine({ model, requests, input_tokens, output_tokens, usd }: Ask): string {
   const asked = requests.as_written
-  if (asked === 0) return `${shown(model)}: only if a script or a model decides so`
+  if (asked === 0) return `${shown(model)}: only if a script or a model chooses it`
   const price = usd === null ? 'no known price' : usdText(usd.as_written)
   return `${shown(model)}: ${countOf(asked, 'request')} · ${formatCount(input_tokens.as_written)} tokens in · ${formatCount(output_tokens.as_written)} out · ${price}`
 }

@@ -49,8 +49,8 @@ async function recordOf(replay: string, flags: Flags<'run'>, around: Surrounding
     return { kind: 'run', folder: findRun(folder, replay) }
   } catch (error) {
     if (!/[./]/.test(replay)) throw error
-    throw new BatonError('USAGE', `--replay ${replay}: there is no such file, and no such run`, {
-      hint: 'Name a cassette, or a run that baton runs lists.',
+    throw new BatonError('USAGE', `--replay ${replay}: no such file or run`, {
+      hint: 'Name a cassette, or a run listed by baton runs.',
       cause: error,
     })
   }

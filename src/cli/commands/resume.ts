@@ -25,8 +25,8 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   const { from, force, useCurrent: usesCurrent, uncertain, repair } = given
   if (force && from === undefined) {
     throw usageError(
-      '--force is for --from',
-      'Name the iteration to begin with, for example --from 2, or leave --force out.',
+      '--force needs --from',
+      'Name the iteration to start from, for example --from 2, or leave --force out.',
     )
   }
   const overrides = overridesOf(given)
@@ -56,7 +56,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   return exitCode
 }
 
-/** The files that the run writes besides, and what becomes of approvals: as given now, else as it was started. */
+/** The additional files that the run writes, and what it does about approvals: as given now, else as at its start. */
 async function startedWith(
   folder: string,
   given: Flags<'resume'>,
@@ -72,7 +72,7 @@ async function startedWith(
 }
 
 async function chosenRun(folder: string, { run, last }: Flags<'resume'>): Promise<string> {
-  if (run !== undefined && last) throw usageError('--last and a run are both given', 'Leave one of them out.')
+  if (run !== undefined && last) throw usageError('--last and a run cannot be combined', 'Leave one of them out.')
   if (run !== undefined && run !== 'last') return findRun(folder, run)
   if (run === undefined && !last) throw usageError('name a run, or use --last', 'See baton runs.')
   return unfinishedRun(folder)

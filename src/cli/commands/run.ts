@@ -25,7 +25,7 @@ export async function runCommand(flags: Flags<'run'>, io: CommandIo): Promise<nu
   refuseEmptyNames(flags)
   const around = surroundings(flags, io)
   const { cwd } = around
-  // an invalid --output is refused before standard input is read
+  // refuses an invalid --output before standard input is read
   openResult(flags, { ...io, cwd })
   if (flags.file?.startsWith('mcp:') === true)
     return runCommand(await (await import('../server-prompt.ts')).asText(flags.file, flags, io), io)
@@ -46,7 +46,7 @@ interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' 
   readonly around: Surroundings
 }
 
-/** Reruns when files were not trusted and a person at the terminal trusts them. */
+/** Runs again if files were not trusted and the user at the terminal now trusts them. */
 async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
   for (;;) {
     const report = await runOnce(run, io)
@@ -81,7 +81,7 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
   })
 }
 
-/** `--record FILE`: also a run that failed, but not one that was cancelled. */
+/** `--record FILE`: also writes a failed run, but not a cancelled one. */
 async function runAndRecord(run: PreparedRun, file: string, io: CommandIo): Promise<number> {
   if (run.flags.watch) throw usageError('--record and --watch cannot be combined', 'Leave one of them out.')
   const { checkCassettePlace, writeCassetteFile } = await import('../cassette-file.ts')
@@ -90,14 +90,14 @@ async function runAndRecord(run: PreparedRun, file: string, io: CommandIo): Prom
   const { exitCode, stopReason } = await runTrusted({ ...run, onRecord: (kept) => void (folder = kept) }, io)
   if (stopReason !== 'cancelled' && folder !== undefined) await writeCassetteFile(file, folder)
   else if (exitCode === 0) {
-    throw new BatonError('FILE_FAILED', `${file} is not written, because the run was not recorded`, {
+    throw new BatonError('FILE_FAILED', `${file} was not written, because the run was not recorded`, {
       hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
     })
   }
   return exitCode
 }
 
-/** Opens a file without waiting. False when no editor is configured; an editor that does not start is ignored. */
+/** Opens a file without waiting. False if no editor is configured; an editor that fails to start is ignored. */
 export function openInEditor(file: string, { env, cwd }: Pick<Surroundings, 'env' | 'cwd'>): boolean {
   const editor = findEditor(env)
   if (editor === undefined) return false

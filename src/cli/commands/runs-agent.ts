@@ -7,8 +7,8 @@ import { jsonLine } from '../io.ts'
 import type { RunsContext } from './runs.ts'
 
 /**
- * `baton runs show RUN --agent ID`: all that an agent was told and has said to whom a model gave work; with `--json` one message a line
- * (docs/task.md). The beginning of an id is enough.
+ * `baton runs show RUN --agent ID`: the whole conversation of an agent that got work from a model; with `--json` one
+ * message per line (docs/task.md). A unique prefix of the id is enough.
  */
 export async function showAgent(
   id: string,
@@ -20,7 +20,7 @@ export async function showAgent(
   if (found === undefined || others.length > 0) {
     const known = agents.map((agent) => `${agent.id} (${agent.name})`).join(', ')
     throw usageError(
-      `--agent ${id}: ${found === undefined ? 'no model of this run has given work to such an agent' : 'several agents begin so'}`,
+      `--agent ${id}: ${found === undefined ? 'no model of this run has given work to such an agent' : 'several agents match'}`,
       known === '' ? 'baton runs show RUN shows what the run has done.' : `Agents of this run: ${known}.`,
     )
   }

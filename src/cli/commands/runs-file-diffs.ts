@@ -9,8 +9,8 @@ import { usageError } from '../command.ts'
 import type { RunsContext } from './runs.ts'
 
 /**
- * `baton runs show RUN --diff`: what the run changed in files, from what it kept of them, and what it has changed in work trees
- * alone. Secrets stay hidden.
+ * `baton runs show RUN --diff`: what the run changed in files, computed from the contents it kept, and what it changed
+ * only in work trees. Secrets stay masked.
  */
 export async function showFileDiffs(
   folder: string,

@@ -14,13 +14,13 @@ import { differenceText, iterationOf, usualLines } from './runs-show.ts'
 interface Side extends DiffSide {
   readonly run: string
   readonly within: string
-  /** The tree of its files in the repository. */
+  /** The git tree with its files. */
   readonly state: string | undefined
 }
 
 /**
- * `baton runs diff RUN:0 RUN:2`: what differs between two iterations: the files after them, where a git repository has
- * them, then prompts and answers. Exit code 1 when something does, like diff(1).
+ * `baton runs diff RUN:0 RUN:2`: compares two iterations: the files after them, if a git repository has them, then
+ * prompts and answers. Exit code 1 if anything differs, like diff(1).
  */
 export async function diffIterations(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { io, print, paint, folder } = context
@@ -38,7 +38,7 @@ export async function diffIterations(flags: Flags<'runs'>, context: RunsContext)
       }
       let count = files === undefined ? 0 : 1
       for (const difference of compareWithin(before, after) ?? []) {
-        // commands, commits and times of iterations are never alike
+        // commands, commits and times always differ
         if (!['prompt', 'answer', 'part'].includes(difference.kind)) continue
         count += 1
         print(difference, () => differenceText(difference, { paint, lines }))
@@ -56,7 +56,7 @@ export async function diffIterations(flags: Flags<'runs'>, context: RunsContext)
 async function openIteration(word: string, folder: string): Promise<Side> {
   const asked = iterationOf(word)
   if (asked === undefined) {
-    throw usageError(`${word} names no iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
+    throw usageError(`${word} is not an iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
   }
   const path = findRun(folder, asked.run)
   const side = await openSide(path)
@@ -69,7 +69,7 @@ async function openIteration(word: string, folder: string): Promise<Side> {
   return { ...side, run: basename(path), within, state: iterationFacts(part, side.source)?.state }
 }
 
-/** As git shows it; undefined where nothing differs, or the repository does not have both states. */
+/** The output of git diff; undefined if nothing differs, or the repository does not have both states. */
 async function fileDifference(
   before: Side,
   after: Side,

@@ -28,13 +28,13 @@ import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 
-/** `RUN:2` is iteration 2 of a run; undefined for a run. */
+/** Reads `RUN:2`, iteration 2 of a run. Undefined for a whole run. */
 export function iterationOf(word: string): { readonly run: string; readonly iteration: number } | undefined {
   const [, run = '', number = ''] = /^(.*):(\d+)$/.exec(word) ?? []
   return number === '' ? undefined : { run, iteration: Number(number) }
 }
 
-/** Without `--all`: parts of one part, and lines of one text, that are shown; lines of one difference. */
+/** Limits without `--all`. `show`: parts of one part, and lines of one text. `diff`: lines of one difference. */
 export const usualLines = { show: 40, diff: 60 } as const
 
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
@@ -71,10 +71,10 @@ function refuseSeveralViews({ place, agent, diff, timeline, messages, format }: 
     .filter(([, value]) => value !== undefined && value !== false)
     .map(([name]) => `--${name}`)
   if (given.length > 1) {
-    throw usageError(`${given.join(' and ')}: each shows something else of a run`, 'Leave all but one out.')
+    throw usageError(`${given.join(' and ')} cannot be combined`, 'Use only one of them.')
   }
   if (format === 'mermaid' && !timeline && !messages) {
-    throw usageError('--format mermaid draws the team of a run', 'Add --timeline or --messages.')
+    throw usageError('--format mermaid needs --timeline or --messages', 'It draws the team of a run.')
   }
 }
 
@@ -105,7 +105,7 @@ async function showWhole(
       options,
     ),
     ...waiting,
-    ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and left out`)]),
+    ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and not shown`)]),
     ...(isOpen && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>
@@ -134,7 +134,7 @@ async function showPlace(
   if (view === undefined) {
     throw usageError(
       `--place ${place}: this run has no such part`,
-      `See baton runs show ${basename(folder)}: the names of nested parts follow each other, with / between them.`,
+      `See baton runs show ${basename(folder)}. Join the names of nested parts with /.`,
     )
   }
   const lines = () => [...partLines([view.part], '', options), ...detailLines(view.details, options)]
@@ -145,7 +145,7 @@ function textOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** `baton runs diff A B`: exit code 1 when sources, prompts, answers, effects or host calls differ, like diff(1). */
+/** `baton runs diff A B`: exit code 1 if sources, prompts, answers, effects or host calls differ, like diff(1). */
 export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   if (flags.run.some((one) => iterationOf(one) !== undefined)) {
     return (await import('./runs-iterations.ts')).diffIterations(flags, context)
@@ -174,7 +174,7 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
   return count === 0 ? 0 : 1
 }
 
-/** One difference of two runs: what it is, then its texts in the unified form. `lines` limits those. Ends with a newline. */
+/** One difference of two runs: its title, then a unified diff of at most `lines` lines. Ends with a newline. */
 export function differenceText(
   { kind, place, before, after }: Difference,
   { paint, lines }: Pick<TreeOptions, 'paint' | 'lines'>,
@@ -197,6 +197,6 @@ export function differenceText(
 function changesBetween(before: string, after: string): readonly string[] {
   const isShort = !before.includes('\n') && !after.includes('\n')
   if (isShort) return [`-${before}`, `+${after}`]
-  // the title above names the texts
+  // without the file header, because the title already names the texts
   return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
 }

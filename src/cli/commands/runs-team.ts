@@ -14,14 +14,14 @@ import type { RunsContext } from './runs.ts'
 interface Shown {
   readonly run: string
   readonly source: RecordSource
-  /** Members or exchanges of one team that are shown. */
+  /** The maximum number of members or exchanges shown for one team. */
   readonly lines: number
 }
 
 /**
- * `baton runs show RUN --timeline` and `--messages`: who of a team worked when, and what was said in it; as text, for Mermaid, or with
- * `--json` for programs.
- * @throws BatonError USAGE where no model of the run has started an agent
+ * `baton runs show RUN --timeline` and `--messages`: when each agent of a team worked, and the messages between them;
+ * as text, as a Mermaid diagram, or with `--json` for programs.
+ * @throws BatonError USAGE if no model of the run has started an agent
  */
 export async function showTeams(
   { run, source, lines }: Shown,
@@ -33,7 +33,7 @@ export async function showTeams(
   if (all.teams.length === 0) {
     throw usageError(
       `run ${run} has no team: no model in it has started an agent`,
-      `--timeline and --messages show agents that a model starts by spawn_agent or task. baton runs show ${run} shows this run.`,
+      `--timeline and --messages show agents that a model starts with spawn_agent or task. See baton runs show ${run}.`,
     )
   }
   if (flags.json && flags.timeline) return io.out(jsonLine(timelineJson(run, all)))

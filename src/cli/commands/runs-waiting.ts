@@ -7,7 +7,7 @@ import { jsonLine } from '../io.ts'
 import { withPlace } from '../with-place.ts'
 import type { RunsContext } from './runs.ts'
 
-/** `baton runs --waiting`: each run that waits for an approval with its open calls; with `--json` one run a line. */
+/** `baton runs --waiting`: each run that waits for an approval, with its pending calls; with `--json` one per line. */
 export async function listWaiting(
   options: ListOptions,
   flags: Flags<'runs'>,
@@ -19,7 +19,7 @@ export async function listWaiting(
     else if (flags.json) io.out(jsonLine({ ...run, approvals }))
     else {
       const command = (words: string): string => `baton ${withPlace(words.replace('RUN', run.id), flags)}`
-      // a run that is running is answered where it runs
+      // an active run is answered where it runs
       const options = { paint, command: run.status === 'running' ? undefined : command }
       const lines = [runHeader(run, { paint, workspace }), ...approvalLines(approvals, options)]
       io.out(`${count === 0 ? '' : '\n'}${lines.join('\n')}\n`)

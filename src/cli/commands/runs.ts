@@ -20,17 +20,17 @@ import { parseDuration } from '../../config/duration.ts'
 
 type Action = NonNullable<Flags<'runs'>['action']>
 
-/** What every action of `baton runs` is given. */
+/** The context of every action of `baton runs`. */
 export interface RunsContext extends Workplace, WorkspaceRuns {
   readonly io: CommandIo
 }
 
 interface ActionSpec {
-  /** How many words the action takes after its name, and what they are. */
+  /** The number of words after the name of the action, and what they are. */
   readonly least: number
   readonly most: number
   readonly words: string
-  /** Flags that not every action has. */
+  /** The flags of this action that not every action has. */
   readonly flags: readonly (keyof Flags<'runs'>)[]
 }
 
@@ -88,16 +88,16 @@ function wrongWords({ run }: Flags<'runs'>, action: Action): BatonError {
 }
 
 const usualLimit = 20
-/** Characters. To write each line of thousands takes longer than to find it. */
+/** Characters. Writing thousands of lines one by one takes longer than finding them. */
 const writtenAtOnce = 16 * 1024
 
-/** A table, the newest first; with `--json` one summary a line, with `--ids` one id. */
+/** A table, newest first; with `--json` one summary per line, with `--ids` one id. */
 async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { io, folder, paint, width, workspace } = context
   const limit = limitOf(flags.limit)
   const fits = fitsFlags(flags, context)
   if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits }, flags, context)
-  // one more than is shown tells whether there are more
+  // one more than is shown, to know whether there are more
   const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
   const check = foreignCheck(context)
   const isForeign = ({ id }: RunSummary): Promise<boolean> => check(join(folder, id))
@@ -119,8 +119,8 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   else context.note((flags.file ?? flags.status) ? 'no matching run\n' : 'no runs of this workspace yet\n')
   const foreign: string[] = []
   for (const run of runs.slice(0, limit)) if (await isForeign(run)) foreign.push(run.id)
-  if (foreign.length > 0) context.note(`not recorded by this installation, only shown: ${foreign.join(', ')}\n`)
-  if (runs.length > limit) context.note('there are more: -n 0 lists all\n')
+  if (foreign.length > 0) context.note(`not recorded by this installation, view only: ${foreign.join(', ')}\n`)
+  if (runs.length > limit) context.note('there are more runs: -n 0 lists all\n')
   return 0
 }
 
@@ -130,7 +130,7 @@ function limitOf(text: string | undefined): number {
   throw usageError(`--limit ${text} is not a number`, 'Write for example -n 50; 0 lists all.')
 }
 
-/** The runs that `--file` and `--status` let through. A file is meant by its name, its path or a glob. */
+/** Whether a run matches `--file` and `--status`. A file is given as its name, its path or a glob. */
 function fitsFlags({ file, status }: Flags<'runs'>, { workspace, cwd }: RunsContext): ListOptions['fits'] {
   const glob = file === undefined ? undefined : compileGlobs([file])
   return (run) => {
@@ -141,7 +141,7 @@ function fitsFlags({ file, status }: Flags<'runs'>, { workspace, cwd }: RunsCont
   }
 }
 
-/** Everything that was recorded as one file, whole or not at all; without a file name on stdout. */
+/** Writes the whole record to one file, atomically; without a file name, to stdout. */
 async function exportRun(
   { run: [asked = '', name] }: Flags<'runs'>,
   { io, folder, cwd, print }: RunsContext,
@@ -157,7 +157,7 @@ async function exportRun(
   }
   const file = resolve(cwd, name)
   refuseLeavingLink(file, { within: findWorkspace({ cwd, home: io.home }), shown: name })
-  if (existsSync(file)) throw usageError(`${name} exists`, 'Name another file, or remove it first.')
+  if (existsSync(file)) throw usageError(`${name} already exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
   const bytes = await writeCassetteFile(file, run, io.signal)
   print({ id: basename(run), file, bytes }, () => '')
@@ -169,7 +169,7 @@ interface Candidate {
   readonly status: RunStatus
 }
 
-/** Removes the named runs, or all that match every flag given; never one that is running. */
+/** Removes the named runs, or all that match every given flag; never one that is running. */
 async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { run: named, dryRun, level, json } = flags
   const { io, print, note } = context
@@ -184,11 +184,11 @@ async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<n
     } else {
       kept += 1
       if (json) io.out(jsonLine({ id, removed: false, reason: 'running' }))
-      else io.err(`${id} is running and is kept\n`)
+      else io.err(`${id} is running and was kept\n`)
     }
   }
   if (candidates.length === 0) note('no matching run\n')
-  // a run that was named must be gone for the command to succeed
+  // the command succeeds only if every named run is gone
   return named.length > 0 && kept > 0 ? 1 : 0
 }
 
@@ -197,7 +197,7 @@ async function namedRuns(
   { folder }: RunsContext,
 ): Promise<readonly Candidate[]> {
   if (failed || (older ?? file ?? status) !== undefined) {
-    throw usageError('runs and flags that choose runs are both given', 'Leave one of them out.')
+    throw usageError('named runs and flags that select runs cannot be combined', 'Leave one of them out.')
   }
   const folders = new Set(named.map((run) => findRun(folder, run)))
   const found = [...folders].map(async (run): Promise<Candidate> => {
@@ -222,7 +222,7 @@ async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise
   for await (const run of listed) {
     const folder = join(context.folder, run.id)
     const isOld = older === undefined || lastWork(folder) < before
-    // running ones were not asked for
+    // running ones do not match
     if (isOld && run.status !== 'running') candidates.push({ folder, status: run.status })
   }
   return candidates

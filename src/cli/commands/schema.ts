@@ -2,7 +2,7 @@ import { listTools } from '../../authoring/tools.ts'
 import type { Flags } from '../command-specs.ts'
 import type { CommandIo } from '../io.ts'
 
-/** `baton schema`: a JSON Schema on stdout. */
+/** `baton schema`: prints a JSON Schema. */
 export async function schemaCommand(
   { subject = 'prompt' }: Flags<'schema'>,
   { out }: Pick<CommandIo, 'out'>,

@@ -7,10 +7,10 @@ import { portOf, secretOf, untilStopped } from '../local-server.ts'
 
 const usualRuns = 8
 
-/** `baton serve`: the runs of the workspace for a browser and for programs of this machine, until Ctrl-C. */
+/** `baton serve`: offers the runs of the workspace to browsers and programs on this machine, until Ctrl-C. */
 export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promise<number> {
   const { env: all, cwd, home, print, note } = openWorkplace(flags, io)
-  // what runs start has no use for the secret
+  // programs started by runs must not get the secret
   const { BATON_SERVE_SECRET: given, ...env } = all
   const { model, config, timeout, open } = flags
   const port = portOf(flags.port) ?? 0
@@ -25,8 +25,8 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, maxRuns })
   const address = new URL(`${serving.url}/?secret=${encodeURIComponent(secret)}`)
   print({ url: address.href }, () => `${address.href}\n`)
-  note('The address lets whoever has it do all that you can do with baton here. Ctrl-C ends.\n')
-  if (open && !(await opened(address, { env, workspace: cwd }))) note('there is no program here that opens a browser\n')
+  note('Anyone who has this address can do everything that you can do with baton here. Ctrl-C stops the server.\n')
+  if (open && !(await opened(address, { env, workspace: cwd }))) note('no program to open a browser was found\n')
   await untilStopped(io)
   await serving.close()
   throw io.signal.reason

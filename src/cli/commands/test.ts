@@ -25,8 +25,8 @@ const testsFailed = 100
 const wrongFile = 2
 
 /**
- * `baton test FILE...`: the tests of all files one after the other. 0 when all passed, 100 when one failed, 2 when a file
- * is invalid or has no test.
+ * `baton test FILE...`: runs the tests of all files one after the other. Returns 0 if all passed, 100 if one failed, 2
+ * if a file is invalid or has no test.
  */
 export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
@@ -62,7 +62,7 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
   return failed > 0 ? testsFailed : 0
 }
 
-/** A file that has no valid tests. */
+/** A file without valid tests. */
 class InvalidFile {
   readonly name: string
   readonly error: BatonError
@@ -95,7 +95,7 @@ function writeJunit(
   }
 }
 
-/** The files in order, those of folders that have tests; an invalid one is reported. */
+/** Loads the files in order; of folders, only files with tests. Reports invalid files. */
 async function loadAll(
   flags: Flags<'test'>,
   { cwd, env, home }: Surroundings,
@@ -131,7 +131,7 @@ function noTests(message: string, file?: string): BatonError {
   })
 }
 
-/** The second test would overwrite what the first one has recorded. @throws BatonError USAGE */
+/** Refuses tests that share a cassette: the second would overwrite the record of the first. @throws BatonError USAGE */
 function refuseShared(files: readonly TestedFile[]): void {
   const seen = new Set<string>()
   for (const { cassette, name, place } of files.flatMap(({ tests }) => tests)) {
@@ -146,7 +146,7 @@ function refuseShared(files: readonly TestedFile[]): void {
   }
 }
 
-/** Runs and shows all tests: one line for each that passed, the failures of the others. Returns how many failed. */
+/** Runs all tests and shows one line for each that passed, and the failures of the others. Returns how many failed. */
 async function runAll(
   files: readonly TestedFile[],
   {

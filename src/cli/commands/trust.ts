@@ -10,7 +10,7 @@ import { ask, type MayAsk } from '../confirm.ts'
 import { type CommandIo, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
 import { presentHash, trustPath, type TrustSubject, trustSubject } from '../trust-subject.ts'
 
-/** `baton trust [FILE…]`: records the content of files that set guarded keys, which allows them to. */
+/** `baton trust [FILE…]`: allows files to set guarded keys, by recording their current content. */
 export async function trustCommand(flags: Flags<'trust'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
   if (flags.remove) return removeTrust(flags, workplace, io)
@@ -19,8 +19,8 @@ export async function trustCommand(flags: Flags<'trust'>, io: CommandIo): Promis
 }
 
 /**
- * Asks whether the files that a run was refused for are to be trusted as they are now. True: they are, and the run may be
- * tried again. Files that `baton trust` would refuse are not asked about.
+ * Asks whether to trust the current content of the files for which a run was refused. True: they are trusted, and the
+ * run may be tried again. Does not ask about files that `baton trust` would refuse.
  */
 export async function askForTrust(
   error: unknown,
@@ -35,7 +35,7 @@ export async function askForTrust(
     throw problem
   })
   if (subjects === undefined) return false
-  // all of it, however long: what is left out could be what matters
+  // in full, however long: a truncated part could be what matters
   const shown = valueLines(subjects.flatMap(({ values }) => values))
   const named = subjects.map(({ keys }, index) => `${files[index]} (${keys.join(', ')})`)
   const question = `${shown}trust ${harmlessName(named.join(' and '))} with this content`
@@ -45,7 +45,7 @@ export async function askForTrust(
 }
 
 /**
- * What files are trusted with as they are now; all are looked at before the first is recorded.
+ * What the files need trust for, with their current content. Reads all before the first is recorded.
  * @throws BatonError for a file that cannot be read, cannot be trusted, or needs no trust
  */
 function trustable(files: readonly string[], around: Surroundings): Promise<readonly TrustSubject[]> {
@@ -73,7 +73,7 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
     const shown = harmlessName(displayPath(cwd, path))
     print({ file: path, trusted: true, keys }, () => `${shown}: trusted with ${harmlessName(keys.join(', '))}\n`)
     note(valueLines(values))
-    for (const file of Object.keys(leads)) note(`  and with what is in ${harmlessName(displayPath(cwd, file))}\n`)
+    for (const file of Object.keys(leads)) note(`  and with the content of ${harmlessName(displayPath(cwd, file))}\n`)
   }
   if (subjects.some(({ hash }) => hash !== '')) {
     const hasServers = subjects.some(({ keys }) => keys.some((key) => key.startsWith('mcp_servers')))
@@ -81,9 +81,9 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
   }
 }
 
-/** Also files that do not exist any more. */
+/** Also removes trust of files that no longer exist. */
 function removeTrust({ files, json, level }: Flags<'trust'>, workplace: Workplace, io: CommandIo): number {
-  if (files.length === 0) throw usageError('--remove needs files', 'baton trust lists them.')
+  if (files.length === 0) throw usageError('--remove needs files', 'baton trust lists the trusted files.')
   const { cwd, print } = workplace
   const store = trustFile(workplace)
   const trusted = new Map(readTrusted(store))

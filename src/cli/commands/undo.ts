@@ -18,7 +18,7 @@ import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
 import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 
 /**
- * `baton undo [RUN] [FILES…]`: puts back what a run changed. Exit code 1 when something of it was left as it is, or has
+ * `baton undo [RUN] [FILES…]`: restores what a run changed. Exit code 1 if a file could not be restored or has
  * conflicts.
  */
 export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<number> {
@@ -37,7 +37,7 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
     mask,
     key,
     signal: io.signal,
-    // a link is meant itself, not what it leads to
+    // a link means the link itself, not its target
     files: files.map((file) => entryPath(resolve(cwd, file))),
     noFile: (file) => mistypedRun(file, files, { cwd, folder: runs.folder }),
     merges: flags.merge,
@@ -46,7 +46,7 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
   return show(report, flags, workplace)
 }
 
-/** The first word is a run when it is the beginning of an id, else all are files. */
+/** The first word is a run if it is the start of a run id; else all words are files. */
 function readWords(
   words: readonly string[],
   folder: string,
@@ -59,7 +59,7 @@ function readWords(
   return { files: words }
 }
 
-/** What to say of a file that no run has changed, when its name looks like the id of a run. */
+/** The error for a file that no run has changed, if its name looks like a run id. */
 function mistypedRun(
   file: string,
   words: readonly string[],
@@ -73,12 +73,12 @@ function mistypedRun(
   if (near.length === 0 && !looksLikeRun && !isLast) return undefined
   const meant = isLast ? 'last' : near.join(', ')
   return usageError(
-    `there is no run ${word} of this workspace, and no file of that name`,
+    `this workspace has no run ${word}, and no file of that name`,
     meant === '' ? 'See baton runs for the ids.' : `Nearest: ${meant}. See baton runs.`,
   )
 }
 
-/** @throws BatonError USAGE when no run of the workspace has changed files */
+/** @throws BatonError USAGE if no run of the workspace has changed files */
 async function newestWithChanges({ folder }: WorkspaceRuns, mask: SecretMask, key: SigningKey): Promise<string> {
   for (const id of runIds(folder)) {
     if (!(await isOwnRun(join(folder, id), key))) continue
@@ -97,7 +97,7 @@ const words: {
   merged: { done: 'merged', dry: 'would merge', isLeft: false },
   conflicts: { done: 'merged with conflicts', dry: 'would merge with conflicts', isLeft: true },
   as_before: { done: 'as before the run', dry: 'as before the run', isLeft: false },
-  refused: { done: 'left as it is', dry: 'would leave as it is', isLeft: true },
+  refused: { done: 'left unchanged', dry: 'would leave unchanged', isLeft: true },
   failed: { done: 'failed', dry: 'would fail', isLeft: true },
 }
 
@@ -115,7 +115,7 @@ function show(
       return `${text} ${harmlessName(path)}${isFolder ? '/' : ''}${why === undefined ? '' : `: ${harmless(why)}`}\n`
     })
   }
-  if (items.every(({ outcome }) => outcome === 'as_before')) note(`everything is as it was before run ${run}\n`)
+  if (items.every(({ outcome }) => outcome === 'as_before')) note(`all files are as they were before run ${run}\n`)
   if (left.some(({ outcome }) => outcome === 'refused')) {
     note(
       `${paint('cyan', 'hint')}: baton undo ${run} --merge merges later changes; baton runs show ${run} --diff shows what the run did\n`,

@@ -13,12 +13,12 @@ import type { Flags } from '../command-specs.ts'
 import { type CommandIo, surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
 
-/** One run, shown as always. */
+/** Runs once and shows the run. */
 export type RunEach = (options: WatchedOptions, io: CommandIo) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
 
 /**
- * `baton run FILE --watch`: runs, and reruns when something that was read changes. Exit code 0 after `q`, that of the
- * signal after one, and that of the mistake when the command line itself is wrong.
+ * `baton run FILE --watch`: runs, and reruns when something that was read changes. The exit code is 0 after `q`, that
+ * of the signal after a signal, and that of the error if the command line itself is wrong.
  */
 export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: RunEach): Promise<number> {
   const around = surroundings(flags, io)
@@ -66,8 +66,8 @@ const controlC = '\u0003'
 const controlZ = '\u001a'
 
 /**
- * Gives each key as it is pressed; Ctrl-C and Ctrl-Z are keys like others then. Undefined when the stream is no terminal;
- * else the function that ends it.
+ * Passes on each key as it is pressed; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Returns the function that ends
+ * this; undefined if the stream is not a terminal.
  */
 function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): (() => void) | undefined {
   if (!(input instanceof ReadStream)) return undefined
@@ -80,9 +80,9 @@ function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: Ke
       } else onKey(key)
     }
   }
-  // the shell has changed the terminal's mode meanwhile
+  // the shell has changed the mode of the terminal in the meantime
   const endContinue = onContinue(() => void input.setRawMode(true))
-  // the loss of the terminal arrives as a signal
+  // losing the terminal is reported by a signal
   const onError = (): void => undefined
   input.setRawMode(true)
   input.on('data', onData).on('error', onError)
@@ -101,7 +101,7 @@ interface WatchTextOptions {
   readonly hasKeys: boolean
 }
 
-/** What `--watch` prints on stderr, with the line's end; empty where only events or errors are wanted. */
+/** What `--watch` prints on stderr, including the newline; empty if only events or errors are wanted. */
 function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: WatchTextOptions): string {
   const quietly = (text: string): string => (flags.json || flags.level === 'quiet' ? '' : `${text}\n`)
   const withHint = (text: string, hint: string): string => `${text}\n${paint('cyan', 'hint')}: ${hint}\n`

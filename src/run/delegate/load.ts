@@ -3,7 +3,7 @@ import { isInWorkspace } from '../../config/delegate.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 
 /**
- * Refuses a list in the workspace where nothing may be written.
+ * Refuses a list in the workspace if nothing may be written there.
  * @throws BatonError CONFIG_INVALID at its key
  */
 export async function checkDelegateFits(spec: RunSpec): Promise<void> {

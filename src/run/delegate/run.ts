@@ -30,19 +30,19 @@ export interface DelegateCall {
   readonly inputText: string
 }
 
-/** What is known of a team before it begins. */
+/** What is known of a team before it starts. */
 type Team = { readonly id: string; readonly list: string }
 
-/** How a team stands when its leader has no more to do. */
+/** The state of a team when its leader is done. */
 type Ending = Progress & { readonly open: readonly string[] }
 
-/** Of what the leader and the workers wait for. */
+/** For aborting what the leader and the workers wait for. */
 const waits = { defaultMs: 30_000, minMs: 10_000, maxMs: 300_000 }
 
 /**
- * Lets a team work on a list of items in place of asking one model (R122 to R144): the leader makes the items and starts workers, which
- * claim and complete them. Its last answer is the answer.
- * @throws BatonError AGENT_FAILED, with the answer kept, when items are open that the leader has not left by force
+ * Lets a team work on a list of items instead of calling one model (R122 to R144): the leader creates the items and
+ * starts workers, which claim and complete them. The last answer of the leader is the answer.
+ * @throws BatonError AGENT_FAILED, with the answer kept, if items are open that the leader has not left by force
  */
 export async function runDelegate(call: DelegateCall, context: RunContext): Promise<TaskAnswer> {
   const { delegate, target, settings } = call
@@ -54,7 +54,7 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
   const asked = { name: 'team', args: { list: delegate.list } }
   const team = effects.observe<Team>(at.scope.at, asked, () => ({ id: uuidText(newUuid(4)), list: files.shown }))
   const name = delegate.team ?? basename(target.spec.file, extname(target.spec.file))
-  // told as soon as there is somebody to tell
+  // delivered as soon as there is a receiver
   let tell = (text: string): void => emit(context, { type: 'warning', message: text })
   let onItem = (): void => {}
   const store = openStore({
@@ -69,7 +69,7 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
         onItem()
       },
       onConflicts: (conflicts) => tell(`the list ${team.list} was edited: ${conflicts.map(conflictText).join('; ')}`),
-      onUnreadable: () => tell(`the list ${team.list} cannot be read as it is: it is left alone until it can`),
+      onUnreadable: () => tell(`the list ${team.list} cannot be read: it is left unchanged until it can be`),
     },
     pause: () => new Promise((resolve) => setTimeout(resolve, 50)),
   })
@@ -113,7 +113,7 @@ interface Finishing {
   readonly list: string
 }
 
-/** Says how the team has ended. How it stands is looked at again by a resumed run: a person may have completed what was open. */
+/** Reports how the team ended. A resumed run checks the list again: the user may have completed open items. */
 async function finish({ target }: DelegateCall, { store, delegation, name, list }: Finishing, context: RunContext) {
   const left = delegation.left()
   if (left !== undefined) {
@@ -143,7 +143,7 @@ async function finish({ target }: DelegateCall, { store, delegation, name, list 
     `team "${name}" has ended, and ${open.length} of ${progress.total_tasks} items are open: ${open.join('; ')}`,
     {
       place: await target.placeOf(['delegate'], 'key'),
-      hint: `Complete them in ${list} and resume the run, or let the team begin again with --from task/0.`,
+      hint: `Complete them in ${list} and resume the run, or let the team start over with --from task/0.`,
     },
   )
 }

@@ -8,7 +8,7 @@ import { parsePrompt } from '../../prompt/document.ts'
 import type { PromptTarget } from '../prompt-target.ts'
 
 /**
- * The agents that may be workers of a team, by the names that its leader calls them.
+ * The agents that may be workers of a team, by the names that its leader uses.
  * @throws BatonError CONFIG_INVALID, at its place, for a script or a program, which cannot work on a list
  */
 export async function workersOf(
@@ -42,6 +42,6 @@ async function notForTeams({ name, index }: DelegateWorker, target: PromptTarget
   const message = `the worker "${name}" cannot work on a list: it is a script or a program`
   return new BatonError('CONFIG_INVALID', message, {
     ...(place === undefined ? {} : { place }),
-    hint: 'Name a prompt file, or an agent of [agents] that is asked by a model.',
+    hint: 'Name a prompt file, or an agent of [agents] that runs on a model.',
   })
 }

@@ -13,8 +13,8 @@ import { synthesisQuestion } from './synthesis.ts'
 import type { MemberView } from './views.ts'
 
 /**
- * Makes one answer of those of the members: a model is asked, or the aggregator. It is asked as the main agent or the agent of a
- * file is, so what `[output]` describes must fit, and file changes are carried out. It is a boundary.
+ * Combines the answers of the members into one, by a model or the aggregator. It is called like the main agent or the
+ * agent of a file, so its answer must match `[output]`, and file changes are applied. It is a boundary.
  * @throws BatonError as an answer of the main agent does
  */
 export async function aggregate(
@@ -27,14 +27,15 @@ export async function aggregate(
   return askFor({ question, target, run, views }, around)
 }
 
-/** Who is the winner: the work of one member is taken as it is. */
+/** The choice of the winner, whose work is taken unchanged. */
 export interface Judged extends Judgement {
   readonly response: JsonObject
   readonly spent: Spent
 }
 
 /**
- * Asks a model whose work is taken, which sees the answers and the changes of all. It changes nothing. It is a boundary.
+ * Asks a model whose work to take. It sees the answers and changes of all members, and changes no files. It is a
+ * boundary.
  * @throws BatonError as an answer of the main agent does
  */
 export async function judge(
@@ -57,7 +58,7 @@ export async function judge(
 }
 
 interface Asking {
-  /** Behind the instruction of the file. */
+  /** After the instruction of the file. */
   readonly question: string
   readonly target: PromptTarget
   readonly run: EnsembleRun
@@ -97,7 +98,7 @@ async function askFor({ question, target, run, views }: Asking, around: RunConte
       { inputs, label: agent?.name ?? (run.trees === undefined ? 'synthesis' : 'judge') },
     )
   } catch (error) {
-    // with the answer that was given before it failed
+    // with the answer before the failure
     throw failure === undefined ? error : failure.error
   }
 }

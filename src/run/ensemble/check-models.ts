@@ -11,9 +11,9 @@ interface Choosing extends Pick<AgentParts, 'chooseModel'> {
 }
 
 /**
- * The models of the members of an ensemble, and that of its synthesis. A member without a key is one that gives no answer, as
- * long as there are enough others.
- * @throws BatonError for a name that nobody takes, and for missing keys where too few members are left
+ * Checks the models of the members of an ensemble, and that of its synthesis. A member whose key is missing counts as
+ * one without an answer, as long as there are enough others.
+ * @throws BatonError for an unknown model, and for missing keys if too few members are left
  */
 export async function modelsOfEnsemble(
   { members, quorum, model: own }: Ensemble,

@@ -6,7 +6,7 @@ import type { EnsembleRun, MemberEnd } from './member.ts'
 import { inTreeOf, type Trees } from './trees.ts'
 import { errorText, type MemberView } from './views.ts'
 
-/** How the check of each answer has ended, by the name of the member. */
+/** How the check of each answer ended, by the name of the member. */
 export type CheckEnds = Map<string, CommandEnd>
 
 interface Checking {
@@ -17,12 +17,12 @@ interface Checking {
   readonly trees: Trees
 }
 
-/** How long the check of one answer may take where members have no limit of their own. */
+/** Time limit for the check of one answer if the members have no limit of their own. */
 const usualMs = 10 * 60_000
 
 /**
- * Whether a member has answered, and its answer passes the check, which reads it. Without a check every answer does.
- * It is run where the member has worked.
+ * Whether a member has answered and its answer, which the check reads, passes. Without a check, every answer passes.
+ * The check runs in the folder where the member worked.
  */
 export async function checkAnswer(
   { name, end, ensemble, checks, trees }: Checking,
@@ -37,7 +37,7 @@ export async function checkAnswer(
   return ended.code === 0
 }
 
-/** The error where no answer passes. */
+/** The error if no answer passes. */
 export async function noneHasPassed(
   views: readonly MemberView[],
   checks: CheckEnds,
@@ -46,10 +46,10 @@ export async function noneHasPassed(
   const each = views.map((view) => {
     const ended = checks.get(view.name)
     if (ended === undefined) return `"${view.name}": ${errorText(view)}`
-    return `"${view.name}" ${ended.code === undefined ? 'was ended' : `exit code ${ended.code}`}`
+    return `"${view.name}" ${ended.code === undefined ? 'was killed' : `exit code ${ended.code}`}`
   })
   return new BatonError('AGENT_FAILED', `no answer passes ${JSON.stringify(ensemble.check)}: ${each.join(', ')}`, {
     place: await target.placeOf(['ensemble', 'check'], 'value'),
-    hint: 'See what it printed with baton runs show last. A resumed run asks all members again.',
+    hint: 'See its output with baton runs show last. A resumed run repeats all members.',
   })
 }

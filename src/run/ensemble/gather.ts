@@ -6,19 +6,19 @@ import { item, part, type Place } from '../../event/place.ts'
 import { createMemberStop, type EnsembleRun, type MemberEnd, type MemberStop, runMember } from './member.ts'
 import type { PreparedMember } from './members.ts'
 
-/** How all members have ended, in the order in which they are written. */
+/** How all members ended, in the order in which they are listed. */
 export type Ends = ReadonlyMap<string, MemberEnd>
 
-/** Members that are asked at once. */
+/** Members that work at the same time. */
 interface Asked {
   readonly stops: ReadonlyMap<string, MemberStop>
-  /** Each settles when its member has ended. None rejects. */
+  /** Each settles when its member ends. None rejects. */
   readonly works: ReadonlyMap<string, Promise<Settled>>
 }
 
 type Settled = { readonly end: MemberEnd } | { readonly error: unknown }
 
-/** Asks members, with the deadline of all of them. */
+/** Starts members, with their common deadline. */
 async function asking<T>(
   members: readonly PreparedMember[],
   run: EnsembleRun,
@@ -43,7 +43,7 @@ async function asking<T>(
       const settled = runMember(member, run, stop, context).then(
         (end): Settled => ({ end }),
         (error: unknown): Settled => {
-          // the others are paid for
+          // wait for the others, because they are already paid for
           if (!isSuspension(error) && !isRunTooLarge(error)) for (const one of all) one.giveUp()
           return { error }
         },
@@ -63,8 +63,8 @@ async function asking<T>(
 }
 
 /**
- * Asks all members at once, and waits for all of them.
- * @throws what ends the run; a suspension, once all others have ended
+ * Starts all members at the same time and waits for all of them.
+ * @throws what ends the run; a suspension, after all others have ended
  */
 export async function gatherAll(run: EnsembleRun, context: RunContext): Promise<Ends> {
   const settled = await asking(run.members, run, context, async ({ works }) =>
@@ -77,7 +77,7 @@ export async function gatherAll(run: EnsembleRun, context: RunContext): Promise<
 function endIn(one: Settled, all: readonly (readonly [string, Settled])[]): MemberEnd {
   if ('end' in one) return one.end
   const errors = all.flatMap(([, settled]) => ('error' in settled ? [settled.error] : []))
-  // what ends the run counts more than what waits, and than members that were stopped for it
+  // an error that ends the run takes precedence over suspensions, and over members that were stopped because of it
   throw errors.find((error) => !isSuspension(error) && !isAbort(error)) ?? errors.find(isSuspension) ?? one.error
 }
 
@@ -85,20 +85,20 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 
-/** The first answer that was taken, where one was. */
+/** The first accepted answer, if any. */
 export interface FirstAnswer {
   readonly winner: string | undefined
   readonly ends: Ends
 }
 
-/** Whether the answer of a member is the one; `context`: at a place of its own. */
+/** Whether to accept the answer of a member; `context`: at a separate place. */
 export type Passes = (name: string, end: MemberEnd, context: RunContext) => Promise<boolean>
 
 /**
- * Asks all members at once, looks at their answers in the order in which they come, and stops the others as soon as one passes.
- * The order is recorded: what was looked at by an older process is looked at first, and where that decides it nobody else is
- * asked.
- * @throws what ends the run; a suspension, where no answer passes and somebody waits
+ * Starts all members at the same time, checks their answers in the order in which they arrive, and stops the others as
+ * soon as one passes. The order is recorded: a resumed run first checks the answers that were checked before, and if
+ * one of them passes, starts no other member.
+ * @throws what ends the run; a suspension, if no answer passes and a member waits
  */
 export async function gatherFirst(run: EnsembleRun, passes: Passes, context: RunContext): Promise<FirstAnswer> {
   const { effects } = context.services
@@ -144,12 +144,12 @@ export async function gatherFirst(run: EnsembleRun, passes: Passes, context: Run
   return { winner, ends: inOrder(run, ends) }
 }
 
-/** Where it is recorded whose answer was looked at as the n-th. */
+/** The place of the record of whose answer was checked as the n-th. */
 export function pickPlace(number: number, { scope }: RunContext): Place {
   return [...scope.at, part('first'), item(number)]
 }
 
-/** Whoever was not looked at was stopped. */
+/** Members whose answers were not checked were stopped. */
 function inOrder({ members }: EnsembleRun, ends: ReadonlyMap<string, MemberEnd>): Ends {
   return new Map(members.map(({ name }) => [name, ends.get(name) ?? ({ status: 'stopped' } as const)]))
 }

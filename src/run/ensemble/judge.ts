@@ -5,10 +5,10 @@ import type { PromptTarget } from '../prompt-target.ts'
 import { quoted } from './synthesis.ts'
 import type { MemberView } from './views.ts'
 
-/** What a judge answers. */
+/** The answer of a judge. */
 export type Judgement = { readonly winner: string; readonly reason: string }
 
-/** What a judge must answer: the name of one of these members, and why. */
+/** The schema of that answer: the name of one of these members, and why. */
 export async function judgementSchema(names: readonly string[], target: PromptTarget): Promise<OutputSchema> {
   const schema = {
     type: 'object',
@@ -24,7 +24,7 @@ export async function judgementSchema(names: readonly string[], target: PromptTa
   return { ...compiled.compiled, placeAt: () => target.placeOf(['ensemble'], 'key') }
 }
 
-/** What a judge is asked, behind the instruction that the members were given. */
+/** The instruction to a judge, which follows that of the members. */
 export function judgeQuestion(views: readonly MemberView[], diffs: ReadonlyMap<string, string>): string {
   const shown = views.flatMap((view) => {
     const diff = diffs.get(view.name) ?? ''

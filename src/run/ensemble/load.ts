@@ -3,7 +3,7 @@ import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { OutputSchema } from '../output-schema.ts'
 
 /**
- * Refuses an ensemble that does not fit what else holds for the file.
+ * Refuses an ensemble that conflicts with other settings of the file.
  * @throws BatonError CONFIG_INVALID at its key
  */
 export async function checkEnsembleFits(spec: RunSpec, output: OutputSchema | undefined): Promise<void> {
@@ -11,30 +11,30 @@ export async function checkEnsembleFits(spec: RunSpec, output: OutputSchema | un
   if (ensemble === undefined) return
   const { aggregate, isolation, check, aggregator } = ensemble
   if (aggregate === 'vote' && output === undefined) {
-    throw new BatonError(
-      'CONFIG_INVALID',
-      'aggregate = "vote" needs [output]: only values of one form can be counted',
-      {
-        place: await placeInPrompt(spec, ['ensemble', 'aggregate'], 'value'),
-        hint: 'Describe the answer in [output] schema, or leave aggregate out.',
-      },
-    )
+    throw new BatonError('CONFIG_INVALID', 'aggregate = "vote" needs [output]: only structured values can be counted', {
+      place: await placeInPrompt(spec, ['ensemble', 'aggregate'], 'value'),
+      hint: 'Describe the answer in [output] schema, or remove aggregate.',
+    })
   }
   if (isolation === 'worktree' && aggregator !== undefined) {
-    throw new BatonError('CONFIG_INVALID', 'an aggregator and isolation = "worktree" do not go together', {
+    throw new BatonError('CONFIG_INVALID', 'an aggregator and isolation = "worktree" cannot be combined', {
       place: await placeInPrompt(spec, ['ensemble', 'aggregator'], 'value'),
-      hint: 'Remove it: the work of one member is taken as it is, and a model, a vote or check chooses which.',
+      hint: 'Remove the aggregator: the work of one member is taken unchanged, and a model, a vote or check chooses which.',
     })
   }
   if (isolation === 'worktree' && writes === false) {
-    throw new BatonError('CONFIG_INVALID', 'isolation = "worktree" of [ensemble] needs write_mode: members only read', {
-      place: await placeInPrompt(spec, ['ensemble', 'isolation'], 'value'),
-      hint: 'Add write_mode = true, or leave out isolation.',
-    })
+    throw new BatonError(
+      'CONFIG_INVALID',
+      'isolation = "worktree" of [ensemble] needs write_mode: without it, members only read',
+      {
+        place: await placeInPrompt(spec, ['ensemble', 'isolation'], 'value'),
+        hint: 'Add write_mode = true, or remove isolation.',
+      },
+    )
   }
   if (isolation !== 'worktree' && aggregate === 'first' && writes !== false) {
     const key = check === undefined ? 'aggregate' : 'check'
-    throw new BatonError('CONFIG_INVALID', 'write_mode does nothing where the answer of one member is taken as it is', {
+    throw new BatonError('CONFIG_INVALID', 'write_mode has no effect if the answer of one member is taken unchanged', {
       place: await placeInPrompt(spec, ['ensemble', key], 'value'),
       hint: 'Members only read. Remove write_mode, add isolation = "worktree", or let a synthesis or an aggregator make the changes.',
     })

@@ -31,15 +31,15 @@ export type MemberEnd =
       readonly value?: Json
       readonly response: JsonObject
       readonly spent: Spent
-      /** What it has changed in its work tree. */
+      /** Its changes in its work tree. */
       readonly fileChanges?: readonly JsonObject[]
       readonly seconds: number
     }
   | { readonly status: 'failed' | 'timed_out'; readonly error: ErrorInfo; readonly seconds: number }
-  /** Another answer was taken first. */
+  /** Stopped because another answer was accepted first. */
   | { readonly status: 'stopped' }
 
-/** One ensemble at work on one task: what all its members share. */
+/** An ensemble working on one task: what all its members share. */
 export interface EnsembleRun {
   readonly ensemble: Ensemble
   readonly members: readonly PreparedMember[]
@@ -50,22 +50,22 @@ export interface EnsembleRun {
   readonly state: ChainState
   readonly files: FileSet
   readonly inputText: string
-  /** Where members work that change files. */
+  /** Where members work if they may change files. */
   readonly trees: Trees
 }
 
-/** What ends the work of a member from outside. */
+/** Stops a member from outside. */
 export interface MemberStop {
   readonly signal: AbortSignal
   readonly overdue: () => void
   readonly beaten: () => void
-  /** Another member cannot go on, and neither can the run. */
+  /** Another member failed with an error that ends the run. */
   readonly giveUp: () => void
   readonly reason: () => 'overdue' | 'beaten' | 'given up' | undefined
 }
 
 const stopTexts = {
-  overdue: 'it took longer than it may',
+  overdue: 'it exceeded its time limit',
   beaten: 'the answer of another member was taken',
   'given up': 'stopped because another one failed',
 } as const
@@ -88,8 +88,8 @@ export function createMemberStop(): MemberStop {
 }
 
 /**
- * Asks one member, which may only read where it has no work tree. It is one boundary: however it ends, a resumed run does not ask it again. What goes wrong
- * with it is a value.
+ * Runs one member, which may only read unless it has a work tree. It is one boundary: however it ends, a resumed run
+ * does not run it again. Its failure is a value.
  * @throws what ends the run, and a suspension
  */
 export async function runMember(
@@ -117,12 +117,12 @@ export async function runMember(
   }
 }
 
-/** Members only read. Whether a program without a flag for that may run is the word of whoever wrote its line. */
+/** Members only read. A program gets no sandbox, because the author of its command line decides what it may do. */
 function readingOnly({ target: { answerAgent } }: PreparedMember): Limits {
   return answerAgent?.kind === 'command' ? { write: false } : { write: false, sandbox: { mode: 'read-only' } }
 }
 
-/** A replay does the work of a member again: that takes another time, and what stopped it then does not stop it now. */
+/** The recorded end. A replay repeats the work of a member, which takes a different time and is not stopped again. */
 function recordedEnd(end: Exclude<MemberEnd, { status: 'stopped' }>, name: string, around: RunContext): MemberEnd {
   const { status, seconds } = end
   const facts = status === 'answered' ? { status, seconds } : end
@@ -132,7 +132,7 @@ function recordedEnd(end: Exclude<MemberEnd, { status: 'stopped' }>, name: strin
   return end.status === 'answered' ? { ...end, seconds: known.seconds } : end
 }
 
-/** Where it is recorded how a member has ended. */
+/** The place of the record of how a member ended. */
 export function endPlace(name: string, { scope }: RunContext): Place {
   return [...scope.at, part('ends'), item(name)]
 }
@@ -154,7 +154,7 @@ function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunContext):
   }
 }
 
-/** What decides the work of a member: limits do not, nor do the other members. */
+/** The inputs of the work of a member; limits and other members are not among them. */
 function inputsOf({ name, target, kind }: PreparedMember, { state, inputText }: EnsembleRun) {
   const { answerAgent: agent, answerOptions: options = {}, output } = target
   return {
@@ -198,7 +198,7 @@ async function settle({ prepared, run, stop, around }: MemberWork, at: RunContex
     const why = stop.reason()
     if (stopsRun(error) || why === 'given up') throw error
     if (why === 'beaten') return { status: 'stopped' }
-    // a replay recalls that a call was stopped; how its member has ended is in the record, and read there
+    // a replay recalls that a call was stopped; how its member ended is read from the record
     const isRecalled = !isBatonError(error) && at.services.effects.answers(endPlace(prepared.name, around))
     if (why === 'overdue' || isRecalled)
       return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
@@ -212,7 +212,7 @@ async function settle({ prepared, run, stop, around }: MemberWork, at: RunContex
 
 function overdue({ ensemble }: EnsembleRun): BatonError {
   const { timeout_ms: own, deadline_ms: all } = ensemble
-  // the shorter one has ended it
+  // the shorter limit was the one that ended it
   const isOwn = own !== undefined && (all === undefined || own <= all)
   const limit = isOwn ? `its timeout, ${durationText(own)}` : `the deadline of the ensemble, ${durationText(all ?? 0)}`
   return new BatonError('LIMIT', `it took longer than ${limit}`, {
@@ -220,10 +220,10 @@ function overdue({ ensemble }: EnsembleRun): BatonError {
   })
 }
 
-/** One that failed tries again, as often as the ensemble says. */
+/** Retries a failed member up to `retries` times. */
 async function attempts(prepared: PreparedMember, run: EnsembleRun, at: RunContext): Promise<TaskAnswer> {
   const { retries, members } = run.ensemble
-  // whoever makes one answer of theirs gets its share, too
+  // plus a share for the one that combines the answers
   const among = members.length - prepared.index + 1
   return withLease(at, { whom: `member "${prepared.name}"`, among }, async () => {
     for (let tries = 0; ; tries += 1) {
@@ -234,7 +234,7 @@ async function attempts(prepared: PreparedMember, run: EnsembleRun, at: RunConte
         const { error } = failureOf(caught)
         at.services.signal.throwIfAborted()
         if (tries >= retries || !mayPassAgain(error)) throw error
-        const message = `"${prepared.name}" tries again: ${error.message}`
+        const message = `retrying "${prepared.name}": ${error.message}`
         emit(at, { type: 'warning', message })
       }
     }
@@ -250,7 +250,7 @@ const lasting: ReadonlySet<string> = new Set([
   'CONFIG_INVALID',
 ])
 
-/** Whether another try may end otherwise. */
+/** Whether a retry may succeed. */
 function mayPassAgain(error: unknown): error is BatonError {
   return isBatonError(error) && !stopsRun(error) && !isBudget(error) && !lasting.has(error.code)
 }

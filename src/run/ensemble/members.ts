@@ -9,7 +9,7 @@ import type { PromptTarget } from '../prompt-target.ts'
 
 type MemberKind = 'model' | 'agent' | 'command'
 
-/** A member as it is asked: the file as if it had no ensemble, and this one answered alone. */
+/** A member ready to run: the file as if it had no ensemble and only this member answered. */
 export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
   /** `{file}-ensemble-{name}` (R267). */
   readonly id: string
@@ -17,13 +17,13 @@ export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
   readonly target: PromptTarget
 }
 
-/** Whether members answer what `[output]` describes; else that is for who makes one answer of theirs. */
+/** Whether `[output]` applies to the members; else it applies to the one that combines their answers. */
 function answersInForm({ aggregate, isolation }: Ensemble): boolean {
   return aggregate === 'vote' || aggregate === 'first' || isolation === 'worktree'
 }
 
 /**
- * The members of an ensemble, as they are written.
+ * The members of an ensemble, in the order in which they are listed.
  * @throws BatonError AGENT_NOT_FOUND
  */
 export function prepareMembers(ensemble: Ensemble, target: PromptTarget): Promise<readonly PreparedMember[]> {
@@ -49,7 +49,7 @@ export function prepareMembers(ensemble: Ensemble, target: PromptTarget): Promis
   )
 }
 
-/** Who makes one answer of all, as if the file had no ensemble: the aggregator, or the model of the synthesis. */
+/** The file as if only the aggregator, or the model of the synthesis, answered, and it had no ensemble. */
 export async function aggregateTarget(
   { aggregator: name, model }: Ensemble,
   target: PromptTarget,
@@ -58,7 +58,7 @@ export async function aggregateTarget(
   return { ...withoutTeam(alone(target, model)), answerAgent, answerOptions: {} }
 }
 
-/** Who joins answers, or chooses one, starts no agents: that is for those who answer. */
+/** Combining answers, or choosing one, starts no agents: only members do. */
 function withoutTeam(target: PromptTarget): PromptTarget {
   const without = (settings: Settings): Settings => {
     const { collab: _, ...others } = settings
@@ -83,8 +83,8 @@ async function agentOf(
 }
 
 /**
- * The file as if it had no ensemble. `model`: wins over that of the file and over flags, which say who answers where nobody is
- * named; left out: they say it.
+ * The file as if it had no ensemble. `model` takes precedence over that of the file and over flags; default: those
+ * decide.
  */
 function alone(target: PromptTarget, model: string | undefined): PromptTarget {
   const { spec } = target
@@ -100,7 +100,7 @@ function alone(target: PromptTarget, model: string | undefined): PromptTarget {
   return { ...target, settings: settingsAlone(spec.params), settingsFor: settingsAlone }
 }
 
-/** What a chain made of the front matter, without the ensemble: members do not see it. */
+/** The front matter after the chain, without the ensemble, which members do not see. */
 export function withoutEnsemble({ params, prompts }: ChainState): ChainState {
   const { ensemble: _, ...others } = params
   return { params: others, prompts }

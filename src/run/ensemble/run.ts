@@ -29,23 +29,23 @@ export interface EnsembleCall {
   readonly inputText: string
 }
 
-/** What became of the members: the answer that is made of theirs, with what is told of it. */
+/** The outcome of an ensemble: the combined answer, with the facts to report about it. */
 interface Outcome extends Pick<TaskAnswer, 'text' | 'value' | 'fileChanges'> {
-  /** `ai_response` of who made it, or of who was taken. */
+  /** `ai_response` of the one that combined the answers, or of the chosen member. */
   readonly response: JsonObject
-  /** By what came after the members. */
+  /** Spent after the members ended. */
   readonly spent: Spent
   readonly ends: Ends
   readonly winner?: string
   readonly votes?: readonly Vote[]
-  /** Why the work of the winner was taken, where a judge has said it. */
+  /** Why the work of the winner was chosen, if a judge said so. */
   readonly reason?: string
 }
 
 /**
- * Asks several agents in place of one, at once, and makes one answer of theirs (R266, R270, R274, R316 to R318). `ai_response.members`
- * has how each has ended, and `ai_response.degraded` whether one is missing.
- * @throws BatonError AGENT_FAILED and the like when too few have answered
+ * Runs several agents at the same time instead of one, and combines their answers into one (R266, R270, R274, R316 to
+ * R318). `ai_response.members` has how each ended, and `ai_response.degraded` whether one is missing.
+ * @throws BatonError AGENT_FAILED and the like if too few have answered
  */
 export async function runEnsemble(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
   const { ensemble, target } = call
@@ -66,7 +66,7 @@ export async function runEnsemble(call: EnsembleCall, context: RunContext): Prom
   return answerOf(run, outcome, context)
 }
 
-/** What all members would be sent; nobody is asked. */
+/** The requests to all members, without sending them. */
 async function requestsOf(run: EnsembleRun, context: RunContext): Promise<Outcome> {
   const ends = await gatherAll(run, context)
   const views = viewsOf(run.members, ends)
@@ -105,14 +105,14 @@ async function firstAnswer(run: EnsembleRun, context: RunContext): Promise<Outco
   return { ...answerIn(end), spent: nothingSpent, ends, winner }
 }
 
-/** The answer of one member, as it is. */
+/** The answer of one member, unchanged. */
 function answerIn({ content: text, value, response, fileChanges = [] }: Answered) {
   return { text, fileChanges, response, ...(value === undefined ? {} : { value }) }
 }
 
 type Answered = Extract<MemberEnd, { readonly status: 'answered' }>
 
-/** Of the one whose work a judge has chosen. */
+/** The answer of the member whose work a judge chose. */
 async function judgedAnswer(run: EnsembleRun, ends: Ends, context: RunContext): Promise<Outcome> {
   const { members, trees } = run
   const views = viewsOf(members, ends)
@@ -124,7 +124,7 @@ async function judgedAnswer(run: EnsembleRun, ends: Ends, context: RunContext): 
   return { ...answerIn(end), spent, ends, winner, reason }
 }
 
-/** Of all that have answered, once there are enough of them. */
+/** The combined answer of all members that answered, if they are enough. */
 async function joinedAnswer(run: EnsembleRun, context: RunContext): Promise<Outcome> {
   const { ensemble, members } = run
   const ends = await enough(run, context)
@@ -152,7 +152,7 @@ async function joinedAnswer(run: EnsembleRun, context: RunContext): Promise<Outc
   }
 }
 
-/** How the members have ended, when enough have answered. Those that had failed in an older process are asked again otherwise. */
+/** How the members ended, if enough answered. Otherwise those with a recorded failure run again. */
 async function enough(run: EnsembleRun, context: RunContext): Promise<Ends> {
   const { quorum } = run.ensemble
   const answered = (ends: Ends): number => [...ends.values()].filter(({ status }) => status === 'answered').length
@@ -164,7 +164,7 @@ async function enough(run: EnsembleRun, context: RunContext): Promise<Ends> {
   return again
 }
 
-/** Records that how members have ended is given up. True when it was so already: then it is forgotten. */
+/** Records that ends of members are discarded. True if that was recorded before: then the ends are forgotten. */
 function forget({ ensemble }: EnsembleRun, names: readonly string[], context: RunContext): boolean {
   const { effects } = context.services
   const places: readonly Place[] = [
@@ -175,7 +175,7 @@ function forget({ ensemble }: EnsembleRun, names: readonly string[], context: Ru
   return places.map((place) => effects.again(place)).includes(true)
 }
 
-/** The error of an ensemble in which too few have answered (R317). One that all of them have failed with keeps its code. */
+/** The error if too few members answered (R317). If all failed with the same code, it keeps that code. */
 async function tooFew({ ensemble, members, target }: EnsembleRun, ends: Ends): Promise<BatonError> {
   const views = viewsOf(members, ends)
   const missing = views.filter(isMissing)
@@ -191,7 +191,7 @@ async function tooFew({ ensemble, members, target }: EnsembleRun, ends: Ends): P
     `${answered}${needed}: ${reasons.join('; ')}`,
     {
       place: await target.placeOf(['ensemble'], 'key'),
-      hint: 'A resumed run asks only those again. To need fewer of them, set quorum.',
+      hint: 'A resumed run repeats only these members. To require fewer answers, set quorum.',
     },
   )
 }

@@ -3,11 +3,11 @@ import { errorText, type MemberView } from './views.ts'
 
 interface Synthesis {
   readonly views: readonly MemberView[]
-  /** Whether the answer is text, and not a value of `[output]`. */
+  /** Whether the answer is text instead of a value of `[output]`. */
   readonly isText: boolean
 }
 
-/** What a model is asked that makes one answer of several, behind the instruction that these were given. */
+/** The instruction for combining several answers, which follows the instruction of the members. */
 export function synthesisQuestion({ views, isText }: Synthesis): string {
   const answered = views.filter(({ status }) => status === 'answered')
   const count = answered.length === views.length ? `${views.length}` : `${answered.length} of ${views.length}`
@@ -29,7 +29,7 @@ What most of them say need not be right. Say nothing that is in none of the answ
 
 const asValue = `Make one answer of them. Find out first what all of them say, what only some of them say, and where they contradict each other; what most of them say need not be right. Then answer what was asked.`
 
-/** The answer of a member, or why there is none, with its name. */
+/** The answer of a member, or why it has none, with its name. */
 export function quoted(view: MemberView): string {
   const name = `member="${attribute(view.name)}" `
   if (view.status === 'answered') return framed('answer', `${name}lines="${linesOf(view.content)}"`, view.content)

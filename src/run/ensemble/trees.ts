@@ -4,13 +4,13 @@ import { below, emit, type RunContext, withScope, withServices } from '../../eve
 import { item, member, part, placeText } from '../../event/place.ts'
 import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
 
-/** The work trees of members, by their names; undefined where members only read. */
+/** The work trees of members, by name; undefined if members only read. */
 export type Trees = ReadonlyMap<string, Worktree> | undefined
 
 /**
- * Makes a git work tree for each member. They are at the place of the ensemble: a member that has ended leaves nothing of its own
- * place behind, and its work is needed until one of them is taken.
- * @throws BatonError USAGE where none can be made
+ * Creates a git work tree for each member. They belong to the place of the ensemble, because the place of a member is
+ * cleaned up when it ends, and its work is needed until one is chosen.
+ * @throws BatonError USAGE if no work tree can be created
  */
 export async function openTrees(names: readonly string[], context: RunContext): Promise<Trees> {
   const trees = new Map<string, Worktree>()
@@ -23,16 +23,20 @@ export async function openTrees(names: readonly string[], context: RunContext): 
   return trees
 }
 
-/** @throws BatonError FILE_FAILED where the work tree of a member that is asked again was removed, because a winner was taken */
+/** @throws BatonError FILE_FAILED if the work tree of a member that runs again was removed after a winner was chosen */
 export function checkTree(name: string, trees: Trees, { scope }: RunContext): void {
   const folder = trees?.get(name)?.context.scope.folders.workspace
   if (folder === undefined || entryStatus(folder) !== undefined) return
-  throw new BatonError('FILE_FAILED', `the work tree of member "${name}" is gone: a winner was taken already`, {
-    hint: `Resume with --from ${placeText(scope.at.slice(0, -1))} to ask all members again.`,
-  })
+  throw new BatonError(
+    'FILE_FAILED',
+    `the work tree of member "${name}" was removed, because a winner was already chosen`,
+    {
+      hint: `Resume with --from ${placeText(scope.at.slice(0, -1))} to run all members again.`,
+    },
+  )
 }
 
-/** The same context in the work tree of a member, where it has one. */
+/** The same context in the work tree of a member, if it has one. */
 export function inTreeOf(name: string, trees: Trees, context: RunContext): RunContext {
   const tree = trees?.get(name)
   if (tree === undefined) return context
@@ -43,7 +47,7 @@ export function inTreeOf(name: string, trees: Trees, context: RunContext): RunCo
 
 const shownCharacters = 60_000
 
-/** What members have changed, as diffs for whoever judges them, by their names. It is recorded. */
+/** The changes of members, as diffs for the judge, by name. Recorded. */
 export async function diffsOf(
   names: readonly string[],
   trees: NonNullable<Trees>,
@@ -66,8 +70,8 @@ function shortened(diff: string): string {
 }
 
 /**
- * Brings what the winner has changed into the workspace, all or nothing, and removes all work trees.
- * @throws BatonError CHANGES_FAILED; the work trees stay then for a resumed run
+ * Applies the changes of the winner to the workspace, all or nothing, and removes all work trees.
+ * @throws BatonError CHANGES_FAILED; the work trees are then kept for a resumed run
  */
 export async function applyWinner(winner: string, trees: NonNullable<Trees>, context: RunContext): Promise<void> {
   const tree = trees.get(winner)
@@ -77,7 +81,7 @@ export async function applyWinner(winner: string, trees: NonNullable<Trees>, con
   } catch (error) {
     if (!context.services.signal.aborted && !stopsRun(error)) {
       const seen = await tree.look()
-      const reason = `the changes of "${winner}" do not fit`
+      const reason = `the changes of "${winner}" could not be applied`
       if (seen !== undefined && seen.files.length > 0) emit(context, { type: 'isolation.left_out', reason, ...seen })
     }
     throw error

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { MemberEnd } from './member.ts'
 import type { PreparedMember } from './members.ts'
 
-/** A member as `post_task` agents and aggregators see it: an entry of `ai_response.members`. */
+/** A member for `post_task` agents and aggregators: an entry of `ai_response.members`. */
 export interface MemberView extends JsonObject {
   readonly name: string
   /** `{file}-ensemble-{name}` (R267). */
@@ -11,15 +11,15 @@ export interface MemberView extends JsonObject {
   /** Empty without an answer. */
   readonly content: string
   readonly error: { readonly code: string; readonly message: string } | null
-  /** Who answered, for people; null where no model did. */
+  /** The model that answered, for display; null if none did. */
   readonly model: string | null
   readonly usage: Json
-  /** Null where the price is not known, and where it has not answered. */
+  /** Null if the price is unknown, or it has not answered. */
   readonly cost_usd: number | null
   readonly seconds: number | null
 }
 
-/** All members, in the order in which they are written. */
+/** All members, in the order in which they are listed. */
 export function viewsOf(
   members: readonly PreparedMember[],
   ends: ReadonlyMap<string, MemberEnd>,
@@ -53,10 +53,10 @@ function viewOf(who: Pick<PreparedMember, 'name' | 'id'>, end: MemberEnd): Membe
 
 /** Why there is no answer, in a sentence. */
 export function errorText({ error, status }: Pick<MemberView, 'error' | 'status'>): string {
-  return error?.message ?? (status === 'stopped' ? 'another answer was taken first' : 'it gave no answer')
+  return error?.message ?? (status === 'stopped' ? 'another answer was accepted first' : 'it gave no answer')
 }
 
-/** Whether an answer was expected and did not come. Who was stopped was not waited for. */
+/** Whether an expected answer is missing. No answer was expected of stopped members. */
 export function isMissing({ status }: Pick<MemberView, 'status'>): boolean {
   return status === 'failed' || status === 'timed_out'
 }

@@ -1,14 +1,14 @@
 import { canonicalJson, type Json } from '../../base/json.ts'
 
-/** An answer, with the names of those who gave it. Plain JSON. */
+/** An answer, with the names of the members that gave it. Plain JSON. */
 export type Vote = {
   readonly value: Json
   readonly members: readonly string[]
 }
 
 /**
- * What the members have voted for: each different value once, the most frequent first; of equally frequent ones that whose first
- * voter is written first. Values are equal when their canonical JSON is.
+ * The distinct values that the members voted for, the most frequent first; of equally frequent ones, the one whose
+ * first voter is listed first. Values are equal if their canonical JSON is.
  */
 export function countVotes(ballots: readonly { readonly name: string; readonly value: Json }[]): readonly Vote[] {
   const byValue = new Map<string, { readonly value: Json; readonly members: string[] }>()

@@ -4,7 +4,7 @@ import type { AgentTarget } from '../target.ts'
 import { runIsolated } from './isolated.ts'
 import { gateOf, wayOut } from './prompt.ts'
 
-/** Runs an agent that was named on the command line in a work tree, as a prompt file is. */
+/** Runs an agent that was named on the command line in a work tree, as for prompt files. */
 export function runAgentIsolated(
   { settings }: Pick<AgentTarget, 'settings'>,
   work: (inside: RunContext) => Promise<Ending>,

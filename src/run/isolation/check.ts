@@ -3,22 +3,22 @@ import { isJsonObject } from '../../base/json.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 
 /**
- * Checks what a prompt file says about its work tree.
- * @throws BatonError CONFIG_INVALID for a gate without one, and for iterations that are committed in it
+ * Checks the work tree settings of a prompt file.
+ * @throws BatonError CONFIG_INVALID for a gate without a work tree, and for commits of iterations in one
  */
 export async function checkIsolation(spec: RunSpec): Promise<void> {
   const { isolation, gate } = spec.settings
   if (gate !== undefined && isolation !== 'worktree') {
     throw new BatonError('CONFIG_INVALID', '"gate" needs isolation = "worktree"', {
       place: await placeInPrompt(spec, ['gate'], 'key'),
-      hint: 'Add isolation = "worktree", or leave out gate.',
+      hint: 'Add isolation = "worktree", or remove gate.',
     })
   }
   const written = spec.frontMatter['iterate']
   if (isolation === 'worktree' && isJsonObject(written) && written['commits'] === true) {
-    throw new BatonError('CONFIG_INVALID', '"iterate.commits" and isolation = "worktree" do not go together', {
+    throw new BatonError('CONFIG_INVALID', '"iterate.commits" and isolation = "worktree" cannot be combined', {
       place: await placeInPrompt(spec, ['iterate', 'commits'], 'key'),
-      hint: 'Leave out commits, and commit what the run has changed when it is done; or leave out isolation.',
+      hint: 'Remove commits and commit the changes after the run, or remove isolation.',
     })
   }
 }

@@ -3,17 +3,17 @@ import { emit, type RunContext } from '../../event/context.ts'
 import { type CommandEnd, runCheck } from '../iterate/checks.ts'
 
 export interface Gate {
-  /** A line for `sh`, as the author wrote it. */
+  /** A command line for `sh`, as written. */
   readonly line: string
   readonly timeLimitMs: number
 }
 
-/** How long a gate may take that does not say it. */
+/** Default time limit. */
 export const usualGateMs = 10 * 60_000
 
 /**
- * Runs the command of `gate` in the work tree of the context. A resumed run that failed here runs it again.
- * @throws BatonError GATE_FAILED when it does not end with 0
+ * Runs the command of `gate` in the work tree of the context. A run that failed here runs it again when resumed.
+ * @throws BatonError GATE_FAILED if it does not exit with 0
  */
 export async function runGate({ line, timeLimitMs }: Gate, context: RunContext): Promise<void> {
   const { runId } = context.scope
@@ -27,10 +27,10 @@ export async function runGate({ line, timeLimitMs }: Gate, context: RunContext):
 const shownLines = 20
 
 function gateFailed(line: string, { code, output }: CommandEnd, run: string): BatonError {
-  const how = code === undefined ? 'did not end by itself' : `ended with ${code}`
+  const how = code === undefined ? 'did not exit by itself' : `exited with ${code}`
   const printed = output.trim().split('\n').slice(-shownLines)
   const shown = output.trim() === '' ? '' : `:${printed.map((text) => `\n  ${text}`).join('')}`
   return new BatonError('GATE_FAILED', `the gate "${line}" ${how}, so nothing was changed in the workspace${shown}`, {
-    hint: `baton resume ${run} runs the gate again; baton runs show ${run} --diff | git apply takes the changes as they are.`,
+    hint: `baton resume ${run} runs the gate again; baton runs show ${run} --diff | git apply applies the changes anyway.`,
   })
 }

@@ -3,21 +3,21 @@ import { emit, type RunContext } from '../../event/context.ts'
 import { openWorktree, type Worktree, type WorktreeOptions } from '../../tool/worktree/open.ts'
 import { type Gate, runGate } from './gate.ts'
 
-/** What becomes of the changes: they are brought into the workspace, wait for a resumed run, or are left out for a reason. */
+/** The fate of the changes: applied to the workspace, kept for a resumed run, or left out for a reason. */
 export type Verdict = 'apply' | 'wait' | { readonly leftOut: string }
 
 export interface IsolatedWork<T> extends WorktreeOptions {
-  /** Decides besides whether the changes reach the workspace; undefined: nothing does. */
+  /** An additional check before the changes reach the workspace; undefined: none. */
   readonly gate?: Gate | undefined
-  /** The work tree is the workspace of the context that it is given. */
+  /** Gets a context whose workspace is the work tree. */
   readonly work: (inside: RunContext) => Promise<T>
   readonly verdict: (value: T) => Verdict
 }
 
 /**
- * Does work in a git work tree of its own: the workspace gets all that it has changed or nothing. What it does not get is told, and
- * recorded, as a diff; the work tree stays for a run that can be resumed. R16.
- * @throws BatonError of the work; USAGE where no work tree can be made, GATE_FAILED, CHANGES_FAILED
+ * Does work in its own git work tree: the workspace gets all of its changes or none. Changes that it does not get are
+ * reported and recorded as a diff; the work tree is kept if the run can be resumed. R16.
+ * @throws BatonError of the work; USAGE if no work tree can be created, GATE_FAILED, CHANGES_FAILED
  */
 export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunContext): Promise<T> {
   const { gate, work, verdict, ...options } = isolated
@@ -41,7 +41,7 @@ export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunCont
   }
 }
 
-/** Says what the workspace does not get. */
+/** Reports the changes that the workspace does not get. */
 async function tellLeftOut(tree: Worktree, reason: string, context: RunContext): Promise<void> {
   const seen = await tree.look()
   if (seen === undefined || seen.files.length === 0) return

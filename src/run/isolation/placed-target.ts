@@ -3,12 +3,12 @@ import type { RunContext } from '../../event/context.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { PromptTarget } from '../prompt-target.ts'
 
-/** Settings with their folders in the workspace of the context, which may be a work tree of the one they were read for. */
+/** Maps `base_dir` into the workspace of the context, which may be a work tree of the original one. */
 export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, { scope }: RunContext): S {
   return { ...settings, base_dir: pathHere(scope.folders, settings.base_dir) }
 }
 
-/** A prompt file whose work is done in the workspace of the context. Its agents and the file itself stay where they are. */
+/** Lets a prompt file work in the workspace of the context. The file and its agents are read from their own places. */
 export function targetHere(target: PromptTarget, context: RunContext): PromptTarget {
   if (context.scope.folders.standsFor === undefined) return target
   return {
@@ -18,7 +18,7 @@ export function targetHere(target: PromptTarget, context: RunContext): PromptTar
   }
 }
 
-/** A prompt file that works in the workspace, whatever it says itself: nobody else uses that workspace. */
+/** Removes the isolation settings of a prompt file, because nothing else uses its workspace. */
 export function targetInPlace(target: PromptTarget): PromptTarget {
   const inPlace = ({ isolation: _isolation, gate: _gate, workflow, ...settings }: Settings): Settings => ({
     ...settings,

@@ -6,7 +6,7 @@ import type { PromptTarget } from '../prompt-target.ts'
 import { type Gate, usualGateMs } from './gate.ts'
 import { runIsolated, type Verdict } from './isolated.ts'
 
-/** Does the work of a prompt file in a work tree: the workspace gets what it has changed once all tasks are done, and its gate passes. */
+/** Runs a prompt file in a work tree; its changes are applied after all tasks are done and its gate passes. */
 export function runPromptIsolated(
   { settings }: Pick<PromptTarget, 'settings'>,
   work: (inside: RunContext) => Promise<PromptOutcome>,
@@ -15,7 +15,7 @@ export function runPromptIsolated(
   return runIsolated({ name: 'file', ...wayOut(context), gate: gateOf(settings), work, verdict: verdictOf }, context)
 }
 
-/** What can be done where the work tree is gone. */
+/** The hint if the work tree no longer exists. */
 export function wayOut({ scope }: RunContext): { readonly cure: string } {
   const place = placeText(scope.at)
   return { cure: place === '' ? 'Run the file again.' : `Resume with --from ${place} to do that part again.` }
@@ -30,5 +30,5 @@ function verdictOf(outcome: PromptOutcome): Verdict {
   if (outcome.status === 'skipped') return 'apply'
   const failed = outcome.outcomes.filter(({ status }) => status === 'failed').length
   if (failed > 0) return { leftOut: failed === 1 ? 'a task failed' : `${failed} tasks failed` }
-  return outcome.iterated?.until_met === false ? { leftOut: 'the command of "until" has not ended with 0' } : 'apply'
+  return outcome.iterated?.until_met === false ? { leftOut: 'the command of "until" has not exited with 0' } : 'apply'
 }

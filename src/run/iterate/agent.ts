@@ -14,7 +14,7 @@ import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import { filesSummary } from './summary.ts'
 
-/** What one run of the agent gave. Plain JSON, because it is recorded. */
+/** The result of one run of the agent. Plain JSON, because it is recorded. */
 type AgentRun =
   | { readonly status: 'done'; readonly outputs: readonly Json[]; readonly failedInputs: number }
   | { readonly status: 'skipped'; readonly reason: string }
@@ -23,8 +23,8 @@ type AgentRun =
 type Completed = Exclude<AgentRun, { readonly status: 'failed' }>
 
 /**
- * Runs an agent file again and again. It decides itself what it looks at, so no block is put before its input; summaries are
- * those of files. Its outputs are those of the last iteration.
+ * Runs an agent file repeatedly. The agent decides itself what it reads, so no block is put before its input; the
+ * summaries list the changed files. The outputs are those of the last iteration.
  */
 export async function iterateAgent(
   target: AgentTarget,
@@ -63,20 +63,20 @@ export async function iterateAgent(
   if (outcome.status === 'failed') {
     return { stopReason: 'error', tasks: [], outputs, error: errorOf(outcome.error, agent), isFinal: true }
   }
-  // a finished iteration is not worked on again, whether it failed or not
+  // a finished iteration is not repeated, even if it failed
   return outcome.failedInputs > 0
     ? { stopReason: 'error', tasks: [], outputs, isFinal: true }
     : { stopReason: 'done', tasks: [], outputs }
 }
 
-/** The error of an iteration, as it was before it was recorded. */
+/** Restores the error of an iteration from its record. */
 function errorOf({ message, hint, file, line, column }: ErrorInfo, agent: AgentTarget['agent']): BatonError {
   const text = file === agent.file ? agent.text : undefined
   const place = file === undefined ? undefined : { file, ...defined({ line, column, text }) }
   return new BatonError('AGENT_FAILED', message, defined({ hint, place }))
 }
 
-/** ` (a.lua:3)`, where it is known. */
+/** ` (a.lua:3)`, if known. */
 function lineText({ file, line }: ErrorInfo, workspace: string): string {
   return file === undefined ? '' : ` (${displayPath(workspace, file)}${line === undefined ? '' : `:${line}`})`
 }

@@ -1,35 +1,35 @@
 import type { Iteration } from './load.ts'
 import type { IterationRecord } from './record.ts'
 
-/** What is told of the work around one iteration. */
+/** What an iteration is told about the work so far. */
 export interface IterationFacts {
   /** From 0. */
   readonly iteration: number
-  /** How many there will be; undefined: that is not known. */
+  /** The number of iterations; undefined: unknown. */
   readonly count: number | undefined
-  /** The full id of the commit that all began with; undefined outside of git and before the first commit. */
+  /** Full id of the commit at the start; undefined outside of git and before the first commit. */
   readonly baseCommit: string | undefined
   /** Text of the plan; undefined without one. */
   readonly plan: string | undefined
-  /** Of the iterations before it, oldest first. */
+  /** Records of the earlier iterations, oldest first. */
   readonly records: readonly IterationRecord[]
 }
 
 export interface PromptFrame {
-  /** Body of the assessment block; undefined: there is none. */
+  /** Body of the assessment block; undefined: none. */
   readonly assessment: string | undefined
-  /** What follows the prompt in later iterations in place of the context block; undefined: the block is passed. */
+  /** The text after the prompt of later iterations instead of the context block; undefined: the block is used. */
   readonly continuation: string | undefined
 }
 
-/** What is put around the prompts of all iterations. */
+/** The texts around the prompts of all iterations. */
 export function frameOf({ settings, assessment }: Pick<Iteration, 'settings' | 'assessment'>): PromptFrame {
   return { assessment, continuation: settings.context ? undefined : (settings.continuation ?? defaultContinuation) }
 }
 
 /**
- * The prompt of one iteration (R62, R63, TV6 to TV8): context block, assessment block, and the original prompt. Texts are
- * joined and never substituted, so that a prompt may hold anything.
+ * The prompt of one iteration (R62, R63, TV6 to TV8): context block, assessment block, and the original prompt. Texts
+ * are joined and never substituted, so a prompt may contain anything.
  */
 export function iterationPrompt(original: string, facts: IterationFacts, frame: PromptFrame): string {
   const isLater = facts.iteration > 0
@@ -56,7 +56,7 @@ function contextBlock(original: string, { iteration, count, baseCommit, plan, re
   return `<task_context>\n${sections.join('\n\n')}\n</task_context>`
 }
 
-/** Only the last check is shown with what it printed: the others are about files that have changed since. */
+/** Only the last check is shown with its output: the others are about files that have changed since. */
 function entry(record: IterationRecord, index: number, all: readonly IterationRecord[]): string {
   const { iteration, commit_id: commit, changed_files: files, summary, score, check } = record
   const id = shortCommit(commit)
@@ -79,12 +79,12 @@ export function filesText(files: readonly string[]): string {
   return [...shown, ...(more > 0 ? [`... (${more} more)`] : [])].join(', ')
 }
 
-/** A commit as it is shown: nine characters. */
+/** The displayed form of a commit: nine characters. */
 export function shortCommit(id: string | undefined): string | undefined {
   return id?.slice(0, 9)
 }
 
-/** What every iteration is asked to judge first, where the file says nothing else. */
+/** The default assessment, which every iteration makes first. */
 export const defaultAssessment = `Judge the task before you begin:
 - Does it touch three or more files?
 - Does it need an understanding of how the parts of this project work together?
@@ -93,6 +93,6 @@ export const defaultAssessment = `Judge the task before you begin:
 If any answer is yes, the task is complex: work out a short plan first, name the files it concerns, and then carry it out.
 If all are no, do it directly.`
 
-/** What follows the prompt of later iterations when the context block is switched off. */
+/** The default text after the prompt of later iterations if the context block is off. */
 const defaultContinuation =
   'Earlier iterations have worked on this task already, and the files show their result. Look at what is there, improve what is unfinished or weak, and change nothing that is good.'

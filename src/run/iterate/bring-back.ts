@@ -7,8 +7,9 @@ import { deleteEntry, type FileCall, makeLink, saveMadeFile, setMode } from '../
 import type { Repository } from './repository.ts'
 
 /**
- * Brings the files of one tree back where another one has others, besides `excluded` (paths from the top of the repository). Each file is
- * changed as any other that a run changes, so that it is recorded and can be undone. Gives their paths from the workspace.
+ * Restores the files of tree `best` that differ in tree `now`, except `excluded` (paths from the top of the
+ * repository). Each file is changed like any other file of a run, so the change is recorded and can be undone. Returns
+ * their paths relative to the workspace.
  */
 export async function bringBack(
   { best, now, excluded }: { readonly best: string; readonly now: string; readonly excluded: readonly string[] },
@@ -47,9 +48,9 @@ export async function bringBack(
 
 interface EntryState {
   readonly kind: 'absent' | 'link' | 'file'
-  /** Of a link. */
+  /** The target of a link. */
   readonly to?: string
-  /** Permission bits of a file, where they have to be changed: git knows only whether it may be executed. */
+  /** Permission bits of a file, if they have to be changed; git stores only whether it is executable. */
   readonly mode?: number
 }
 

@@ -6,34 +6,34 @@ import { passesVariable } from '../../event/permission.ts'
 import { part, type PartName } from '../../event/place.ts'
 
 export interface ShellCommand {
-  /** A line for `sh`, as its author wrote it. */
+  /** A command line for `sh`, as written. */
   readonly line: string
   readonly timeLimitMs: number
   /** For messages: `until`. */
   readonly key: string
-  /** Throws for an end that fails the run: a resumed one runs the command again. */
+  /** Throws if the end fails the run; a resumed run then runs the command again. */
   readonly refuse?: (end: CommandEnd) => void
-  /** Its standard input; left out: there is nothing to read. */
+  /** Its standard input; default: empty. */
   readonly input?: string
 }
 
 /** How a command ended. Plain JSON, because it is recorded. */
 export interface CommandEnd {
-  /** Undefined: it was ended by a signal, or took too long. */
+  /** Undefined: it was ended by a signal or by its time limit. */
   readonly code?: number
-  /** What it printed, the end of it: both streams. */
+  /** The end of its output, of both streams. */
   readonly output: string
   readonly stdout: string
 }
 
 const keptOutput = 1024 * 1024
-/** Characters of what a command printed that are kept in the record and shown to the next iteration. */
+/** Characters of the output that are kept in the record and shown to the next iteration. */
 const shownOutput = 4_000
 
 /**
- * Runs a command of the prompt file's author in the workspace, as the user, and without keys. It may be run
- * again when a run is resumed: its end decides, and not what it does.
- * @throws BatonError SCRIPT_FAILED when no shell can be started
+ * Runs a command of the prompt file in the workspace, as the user, and without keys in its environment. A resumed run
+ * may run it again, because only its exit matters, not its effects.
+ * @throws BatonError SCRIPT_FAILED if no shell can be started
  */
 export async function runCheck(
   name: Extract<PartName, 'until' | 'score' | 'gate' | 'check'>,
@@ -94,7 +94,7 @@ function endOf({ end, stdout, stderr }: ProcessResult, { key, timeLimitMs }: She
   }
 }
 
-/** The end of what was printed, from the beginning of a line where it is cut. */
+/** The end of the output; if truncated, it starts at the beginning of a line. */
 function tail(text: string): string {
   const characters = Array.from(text)
   if (characters.length <= shownOutput) return text
@@ -102,7 +102,7 @@ function tail(text: string): string {
   return `…${end.slice(end.indexOf('\n'))}`
 }
 
-/** The number that a command printed: the last one on its last line with one. Undefined without. */
+/** The number that a command printed: the last one on the last line that has one. Undefined without. */
 export function scoreIn({ code, stdout }: CommandEnd): number | undefined {
   if (code !== 0) return undefined
   const numbers = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/g

@@ -4,33 +4,33 @@ import { exitCodeOf } from '../../event/exit-code.ts'
 import { isBudget } from '../ending.ts'
 import type { IterateStop, IterationRecord } from './record.ts'
 
-/** What decides when iterating ends. */
+/** The rules that end iterating. */
 export interface EndRules {
   /** Undefined: until something else ends it. */
   readonly condition: IterationCondition | undefined
   readonly maxIterations: number
   readonly scoreGoal: number | undefined
   readonly scoreBest: 'highest' | 'lowest'
-  /** So many iterations without a change in a row end it; 0: they do not, and neither does a state that was there before. */
+  /** The number of unchanged iterations in a row that ends it; 0: neither they nor a repeated state ends it. */
   readonly stall: number
 }
 
-/** How often nothing may change in a row where only time or a command ends the work. */
+/** Default of `stall` if no count is given. */
 const usualStall = 3
-/** And how often it is done at most. */
+/** Default of `max_iterations` if no count is given. */
 const usualMost = 100
 
 export function endRules(settings: IterateSettings): EndRules {
   const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
-  // a count is a count (R44)
+  // an explicit count is exact (R44)
   const count = condition?.kind === 'count' ? condition.count : undefined
   const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
   return { condition, maxIterations, scoreGoal, scoreBest, stall }
 }
 
 /**
- * Why there is no further iteration; undefined: there is one. `startState` names the state of the files before the first.
- * Time is only looked at between iterations, so one may overrun (R45, TV5).
+ * Why there is no further iteration; undefined: there is one. `startState` names the state of the files before the
+ * first iteration. The time is checked only between iterations, so one may overrun (R45, TV5).
  */
 export function endOf(
   records: readonly IterationRecord[],
@@ -52,7 +52,7 @@ export function endOf(
   return isOscillating(records, startState) ? 'oscillating' : undefined
 }
 
-/** What fails one iteration and would fail each further one: a used up budget, and a key that is missing or refused. */
+/** Whether the error of one iteration would fail all others: an exhausted budget, a missing or refused key. */
 export function endsAll(error: unknown): boolean {
   return isBudget(error) || exitCodeOf(error) === 3
 }
@@ -61,7 +61,7 @@ export function elapsedMs(records: readonly IterationRecord[]): number {
   return records.reduce((sum, { elapsed_ms: ms }) => sum + ms, 0)
 }
 
-/** How many iterations there will be; undefined where that is not known. */
+/** The number of iterations; undefined if unknown. */
 export function plannedCount({
   condition,
   maxIterations,
@@ -73,7 +73,7 @@ function isBetter(score: number, than: number, { scoreBest }: Pick<EndRules, 'sc
   return scoreBest === 'highest' ? score > than : score < than
 }
 
-/** The iteration with the best score, the later one of equals; -1 stands for the state before the first. */
+/** The iteration with the best score, the later one of equals; -1 is the state before the first. */
 export function bestOf(
   records: readonly IterationRecord[],
   startScore: number | undefined,
@@ -92,7 +92,7 @@ function isUnchanged({ changed_files: files }: IterationRecord): boolean {
   return files.length === 0
 }
 
-/** Something was changed, and the files are as they were before. */
+/** Whether files were changed, but the state is an earlier one. */
 function isOscillating(records: readonly IterationRecord[], startState: string | undefined): boolean {
   const last = records.at(-1)
   if (last?.state === undefined || isUnchanged(last)) return false

@@ -10,19 +10,19 @@ import type { CommitResult, Repository } from './repository.ts'
 interface GitParts {
   readonly repository: () => Promise<Repository>
   readonly commits: boolean
-  /** Where in the run the prompt is iterated: others may be as well. Empty for the file that is run. */
+  /** The place of the iterated prompt in the run, which may have several. Empty for the file that is run. */
   readonly within: string
 }
 
-/** In a repository; see docs/design/iterate.md for what is committed. */
+/** The keeper in a repository; docs/design/iterate.md describes what is committed. */
 export function createGitKeeper({ repository, commits, within }: GitParts): Keeper {
-  /** What stays out of all commits: what was changed before the first iteration. */
+  /** Paths that were changed before the first iteration, which are never committed. */
   let excluded: readonly string[] = []
   let isStaged = false
   let startTree: string | undefined
-  /** Of the iteration before. */
+  /** The tree of the previous iteration. */
   let lastTree: string | undefined
-  /** HEAD when the iteration began: that is none of its commits. */
+  /** HEAD at the start of the iteration, which cannot be one of its commits. */
   let headBefore: string | undefined
   const keyOf = (iteration: number | 'best'): string => (within === '' ? `${iteration}` : `${iteration} of ${within}`)
 
@@ -36,7 +36,7 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
       kind: 'git',
       request: { command: 'commit', iteration: key },
       action: { kind: 'command', program: 'git', caller: 'iterate' },
-      // it finds its own commit, so none is made twice
+      // it recognizes its own commit, so none is created twice
       repeat: 'safe',
     } as const
     return services.effects.perform<CommitResult>(scope.at, effect, async (stop) => {
@@ -100,7 +100,7 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
       const result = await commit(key, message, at)
       switch (result.kind) {
         case 'none':
-          // what was changed before the first iteration is in no state
+          // files that were changed before the first iteration are not part of states
           return { changed_files: files, ...defined({ state: files.length === 0 ? lastTree : undefined }) }
         case 'committed':
           lastTree = result.tree
@@ -108,8 +108,8 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
         case 'refused':
           emit(at, {
             type: 'warning',
-            message: `iteration ${iteration} is not committed: ${result.reason}`,
-            hint: 'Its changes stay in the work tree; the commit of a later iteration has them as well.',
+            message: `iteration ${iteration} was not committed: ${result.reason}`,
+            hint: 'Its changes stay in the work tree and are part of the next commit.',
           })
           return { changed_files: files }
       }
@@ -129,8 +129,8 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
       const id = result?.kind === 'committed' ? result.id : undefined
       emit(context, { type: 'iterate.restored', iteration, score, changed_files: files, ...defined({ commit_id: id }) })
       if (result?.kind !== 'refused') return
-      const hint = 'The files are those of the best iteration all the same.'
-      emit(context, { type: 'warning', message: `the best state is not committed: ${result.reason}`, hint })
+      const hint = 'The files are those of the best iteration nevertheless.'
+      emit(context, { type: 'warning', message: `the best state was not committed: ${result.reason}`, hint })
     },
   }
 }

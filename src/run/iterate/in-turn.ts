@@ -1,9 +1,9 @@
-/** The last commit that was begun in each repository, by git's own folder. */
+/** The last commit that was started in each repository, by git's own folder. */
 const lastCommits = new Map<string, Promise<unknown>>()
 
 /**
- * Does work on a repository once all that was begun on it in this process has ended: prompt files that iterate at the same
- * time would find each other's lock. `folder`: git's own.
+ * Does work on a repository after all earlier work of this process on it has ended; otherwise prompt files that iterate
+ * at the same time would run into each other's lock. `folder`: git's own.
  */
 export async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const before = lastCommits.get(folder)

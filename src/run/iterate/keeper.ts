@@ -9,11 +9,11 @@ import { createRecordKeeper } from './record-keeper.ts'
 import type { IterationRecord } from './record.ts'
 import { openRepository, type Opening, type Repository, type StartState } from './repository.ts'
 
-/** The files as they are at one moment. */
+/** The state of the files at one moment. */
 interface WorkState {
   /** Full id of the commit; undefined outside of git and before the first one. */
   readonly head?: string
-  /** Names this state: equal states have equal names. */
+  /** The name of this state: equal states have equal names. */
   readonly state?: string
 }
 
@@ -24,22 +24,22 @@ interface Kept {
 }
 
 interface ToKeep extends Pick<IterationRecord, 'iteration' | 'changed_files'> {
-  /** For the subject of the commit; undefined: there is nothing to say. */
+  /** Text for the subject of the commit; undefined: none. */
   readonly subject: string | undefined
 }
 
-/** Knows what iterations change, and commits it where that is wanted. */
+/** Tracks what iterations change, and commits it if configured. */
 export interface Keeper {
   readonly commits: boolean
-  /** What the first iteration begins with. */
+  /** The state before the first iteration. */
   start(at: RunContext): Promise<WorkState>
-  /** To be called before an iteration works; `records`: those before it, also of an older process. */
+  /** To be called before each iteration; `records`: of earlier iterations, also those of an earlier process. */
   begin(records: readonly IterationRecord[], at: RunContext): Promise<void>
-  /** What an iteration has changed; `known`: as far as the run itself knows. From the workspace, sorted. */
+  /** The files that an iteration changed, relative to the workspace, sorted; `known`: those that the run recorded. */
   changed(known: readonly string[], at: RunContext): Promise<readonly string[]>
-  /** Keeps the work of an iteration. */
+  /** Commits the work of an iteration, if configured. */
   keep(done: ToKeep, at: RunContext): Promise<Kept>
-  /** Brings back the files of the best iteration (-1: of the start) where the last one has others, as a commit of its own. */
+  /** Restores files of the best iteration (-1: of the start) that differ in the last one, as a separate commit. */
   restore(
     best: { readonly iteration: number; readonly score: number },
     records: readonly IterationRecord[],
@@ -51,15 +51,15 @@ export interface KeeperOptions {
   readonly settings: IterateSettings
   /** Absolute path of the prompt file; undefined for a text. */
   readonly promptFile: string | undefined
-  /** Absolute path of the folder of runs, where it is known. */
+  /** Absolute path of the folder of runs, if known. */
   readonly runsFolder: string | undefined
-  /** That of the first round, which settles for all whether they commit. */
+  /** The keeper of the first round, which decides for all rounds whether they commit. */
   readonly first: Keeper | undefined
 }
 
 /**
- * Looks at the workspace before anything is done.
- * @throws BatonError USAGE when `commits = true` and the repository is not as it has to be
+ * Checks the workspace before anything is done.
+ * @throws BatonError USAGE if `commits = true` and the repository does not allow it
  */
 export async function openKeeper(options: KeeperOptions, context: RunContext): Promise<Keeper> {
   const { promptFile, runsFolder, first } = options
@@ -69,7 +69,7 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
   const { workspace, ownFolders } = scope.folders
   const { signal, effects } = services
   let opened: Promise<Opening> | undefined
-  // a replay has the record, and need not have the repository
+  // lazily, because a replay has the record and may have no repository
   const open = (): Promise<Opening> =>
     (opened ??= openRepository(
       {
@@ -135,16 +135,16 @@ function whyNot(
   })
 }
 
-/** In a work tree nothing is committed: the commits would be in no branch. @throws BatonError USAGE for `commits = true` */
+/** Nothing is committed in a work tree, because it has no branch. @throws BatonError USAGE for `commits = true` */
 function settingsHere(settings: IterateSettings, { scope }: RunContext): IterateSettings {
   if (scope.folders.standsFor === undefined) return settings
   if (settings.commits !== true) return { ...settings, commits: false }
-  throw new BatonError('USAGE', 'commits = true of [iterate] and isolation = "worktree" do not go together', {
-    hint: 'Leave out commits, and commit what the run has changed when it is done; or leave out isolation.',
+  throw new BatonError('USAGE', 'commits = true of [iterate] and isolation = "worktree" cannot be combined', {
+    hint: 'Remove commits and commit the changes after the run, or remove isolation.',
   })
 }
 
-/** A dry run keeps nothing. */
+/** For dry runs. */
 const noKeeper: Keeper = {
   commits: false,
   start: async () => ({}),

@@ -10,23 +10,23 @@ import type { FoundAgent } from '../prompt-agents.ts'
 import type { TargetOptions } from '../target.ts'
 import { defaultAssessment } from './blocks.ts'
 
-/** How a prompt file is iterated, with the files that this names. */
+/** The iterate settings of a prompt file, with the contents of the files they name. */
 export interface Iteration {
   readonly settings: IterateSettings
-  /** Body of the assessment block; undefined: there is none. */
+  /** Body of the assessment block; undefined: none. */
   readonly assessment: string | undefined
   readonly plan: string | undefined
-  /** The agent that writes summaries; undefined: a model does, or none is needed. */
+  /** The agent that writes summaries; undefined: a model does, or no agent is needed. */
   readonly summarizer?: FoundAgent
 }
 
-/** A file that sets one of them and `iterate` is refused when its keys are checked: here it is about flags. */
+/** Strategies that flags cannot combine with; files that combine them are refused when their keys are checked. */
 const strategies = ['delegate', 'ensemble', 'workflow'] as const
 
 /**
- * Reads what `[iterate]` names. Of a file that is run as an agent only its own front matter counts: `--iter` is for the
- * file that is run.
- * @throws BatonError CONFIG_INVALID beside another strategy, FILE_UNREADABLE, OUTSIDE_WORKSPACE
+ * Reads the files that `[iterate]` names. For a file that is run as an agent only its own front matter counts, because
+ * `--iter` is for the file that was started.
+ * @throws BatonError CONFIG_INVALID together with another strategy, FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
 export async function loadIteration(
   spec: RunSpec,
@@ -35,7 +35,7 @@ export async function loadIteration(
   const settings = spec.settings.iterate
   const { frontMatter } = spec
   if (settings === undefined && frontMatter['iterate'] !== undefined && !saysHowLong(frontMatter['iterate'])) {
-    throw new BatonError('CONFIG_INVALID', '"iterate" does not say how long', {
+    throw new BatonError('CONFIG_INVALID', '"iterate" needs a condition that ends it', {
       place: await placeInPrompt(spec, ['iterate'], 'key'),
       hint: `Add condition: ${conditionForms}; or until = "npm test", or score_goal.`,
     })
@@ -43,16 +43,16 @@ export async function loadIteration(
   if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
   const other = strategies.find((key) => frontMatter[key] !== undefined)
   if (other !== undefined) {
-    throw new BatonError('CONFIG_INVALID', `--iter and [${other}] do not go together: a file has one strategy`, {
+    throw new BatonError('CONFIG_INVALID', `--iter and [${other}] cannot be combined: a file has only one strategy`, {
       place: await placeInPrompt(spec, [other], 'key'),
-      hint: 'Leave out --iter and --until.',
+      hint: 'Remove --iter and --until.',
     })
   }
   const { assessment, plan } = settings
   if (settings.score_goal !== undefined && settings.score === undefined) {
     throw new BatonError('CONFIG_INVALID', '"iterate.score_goal" needs "score", a command that prints the score', {
       place: await placeInPrompt(spec, ['iterate', 'score_goal'], 'key'),
-      hint: 'Add score = "…", or leave out score_goal.',
+      hint: 'Add score = "…", or remove score_goal.',
     })
   }
   await checkContext(settings, spec)
@@ -68,39 +68,31 @@ export async function loadIteration(
   }
 }
 
-/** What the file says about the context must not be left out by what else it says. */
+/** Refuses settings of the context that other settings would disable. */
 async function checkContext({ context }: IterateSettings, spec: RunSpec): Promise<void> {
   const written = spec.frontMatter['iterate']
   const { plan, continuation } = isJsonObject(written) ? written : {}
   const place = (key: string): ReturnType<typeof placeInPrompt> => placeInPrompt(spec, ['iterate', key], 'key')
   if (plan !== undefined && !context) {
-    throw new BatonError(
-      'CONFIG_INVALID',
-      '"iterate.plan" is a part of the context, which context = false leaves out',
-      {
-        place: await place('plan'),
-        hint: 'Leave out one of them, or name the file in context_globs.',
-      },
-    )
+    throw new BatonError('CONFIG_INVALID', '"iterate.plan" is part of the context, which context = false disables', {
+      place: await place('plan'),
+      hint: 'Remove one of them, or name the file in context_globs.',
+    })
   }
   if (typeof continuation === 'string' && continuation !== '' && context) {
-    throw new BatonError(
-      'CONFIG_INVALID',
-      '"iterate.continuation" stands in place of the context, and needs context = false',
-      {
-        place: await place('continuation'),
-        hint: 'Add context = false, or leave out continuation.',
-      },
-    )
+    throw new BatonError('CONFIG_INVALID', '"iterate.continuation" replaces the context, and needs context = false', {
+      place: await place('continuation'),
+      hint: 'Add context = false, or remove continuation.',
+    })
   }
 }
 
-/** Also where what it says is wrong, which is another error. */
+/** True even if the value is invalid, which is a different error. */
 function saysHowLong(written: Json): boolean {
   return isJsonObject(written) && ['condition', 'until', 'score_goal'].some((key) => written[key] !== undefined)
 }
 
-/** A file beside the prompt file, without white space around. */
+/** Reads a file relative to the prompt file, and trims it. */
 async function read(
   name: string,
   key: 'assessment' | 'plan',

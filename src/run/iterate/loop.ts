@@ -13,7 +13,7 @@ import type { WorkDone } from '../work-done.ts'
 import type { Keeper } from './keeper.ts'
 import type { Summary } from './summarize.ts'
 
-/** What one iteration has done. */
+/** The work of one iteration. */
 export interface IterationWork<T> extends WorkDone {
   /** Plain JSON. */
   readonly outcome: T
@@ -23,16 +23,16 @@ export interface IterationWork<T> extends WorkDone {
 
 export interface IterateParts<T> {
   readonly settings: IterateSettings
-  /** The prompt as it is before anything is added: for events and summaries. */
+  /** The original prompt, for events and summaries. */
   readonly prompt: string
   readonly assessment: string | undefined
   readonly plan: string | undefined
-  /** Works on all tasks once. Throws only what ends the run, and a suspension. */
+  /** Works on all tasks once. Throws only errors that end the run, and suspensions. */
   readonly work: (
     turn: { readonly facts: IterationFacts; readonly frame: PromptFrame },
     context: RunContext,
   ) => Promise<IterationWork<T>>
-  /** Whether nothing is left to work on, so that there is no further iteration. */
+  /** Whether there is nothing left to work on, so that there is no further iteration. */
   readonly isOver: (outcome: T) => boolean
   readonly summarize: (
     work: IterationWork<T>,
@@ -55,8 +55,8 @@ interface Finished<T> {
 }
 
 /**
- * Works on a prompt again and again, each time with new agents, until its condition ends it (R42 to R84). An iteration is
- * one boundary with its summary, checks and commit; a failing one does not stop the loop.
+ * Works on a prompt repeatedly, each time with new agents, until its condition ends it (R42 to R84). An iteration is
+ * one boundary with its summary, checks and commit; a failed one does not stop the loop.
  */
 export async function iterate<T>(parts: IterateParts<T>, context: RunContext): Promise<Iterated<T>> {
   const { settings, keeper } = parts
@@ -90,7 +90,7 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     last = await oneIteration({ facts, frame }, parts, context)
     records.push(last.record)
     tell(last.record, records, context)
-    // a dry run changes nothing, so a further iteration would be the same
+    // a dry run changes nothing, so further iterations would be the same
     if (isDry || parts.isOver(last.outcome)) {
       stop = 'completed'
       break
@@ -108,7 +108,7 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
   return { outcome: last.outcome, result }
 }
 
-/** One boundary: with other records it is done anew. */
+/** One boundary, which is repeated if the records differ. */
 function restore<T>(
   best: { readonly iteration: number; readonly score: number },
   records: readonly IterationRecord[],
@@ -137,7 +137,7 @@ async function oneIteration<T>(
     },
     {
       label: `iteration ${facts.iteration}`,
-      // an earlier iteration that is done again makes it another one; nothing else does
+      // repeated only if an earlier iteration was repeated
       inputs: { previous: previous === undefined ? null : sha256(canonicalJson(previous as unknown as Json)) },
     },
   )
@@ -214,7 +214,7 @@ type Measured =
   | { readonly score: number; readonly check?: undefined }
   | { readonly score?: undefined; readonly check: string }
 
-/** There is no score when the command failed or printed no number: a warning says so, and the next iteration is told. */
+/** Without a score if the command failed or printed no number: that is a warning, and the next iteration is told. */
 async function measuredAt(
   line: string,
   { command_timeout_ms: timeLimitMs }: IterateSettings,
@@ -227,7 +227,7 @@ async function measuredAt(
   emit(at, {
     type: 'warning',
     message: `there is no score: "${line}" ${why}`,
-    hint: 'It must end with 0 and print a number.',
+    hint: 'It must exit with 0 and print a number.',
   })
   return { check: checkText(line, end) }
 }

@@ -2,11 +2,11 @@ import { filesText } from './blocks.ts'
 
 export interface CommitFacts {
   readonly run: string
-  /** As trailers name it; the `[iter-N]` of the subject has the plain number. */
+  /** Its name in trailers; the `[iter-N]` of the subject has the plain number. */
   readonly key: string
   readonly iteration: number
   readonly files: readonly string[]
-  /** One line about what was done; undefined: there is nothing to say. */
+  /** One line about the work; undefined: none. */
   readonly subject: string | undefined
 }
 
@@ -14,13 +14,13 @@ const subjectLength = 72
 
 /**
  * The message of an iteration's commit (R89, TV10): a subject `[iter-N] …`, the changed files, and trailers by which a
- * resumed run knows its own commit.
+ * resumed run recognizes its own commit.
  */
 export function commitMessage({ run, key, iteration, files, subject }: CommitFacts): string {
   return `${subjectOf(iteration, subject)}\n\nModified files: ${filesText(files.map(withoutBreaks))}\n\n${trailers({ run, key })}\n`
 }
 
-/** `[iter-N]` and a description; a number that the description begins with does not count. */
+/** `[iter-N]` and a description, from which a leading `[iter-N]` is removed. */
 export function subjectOf(iteration: number, summary: string | undefined): string {
   const text = withoutBreaks(summary ?? '')
     .replace(/^\s*\[iter-[^\]]*\]\s*/, '')
@@ -30,7 +30,7 @@ export function subjectOf(iteration: number, summary: string | undefined): strin
   return characters.length <= subjectLength ? subject : `${characters.slice(0, subjectLength - 1).join('')}…`
 }
 
-/** The message of the commit that brings the best state back. */
+/** The message of the commit that restores the best state. */
 export function bestMessage(
   best: { readonly run: string; readonly key: string; readonly iteration: number; readonly score: number },
   files: readonly string[],
@@ -49,7 +49,7 @@ function trailers({ run, key }: TrailerFacts): string {
   return `Baton-Run: ${run}\nBaton-Iteration: ${withoutBreaks(key)}`
 }
 
-/** Whether a commit is the one that these facts name, by its message. */
+/** Whether the message has the trailers of these facts. */
 export function isOwnCommit(message: string, { run, key }: TrailerFacts): boolean {
   const lines = new Set(message.split('\n').map((line) => line.trim()))
   return lines.has(`Baton-Run: ${run}`) && lines.has(`Baton-Iteration: ${withoutBreaks(key)}`)

@@ -1,13 +1,13 @@
 /** One line of `git status --porcelain=v1 -z`. Paths are from the top of the repository. */
 export interface StatusEntry {
   readonly path: string
-  /** Of a rename: the old name, which is gone. */
+  /** The old name of a renamed file. */
   readonly from?: string
-  /** The file is not as the index has it. */
+  /** The file differs from the index. */
   readonly isUnstaged: boolean
 }
 
-/** Reads the NUL-separated form, in which no name is quoted or cut (TV11). */
+/** Parses the NUL-separated form, in which names are never quoted or truncated (TV11). */
 export function parseStatus(text: string): readonly StatusEntry[] {
   const entries: StatusEntry[] = []
   const fields = text.split('\0')
@@ -28,7 +28,7 @@ export function pathsOf({ path, from }: StatusEntry): readonly string[] {
   return from === undefined ? [path] : [path, from]
 }
 
-/** Paths for `git add`: it finds no path that is gone from the index and from the disk. */
+/** Paths for `git add`, which fails for a path that is neither in the index nor on disk. */
 export function unstagedOf(entries: readonly StatusEntry[]): readonly string[] {
   return entries.flatMap(({ path, isUnstaged }) => (isUnstaged ? [path] : []))
 }

@@ -13,7 +13,7 @@ import { iterate, type IterationWork } from './loop.ts'
 import type { IterateResult } from './record.ts'
 import { summarize } from './summarize.ts'
 
-/** What keeps the work of iterations; it refuses a repository that is not as it has to be before anything is paid. */
+/** Opens the keeper of a prompt file, which refuses an unsuitable repository before anything is paid for. */
 export function keeperOf(
   { settings }: Iteration,
   { target: { spec, settings: own } }: PromptRun,
@@ -23,12 +23,12 @@ export function keeperOf(
   return openKeeper({ settings, promptFile, runsFolder: own.runs.dir, first }, around)
 }
 
-/** What an iteration leaves for the next one and for the end. Plain JSON, because it is recorded. */
+/** The outcome of an iteration, for the next one and for the end. Plain JSON, because it is recorded. */
 type Outcome = { readonly status: 'nothing' } | { readonly status: 'worked'; readonly outcomes: readonly TaskOutcome[] }
 
 /**
- * Works on all tasks again and again. What is delivered and what `post` agents see is of the last iteration, with the files
- * as they are then.
+ * Works on all tasks repeatedly. Delivered outcomes and the input of `post` agents are those of the last iteration,
+ * with the files as they are then.
  */
 export async function workAgain(
   tasks: RoundTasks,
@@ -59,7 +59,7 @@ export async function workAgain(
   )
   if (outcome.status === 'nothing') return outcome
   const { outcomes } = outcome
-  // of an iteration that a record has answered nothing was delivered
+  // an iteration that was taken from the record has delivered nothing
   delivery.deliver(outcomes)
   const filesOf = createFileCache(settings, { file: target.spec.file, resourcesOf: tasks.resourcesOf }, context)
   const files = await placeGlobErrors(target, () => filesOf(settings))

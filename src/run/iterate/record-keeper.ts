@@ -6,7 +6,7 @@ import { emit } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
 import type { Keeper } from './keeper.ts'
 
-/** Without git: what the run itself has changed. */
+/** The keeper without git: knows only what the run itself has changed. */
 export function createRecordKeeper(): Keeper {
   const touched = new Set<string>()
   return {
@@ -30,7 +30,7 @@ export function createRecordKeeper(): Keeper {
       emit(context, {
         type: 'warning',
         message: `the best score was ${score}, ${which}, and the files are those of the last iteration`,
-        hint: 'In a git repository the best state is brought back.',
+        hint: 'In a git repository the best state would be restored.',
       })
     },
   }

@@ -1,29 +1,29 @@
 import type { Usage } from '../../event/message.ts'
 
-/** What is known of one finished iteration (R59). Plain JSON, because it is recorded. */
+/** The record of one finished iteration (R59). Plain JSON. */
 export interface IterationRecord {
   /** From 0. */
   readonly iteration: number
   readonly success: boolean
-  /** What it changed, from the workspace, sorted. */
+  /** The changed files, relative to the workspace, sorted. */
   readonly changed_files: readonly string[]
   readonly summary: string
-  /** The full id of its commit; left out without one. */
+  /** The full id of its commit, if there is one. */
   readonly commit_id?: string
-  /** Names the state of the files after it: equal states have equal names. Left out where it is not known. */
+  /** The name of the state of the files after it: equal states have equal names. Omitted if unknown. */
   readonly state?: string
-  /** What the command `score` printed. */
+  /** The number that the command `score` printed. */
   readonly score?: number
-  /** The command `until` ended with 0. */
+  /** Whether the command `until` exited with 0. */
   readonly until_met?: boolean
-  /** How the command `until` ended, or one of `score` that gave no number; when that was not with 0, the end of what it printed. */
+  /** How `until` ended, or a `score` without a number; if not with 0, with the end of its output. */
   readonly check?: string
   /** When it ended, UTC. */
   readonly timestamp: string
   readonly elapsed_ms: number
   readonly tokens_used: number
   readonly usage: Usage
-  /** US dollars; null when the price of a call is not known. */
+  /** US dollars; null if the price of a call is unknown. */
   readonly cost_usd: number | null
 }
 
@@ -37,7 +37,7 @@ export type IterateStop =
   | 'stalled'
   | 'oscillating'
 
-/** What became of all iterations (R84). */
+/** The result of all iterations (R84). */
 export interface IterateResult {
   readonly iterations_attempted: number
   readonly iterations_succeeded: number
@@ -46,8 +46,8 @@ export interface IterateResult {
   readonly elapsed_seconds: number
   readonly total_tokens: number
   readonly records: readonly IterationRecord[]
-  /** Whether the command `until` ended with 0; left out where there is none. */
+  /** Whether the command `until` exited with 0; omitted without one. */
   readonly until_met?: boolean
-  /** The iteration with the best score, where there are scores; -1 is the state before the first one. */
+  /** The iteration with the best score, if there are scores; -1 is the state before the first one. */
   readonly best?: number
 }

@@ -10,44 +10,44 @@ import { isOwnCommit, type TrailerFacts } from './message.ts'
 import { parseStatus, pathsOf, type StatusEntry, unstagedOf } from './porcelain.ts'
 
 export interface RepositoryOptions {
-  /** Absolute, links resolved. Only what is below it is looked at and committed. */
+  /** Absolute, links resolved. Only files below it are considered and committed. */
   readonly workspace: string
   readonly env: GitCommand['env']
-  /** Absolute paths of files and folders that are never looked at: the prompt file, folders of runs. */
+  /** Absolute paths of ignored files and folders: the prompt file, folders of runs. */
   readonly leftOut: readonly string[]
-  /** Of a commit with its hooks; other calls have less. */
+  /** Limit of a commit with its hooks; other calls have a shorter one. */
   readonly timeLimitMs: number
 }
 
-/** What a repository is like before the first iteration. Plain JSON, because it is recorded. */
+/** The repository before the first iteration. Plain JSON, because it is recorded. */
 export interface StartState {
   /** Full id; undefined before the first commit. */
   readonly head?: string
-  /** Paths from the top that are changed already: they are never committed. */
+  /** Paths from the top that already have changes; they are never committed. */
   readonly dirty: readonly string[]
   /** Something is staged. */
   readonly isStaged: boolean
-  /** What git is in the middle of: `merge`. */
+  /** The operation that git has not finished, for example `merge`. */
   readonly unfinished?: string
 }
 
 interface CommitRequest extends TrailerFacts {
-  /** Paths from the top that stay out of it. */
+  /** Paths from the top that are not committed. */
   readonly excluded: readonly string[]
-  /** Something of others is staged, so that only the paths of this commit may go into it. */
+  /** Other changes are staged, so the commit must be limited to its own paths. */
   readonly isStaged: boolean
-  /** HEAD before the work: it is not adopted, whatever its trailers say. */
+  /** HEAD before the work; it is never adopted, regardless of its trailers. */
   readonly headBefore: string | undefined
   readonly messageFor: (files: readonly string[]) => string
 }
 
-/** What became of a commit. Plain JSON, because it is recorded. `files` are from the workspace, sorted. */
+/** The result of a commit. Plain JSON, because it is recorded. `files` are relative to the workspace, sorted. */
 export type CommitResult =
   | { readonly kind: 'none' }
   | { readonly kind: 'committed'; readonly id: string; readonly files: readonly string[]; readonly tree: string }
   | { readonly kind: 'refused'; readonly files: readonly string[]; readonly reason: string }
 
-/** The git repository around a workspace. Everything but a commit is done without programs that its config names. */
+/** The git repository around a workspace. Only commits run programs that its config names. */
 export interface Repository {
   start(signal: AbortSignal): Promise<StartState>
   /** Full id; undefined before the first commit. */
@@ -55,29 +55,29 @@ export interface Repository {
   /** The tree of HEAD; undefined before the first commit. */
   headTree(signal: AbortSignal): Promise<string | undefined>
   /**
-   * What has changed besides the excluded paths from the top, of which only those count that are `known` (from the workspace).
-   * From the workspace, sorted.
+   * Changed files, relative to the workspace, sorted. Of the excluded paths (from the top) only those that are `known`
+   * (from the workspace) are included.
    */
   changed(
     paths: { readonly excluded: readonly string[]; readonly known: readonly string[] },
     signal: AbortSignal,
   ): Promise<readonly string[]>
-  /** The id of a tree with everything below the workspace as it is now. */
+  /** The id of a tree with the current state of everything below the workspace. */
   snapshot(signal: AbortSignal): Promise<string>
-  /** Commits what has changed, as the user would by `git add` and `git commit`; a commit of the same trailers at HEAD is adopted. */
+  /** Commits changes like `git add` and `git commit` of the user; adopts a commit with the same trailers at HEAD. */
   commit(request: CommitRequest, signal: AbortSignal): Promise<CommitResult>
-  /** Paths in which two trees differ besides these from the top; from the workspace, sorted. */
+  /** Paths that differ between two trees, relative to the workspace, sorted; `excluded` is relative to the top. */
   difference(from: string, to: string, excluded: readonly string[], signal: AbortSignal): Promise<readonly string[]>
-  /** Writes what a tree has at these paths from the workspace into an empty folder, at the same paths from the workspace. */
+  /** Writes files of a tree into an empty folder; paths there are the same as in the workspace. */
   extract(tree: string, paths: readonly string[], folder: string, signal: AbortSignal): Promise<void>
 }
 
-/** `reason`: what git says where that is more than that there is no repository. */
+/** `reason`: the message of git, unless it is only that there is no repository. */
 export type Opening =
   | { readonly kind: 'repository'; readonly repository: Repository }
   | { readonly kind: 'none'; readonly reason?: string }
 
-/** Looks for the repository that the workspace is in. */
+/** Finds the repository of the workspace. */
 export async function openRepository(options: RepositoryOptions, signal: AbortSignal): Promise<Opening> {
   const { workspace, env } = options
   const place = { cwd: workspace, env, timeLimitMs: quickMs, maxOutputBytes }
@@ -97,9 +97,9 @@ export async function openRepository(options: RepositoryOptions, signal: AbortSi
 
 const quickMs = 5 * 60_000
 const maxOutputBytes = 64 * 1024 * 1024
-/** A command line has a limit. */
+/** Limited, because command lines are. */
 const pathsAtOnce = 500
-/** How long another git may keep the index. */
+/** How long to wait for another git to release the index. */
 const lockMs = 30_000
 
 interface Located extends RepositoryOptions {
@@ -107,7 +107,7 @@ interface Located extends RepositoryOptions {
   readonly top: string
   /** Absolute path of git's own folder. */
   readonly folder: string
-  /** Turn off the programs that the repository's config names. */
+  /** Disable the programs that the config of the repository names. */
   readonly settings: NonNullable<GitCommand['settings']>
 }
 
@@ -133,7 +133,7 @@ function createRepository(located: Located): Repository {
 
   async function status(signal: AbortSignal): Promise<readonly StatusEntry[]> {
     const args = ['status', '--porcelain=v1', '-z', '--untracked-files=all', '--ignore-submodules=dirty', '--', scope]
-    // a path with / behind is a repository of its own that nobody has added
+    // a path that ends with / is a nested repository that was not added
     return parseStatus(await run(args, signal)).filter(({ path }) => !path.endsWith('/') && !isLeftOut(path))
   }
 
@@ -199,7 +199,7 @@ function createRepository(located: Located): Repository {
       withTemporary(async (temporary) => {
         const indexFile = join(temporary, 'index')
         const own = join(folder, 'index')
-        // its times of files spare reading them all
+        // with the file times of this index, git need not read all files
         if (existsSync(own)) copyFileSync(own, indexFile)
         const unstaged = unstagedOf(await status(signal))
         const paths = pathList(temporary, 'unstaged', unstaged)
@@ -232,7 +232,7 @@ function createRepository(located: Located): Repository {
   }
 
   async function commitNow(request: CommitRequest, signal: AbortSignal): Promise<CommitResult> {
-    // a git that a killed process has left behind may still be at work
+    // a git process left by a killed run may still be active
     await unlocked(join(folder, 'index.lock'), Math.min(lockMs, timeLimitMs), signal)
     const before = await head(signal)
     const own = await adopted(before, request, signal)
@@ -252,11 +252,11 @@ function createRepository(located: Located): Repository {
       const only = request.isStaged ? ['--only', ...paths] : []
       const done = await attempt(['commit', '-q', '-F', message, ...only], signal, asUser)
       if (gitFailed(done)) {
-        // the one that a killed process was at, or one with a hook behind it that took too long
+        // the commit may exist: of a killed process, or with a later hook that timed out
         const made = await adopted(await head(signal), request, signal)
         if (made !== undefined) return made
         await unstage(before, paths, signal)
-        // such as line ends that git does not keep
+        // for example, git may have normalized the changed line ends away
         if (isNothing(done)) return { kind: 'none' }
         return { kind: 'refused', files, reason: gitFailure(done) }
       }
@@ -265,7 +265,7 @@ function createRepository(located: Located): Repository {
     })
   }
 
-  /** After a hook refused the commit the index is as it was: none of these paths was staged before. */
+  /** Restores the index after a hook refused the commit: none of these paths was staged before. */
   async function unstage(before: string | undefined, paths: readonly string[], signal: AbortSignal): Promise<void> {
     const args =
       before === undefined ? ['rm', '-q', '-r', '--cached', '--ignore-unmatch', ...paths] : ['reset', '-q', ...paths]
@@ -279,7 +279,7 @@ const neverQuestions: NonNullable<GitCommand['settings']> = [
   ['submodule.recurse', 'false'],
 ]
 
-/** Arguments that name these paths: a command line has a limit. */
+/** Passes paths in a file, because command lines are limited. */
 function pathList(folder: string, name: string, paths: readonly string[]): readonly string[] {
   const list = join(folder, name)
   writeFileSync(list, paths.join('\0'))
@@ -305,7 +305,7 @@ async function unlocked(lock: string, limitMs: number, signal: AbortSignal): Pro
   for (let waited = 0; existsSync(lock) && waited < limitMs; waited += 100) await wait(100, undefined, { signal })
 }
 
-/** What was added is as HEAD has it. */
+/** Whether the added files equal HEAD. */
 function isNothing({ end, stdout }: ProcessResult): boolean {
   return end.kind === 'exited' && end.code === 1 && /^(?:nothing|no changes) (?:added )?to commit/m.test(stdout.text)
 }

@@ -12,7 +12,7 @@ import { filesSummary, type IterationOutcome, summaryQuestion, usableSummary } f
 
 export interface Summary {
   readonly text: string
-  /** What the subject of the commit says; undefined: nothing of its own. */
+  /** Text for the subject of the commit; undefined: the default. */
   readonly subject?: string
   readonly spent: Spent
 }
@@ -23,8 +23,8 @@ interface Summarized extends IterationOutcome {
 }
 
 /**
- * Summarizes an iteration (R75): by its files, by a model, or by an agent. Where the latter two fail, answer nothing or too
- * much, the one of files has to do.
+ * Summarizes an iteration (R75): by its files, by a model, or by an agent. If the latter two fail, or answer nothing or
+ * too much, the summary of files is used.
  */
 export async function summarize(
   done: Summarized,
@@ -35,7 +35,7 @@ export async function summarize(
   const byFiles = { text: filesSummary(done), spent: nothingSpent }
   if (kind === 'files' || context.scope.dry !== undefined) return byFiles
   const { services, scope } = context
-  let why = 'it answered nothing, or too much'
+  let why = 'the answer was empty or too long'
   const { value: text, spent } = await services.meter.measure(scope.at, async () => {
     try {
       return usableSummary(await asked(done, { summarizer, settings }, context))
@@ -47,7 +47,7 @@ export async function summarize(
     }
   })
   if (text !== undefined) return { text, subject: firstSentence(text), spent }
-  emit(context, { type: 'warning', message: `the summary of iteration ${done.iteration} is that of its files: ${why}` })
+  emit(context, { type: 'warning', message: `the summary of iteration ${done.iteration} only lists its files: ${why}` })
   return { ...byFiles, spent }
 }
 

@@ -6,7 +6,7 @@ export interface IterationOutcome {
   readonly files: readonly string[]
 }
 
-/** The summary that needs no model (R75, TV9): kinds of files are sorted by their ending. */
+/** The summary without a model (R75, TV9); file types are sorted by extension. */
 export function filesSummary({ iteration, success, files }: IterationOutcome): string {
   const how = `Iteration ${iteration} ${success ? 'succeeded' : 'failed'}`
   if (files.length === 0) return `${how} with no file changes.`
@@ -25,7 +25,7 @@ const taskLength = 500
 const answerLength = 8_000
 const shownFiles = 20
 
-/** What a model is asked that writes the summary. `answers` are those of the iteration's tasks. */
+/** The prompt for a summary by a model. `answers` are those of the tasks of the iteration. */
 export function summaryQuestion(
   { iteration, success, files }: IterationOutcome,
   { task, answers }: { readonly task: string; readonly answers: readonly string[] },
@@ -46,13 +46,13 @@ ${cut(answers.join('\n\n'), answerLength)}`
 
 const longestSummary = 2_000
 
-/** A model's summary on one line; undefined when it cannot be used, and the one of files has to do. */
+/** The summary of a model on one line; undefined if it is unusable, so that the summary of files is used. */
 export function usableSummary(text: string): string | undefined {
   const line = text.trim().replaceAll(/\s+/g, ' ')
   return line === '' || line.length > longestSummary ? undefined : line
 }
 
-/** By characters, so that none is torn. */
+/** By characters, so that none is split. */
 function cut(text: string, length: number): string {
   const characters = Array.from(text)
   return characters.length <= length ? text : `${characters.slice(0, length).join('')}… (truncated)`

@@ -14,7 +14,7 @@ import type { TaskPlan } from '../plan.ts'
 import type { PromptTarget } from '../prompt-target.ts'
 import type { Request, StepInput } from './input.ts'
 
-/** What an agent gave, or why it had nothing to do. */
+/** The result of an agent, or why it had nothing to do. */
 export type Given =
   /** `changes`: the file changes of the main agent, applied or refused. */
   { readonly output: Json; readonly changes?: readonly JsonObject[] } | { readonly skipped: string }
@@ -28,8 +28,8 @@ export interface AgentCall {
 }
 
 /**
- * Runs an agent of a step: an `.aip` or `.lua` file, or a prompt file. What it returns stays what it is.
- * @throws BatonError when it fails
+ * Runs an agent of a step: an `.aip` or `.lua` file, or a prompt file. Its result is returned unchanged.
+ * @throws BatonError if it fails
  */
 export async function runStepAgent(call: AgentCall, context: RunContext): Promise<Given> {
   const { agent, options, given, target } = call
@@ -45,7 +45,7 @@ export async function runStepAgent(call: AgentCall, context: RunContext): Promis
   return { output: valueOfScript(result) }
 }
 
-/** What a prompt file gets: its variables are filled by the fields of the value, those of this file, and its params. */
+/** The input of a prompt file: its variables get fields of the value, the variables of this file, and its params. */
 function promptInput({ given: { value, text }, request: { params, input } }: AgentCall): PromptInput {
   const fields = (of: Json): JsonObject => (isJsonObject(of) ? of : {})
   return {
@@ -59,18 +59,18 @@ export interface MainCall {
   readonly instructions: string
   readonly settings: Settings
   readonly params: JsonObject
-  /** What stands before the instructions. */
+  /** The text before the instructions. */
   readonly inputText: string
   readonly stdin: string | undefined
   readonly files: FileSet
   readonly label: string
-  /** What the answer of the file must be, where this step gives it. */
+  /** The schema for the answer of the file, if this step provides that answer. */
   readonly output: PromptTarget['output']
 }
 
 /**
- * Lets the main agent of the file answer the instructions of a step. File changes are carried out as those of a task.
- * @throws BatonError when it fails
+ * Lets the main agent of the file answer the instructions of a step. File changes are applied like those of a task.
+ * @throws BatonError if it fails
  */
 export async function runMainStep(call: MainCall, target: PromptTarget, context: RunContext): Promise<Given> {
   const { settings, params, instructions, inputText, stdin, files, label, output } = call

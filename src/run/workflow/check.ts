@@ -12,12 +12,12 @@ import { lineInText, placeInText, type WrittenText, writtenText } from './writte
 
 interface CheckOptions {
   readonly document: PromptDocument
-  /** Asked for when there is a Lua expression; whoever gives it closes it. */
+  /** Called only if there is a Lua expression; the provider closes the compiler. */
   readonly compiler: () => Promise<LuaCompiler>
 }
 
 /**
- * Everything that is wrong with the templates and Lua expressions of a workflow, each at its place in the prompt file.
+ * All errors in the templates and Lua expressions of a workflow, each at its place in the prompt file.
  * Nothing is evaluated.
  */
 export async function workflowProblems(workflow: Workflow, options: CheckOptions): Promise<readonly BatonError[]> {
@@ -70,8 +70,8 @@ async function luaProblems(given: StepText, options: CheckOptions): Promise<read
   const compiler = await options.compiler()
   const error = await compiler.compile({ name: key, text: chunkOf(text) })
   if (error === undefined) return namedProblems(namesInLua(text), given, at)
-  const message = `workflow step "${step.id}": ${key} is no Lua expression: ${error.message}`
-  const hint = text.includes('\n') ? syntaxHint : 'It is what could stand behind return, such as #steps.a.output > 3.'
+  const message = `workflow step "${step.id}": ${key} is not a Lua expression: ${error.message}`
+  const hint = text.includes('\n') ? syntaxHint : 'Write what could follow return, such as #steps.a.output > 3.'
   return [new BatonError('PROMPT_SYNTAX', message, { hint, place: lineInText(at, error.line) })]
 }
 

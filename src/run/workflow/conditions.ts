@@ -12,18 +12,18 @@ interface StepOfRun {
 }
 
 /**
- * Why a step is not run; undefined: it is. All that it needs has ended.
+ * Why a step is skipped; undefined: it runs. All steps that it needs have ended.
  * @throws BatonError of an expression
  */
 export async function reasonToSkip(node: StepNode, run: WorkflowRun, context: RunContext): Promise<string | undefined> {
   const { step } = node
   const ends = step.needs.map((id) => ({ id, status: run.ends.get(id)?.status }))
   if (context.scope.dry === 'req' && ends.length > 0)
-    return 'a dry run asks no model, so nothing is known of what it needs'
+    return 'a dry run calls no model, so the steps it needs have no output'
   const expression = conditionOf(step)
   if (expression !== undefined) {
     const value = await evaluate('when', expression, { node, run }, context)
-    return value === undefined || value === false ? 'its condition does not hold' : undefined
+    return value === undefined || value === false ? 'its condition is not met' : undefined
   }
   if (step.when.trim() === 'always') return undefined
   if (step.when.trim() === 'failure') {
@@ -36,7 +36,7 @@ export async function reasonToSkip(node: StepNode, run: WorkflowRun, context: Ru
 
 /**
  * The items of `for_each`.
- * @throws BatonError of the expression, and when it gives no list
+ * @throws BatonError of the expression, and if its value is not a list
  */
 export async function itemsOf(expression: string, at: StepOfRun, context: RunContext): Promise<readonly Json[]> {
   const value = await evaluate('for_each', expression, at, context)
@@ -44,8 +44,8 @@ export async function itemsOf(expression: string, at: StepOfRun, context: RunCon
   // an empty table may be a list
   if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return []
   const given = value === undefined ? 'nothing (nil)' : describeValue(value)
-  const hint = 'Let it give a list; steps.a.output or {} is an empty one where step a was skipped.'
-  throw await failure('for_each', { text: expression, message: `must give a list, not ${given}`, hint }, at)
+  const hint = 'It must return a list; steps.a.output or {} is an empty one if step a was skipped.'
+  throw await failure('for_each', { text: expression, message: `must return a list, not ${given}`, hint }, at)
 }
 
 async function evaluate(

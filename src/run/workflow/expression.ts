@@ -5,24 +5,24 @@ import type { Settings } from '../../config/settings.ts'
 import { LuaError, type LuaValue } from '../../script/engine.ts'
 import { luaToJson } from '../../script/values.ts'
 
-/** What a Lua expression gave, or why it gave nothing. */
+/** The value of a Lua expression, or why it has none. */
 type Evaluated =
   | { readonly kind: 'value'; readonly value: Json | undefined }
   | { readonly kind: 'wrong'; readonly message: string; readonly line?: number | undefined; readonly isLimit: boolean }
 
 export interface Expressions {
-  /** `variables` are all that it sees besides the functions of Lua itself; null in them is nil. */
+  /** Only `variables` and the functions of Lua itself are visible; null in variables is nil. */
   readonly evaluate: (code: string, variables: JsonObject, signal: AbortSignal) => Promise<Evaluated>
 }
 
-/** An expression as the chunk that gives its value: the first line of both is the same. */
+/** The chunk that returns the value of an expression; line numbers of both are the same. */
 export function chunkOf(code: string): string {
   return `return (${code}\n)`
 }
 
 /**
- * Evaluates Lua expressions within the limits of `[lua]`, each in a state of its own that reaches no files, programs,
- * clocks or chance: the same variables give the same value. The engine is loaded with the first one.
+ * Evaluates Lua expressions within the limits of `[lua]`, each in its own state without access to files, programs,
+ * clocks or randomness, so the same variables give the same value. The engine is loaded with the first expression.
  */
 export function createExpressions(
   lua: Settings['lua'],
@@ -47,7 +47,7 @@ export function createExpressions(
   }
 }
 
-/** A null is a value in Lua, and true: what is not there is nil. */
+/** Replaces null by nil, because the null value of scripts is true in Lua. */
 function withoutNulls(variables: JsonObject): { readonly [name: string]: LuaValue } {
   return Object.fromEntries(
     Object.entries(variables).flatMap(([name, value]): readonly (readonly [string, LuaValue])[] =>

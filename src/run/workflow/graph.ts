@@ -1,17 +1,17 @@
 import { type Workflow, type WorkflowStep, whenWords } from '../../config/workflow.ts'
 import { dependentsOf, inOrder } from '../../config/workflow-order.ts'
 
-/** A step with its place among the others. */
+/** A step with its position in the graph. */
 export interface StepNode {
   readonly step: WorkflowStep
-  /** Ids of the steps that have ended once it begins: those it needs, those that they need, and so on. */
+  /** Ids of the steps that have ended when it starts: those it needs, transitively. */
   readonly ancestors: ReadonlySet<string>
   /** The steps that need it. */
   readonly dependents: readonly WorkflowStep[]
 }
 
 export interface Graph {
-  /** Each after those it needs. */
+  /** In topological order: each after those it needs. */
   readonly nodes: readonly StepNode[]
   readonly byId: ReadonlyMap<string, StepNode>
 }
@@ -28,13 +28,13 @@ export function graphOf({ steps }: Workflow): Graph {
   return { nodes: [...byId.values()], byId }
 }
 
-/** The steps that no other needs: what they give is the answer. As they are written. */
+/** The steps that no other needs, whose outputs are the answer. In file order. */
 export function sinksOf({ nodes }: Graph): readonly WorkflowStep[] {
   const sinks = nodes.filter(({ dependents }) => dependents.length === 0).map(({ step }) => step)
   return sinks.toSorted((left, right) => left.index - right.index)
 }
 
-/** The Lua expression of `when`; undefined for one of its words. */
+/** The Lua expression of `when`; undefined for one of its keywords. */
 export function conditionOf({ when }: Pick<WorkflowStep, 'when'>): string | undefined {
   return whenWords.includes(when.trim()) ? undefined : when
 }

@@ -3,19 +3,19 @@ import type { WorkflowStep } from '../../config/workflow.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { joinTexts, textOf } from '../../prompt/value-text.ts'
 
-/** How a step has ended. Plain JSON: it is recorded. */
+/** How a step ended. Plain JSON, because it is recorded. */
 export type StepEnd =
   /** `changes`: the file changes of the main agent, applied or refused. */
   | { readonly status: 'done'; readonly output: Json; readonly changes?: readonly JsonObject[] }
   | { readonly status: 'skipped'; readonly reason: string }
-  /** `output`: what the items gave that have not failed. */
+  /** `output`: the outputs of the items that did not fail. */
   | { readonly status: 'failed'; readonly error: ErrorInfo; readonly output?: Json }
 
 export type StepEnds = ReadonlyMap<string, StepEnd>
 
-/** What all steps of a workflow are given. */
+/** The common input of all steps of a workflow. */
 export interface Request {
-  /** The instruction, and what a caller gives the file. */
+  /** The instruction, and the input from the caller of the file. */
   readonly text: string
   readonly instruction: string
   readonly params: JsonObject
@@ -24,16 +24,16 @@ export interface Request {
   readonly stdin: string | undefined
 }
 
-/** One item of `for_each`; undefined: the step has none. */
+/** One item of `for_each`; undefined without `for_each`. */
 export type Item = { readonly value: Json; readonly index: number } | undefined
 
-/** What a step is given to work on: a value for scripts, and the same as text. */
+/** The input of a step: a value for scripts, and the same as text. */
 export interface StepInput {
   readonly value: Json
   readonly text: string
 }
 
-/** What templates and expressions see of the steps that a step waits for. */
+/** The data of templates and expressions about the steps that a step waits for. */
 export function stepsTable(ids: Iterable<string>, ends: StepEnds): JsonObject {
   return Object.fromEntries(
     [...ids].flatMap((id): readonly (readonly [string, Json])[] => {
@@ -43,7 +43,7 @@ export function stepsTable(ids: Iterable<string>, ends: StepEnds): JsonObject {
   )
 }
 
-/** A step as others see it: nothing stands for what it does not have. */
+/** A step as others see it; fields that it does not have are omitted. */
 export function viewOf(end: StepEnd): JsonObject {
   switch (end.status) {
     case 'done':
@@ -59,7 +59,7 @@ export function viewOf(end: StepEnd): JsonObject {
   }
 }
 
-/** What a step without a template gets: its item, else what its needs gave, else the request. */
+/** The input of a step without a template: its item, else the outputs of its needs, else the request. */
 export function plainInput(step: WorkflowStep, { ends, item, request }: InputParts): StepInput {
   if (item !== undefined) return inputOf(item.value)
   if (step.needs.length === 0) return inputOf(requestText(request))
@@ -70,7 +70,7 @@ export function plainInput(step: WorkflowStep, { ends, item, request }: InputPar
   })
   const text = joinTexts(outputs.map(([, output]) => textOf(output)))
   if (outputs.every(([, output]) => typeof output === 'string')) return { value: text, text }
-  // a structured value stays one: with several each is found by the id of its step
+  // structured values are kept; if there are several, as a table by step id
   const [only] = outputs
   const isOnly = step.needs.length === 1 && only !== undefined
   return { value: isOnly ? only[1] : Object.fromEntries(outputs), text }
@@ -86,7 +86,7 @@ function inputOf(value: Json): StepInput {
   return { value, text: textOf(value) }
 }
 
-/** The instruction with what was piped in. */
+/** The instruction, and standard input. */
 function requestText({ text, stdin }: Request): string {
   return joinTexts([text, stdin ?? ''])
 }

@@ -1,11 +1,11 @@
 import { meantHint } from '../../config/issue.ts'
 import type { Graph, StepNode } from './graph.ts'
 
-/** Something that a template or an expression names, from the data of its step. */
+/** A reference of a template or an expression to the data of its step. */
 export interface NamedPath {
   /** `steps.a.output` as `['steps', 'a', 'output']`. */
   readonly parts: readonly string[]
-  /** As it is written. */
+  /** As written. */
   readonly written: string
 }
 
@@ -14,21 +14,21 @@ export interface NameProblem {
   readonly hint: string
 }
 
-/** What templates and expressions see of a finished step. */
+/** The fields of a finished step in templates and expressions. */
 const stepFields = ['status', 'output', 'error'] as const
 
-/** The names that every step has, and those of its items. */
+/** The names available in every step, and those of its items. */
 const common = ['steps', 'params', 'input', 'instruction', 'stdin'] as const
 const ofItems: readonly string[] = ['item', 'index']
 
-/** Who names something: a template, which may see an item, or an expression, which is evaluated before there are any. */
+/** What contains the reference: a template, which may see an item, or an expression, evaluated before items exist. */
 interface Naming {
   readonly node: StepNode
   readonly graph: Graph
   readonly key: 'input' | 'instructions' | 'when' | 'for_each'
 }
 
-/** What is wrong with a name. The parts after `steps.<id>.output` are those of a value that nobody knows yet. */
+/** The problem with a name. The parts after `steps.<id>.output` belong to a value that is not known yet. */
 export function nameProblem({ parts, written }: NamedPath, naming: Naming): NameProblem | undefined {
   const [root, id, field] = parts
   if (root === undefined) return undefined
@@ -40,27 +40,31 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     const known = [...common, ...(node.step.for_each === undefined ? [] : ofItems)]
     return {
       message: `${who}: "${root}" is not known to ${key}`,
-      hint: meantHint(root, known, `Known are ${list(known)}.`),
+      hint: meantHint(root, known, `Known names are ${list(known)}.`),
     }
   }
   if (id === undefined) return undefined
   if (id === node.step.id) {
-    return { message: `${who} names itself: ${written}`, hint: 'It sees only the steps before it.' }
+    return { message: `${who} refers to itself: ${written}`, hint: 'It sees only the steps before it.' }
   }
   if (!graph.byId.has(id)) {
     const ids = [...node.ancestors]
-    const otherwise = ids.length === 0 ? 'It needs no step, so it sees none.' : `It sees ${list(ids)}.`
+    const otherwise = ids.length === 0 ? 'It needs no steps, so it sees none.' : `It sees ${list(ids)}.`
     const hint = idHint(id, written, [...graph.byId.keys()], otherwise)
-    return { message: `${who} names "${id}", and there is no step with that id`, hint }
+    return { message: `${who} refers to "${id}", but there is no step with that id`, hint }
   }
   if (!node.ancestors.has(id)) {
     const isLater = graph.byId.get(id)?.ancestors.has(node.step.id) === true
-    const hint = isLater ? `"${id}" begins only after it.` : `Add "${id}" to its needs.`
-    return { message: `${who} names "${id}", which it does not wait for`, hint }
+    const hint = isLater ? `"${id}" starts only after it.` : `Add "${id}" to its needs.`
+    return { message: `${who} refers to "${id}", which it does not wait for`, hint }
   }
   if (field === undefined || (stepFields as readonly string[]).includes(field)) return undefined
-  const hint = meantHint(field, stepFields, `A step has ${list(stepFields)}; parts of an answer are in output.`)
-  return { message: `${who} names "${field}" of step "${id}", which a step does not have`, hint }
+  const hint = meantHint(
+    field,
+    stepFields,
+    `A step has ${list(stepFields)}; the fields of a structured answer are in output.`,
+  )
+  return { message: `${who} refers to "${field}" of step "${id}", which a step does not have`, hint }
 }
 
 function itemProblem(root: string, { node, key }: Naming): NameProblem | undefined {
@@ -68,17 +72,17 @@ function itemProblem(root: string, { node, key }: Naming): NameProblem | undefin
   if (key === 'when' || key === 'for_each') {
     return {
       message: `${who}: "${root}" is not known to ${key}`,
-      hint: 'It is evaluated once, before there are items.',
+      hint: 'It is evaluated once, before the items exist.',
     }
   }
   if (node.step.for_each !== undefined) return undefined
   return {
-    message: `${who} names "${root}" and has no for_each`,
-    hint: 'Add for_each = "…", a Lua expression that gives a list.',
+    message: `${who} refers to "${root}" but has no for_each`,
+    hint: 'Add for_each = "…", a Lua expression that returns a list.',
   }
 }
 
-/** A - is a minus in Lua. */
+/** The hint for an id with "-", which is a minus in Lua. */
 function idHint(id: string, written: string, ids: readonly string[], otherwise: string): string {
   const whole = ids.find((known) => known.startsWith(`${id}-`) && written.endsWith(known.slice(id.length)))
   return whole === undefined ? meantHint(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
@@ -88,15 +92,15 @@ function list(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 }
 
-/** Comments and texts of Lua, in which nothing is named; the text in `steps["a"]` is read before they go. */
+/** Lua comments and strings, which contain no references; the string in `steps["a"]` is read before their removal. */
 const noCode = /--\[(=*)\[[^]*?\]\1\]|--[^\n]*|\[(=*)\[[^]*?\]\2\]|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g
 const stepInLua =
   /(?<![\w.:])steps\s*(?:\.\s*(?<word>[A-Za-z_]\w*)|\[\s*(?:"(?<double>[^"\n]*)"|'(?<single>[^'\n]*)')\s*\])(?:\s*\.\s*(?<field>[A-Za-z_]\w*))?(?=(?<rest>-[\w-]*\w)?)/g
 const itemInLua = /(?<![\w.:])(?:item|index)\b(?!\s*(?:=(?!=)|\())/g
 
-/** The steps and items that a Lua expression names. What it makes of other names is not known. */
+/** The steps and items that a Lua expression refers to. Other names are not checked. */
 export function namesInLua(code: string): readonly NamedPath[] {
-  // texts that are keys stay
+  // strings that are keys are kept
   const bare = code.replaceAll(noCode, (found, _one, _two, offset: number) =>
     /^["']/.test(found) && /\[\s*$/.test(code.slice(0, offset)) ? found : ' '.repeat(found.length),
   )

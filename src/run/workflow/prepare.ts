@@ -13,20 +13,20 @@ import type { Graph, StepNode } from './graph.ts'
 import { type Item, type Request, type StepEnd, stepsTable } from './input.ts'
 import { writtenText } from './written.ts'
 
-/** One workflow at work: what all its steps share. */
+/** A running workflow: what all its steps share. */
 export interface WorkflowRun {
   readonly graph: Graph
   readonly target: PromptTarget
   readonly request: Request
   readonly expressions: Expressions
   readonly filesOf: (settings: Settings) => Promise<FileSet>
-  /** The same in the workspace of a context, which is another one. */
+  /** The same for a different workspace, that of the context. */
   readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
-  /** Steps at once, and items of a step that does not say. */
+  /** The maximum of concurrent steps, and of concurrent items of a step without its own limit. */
   readonly limit: number
-  /** How the steps have ended, by id; added to while the workflow runs. */
+  /** How the steps ended, by id; filled while the workflow runs. */
   readonly ends: Map<string, StepEnd>
-  /** The step whose answer is that of the file; undefined where there are several, or it has items. */
+  /** The step whose answer is that of the file; undefined if there are several, or it has items. */
   readonly answering: string | undefined
 }
 
@@ -36,16 +36,16 @@ export interface PreparedStep {
   readonly run: WorkflowRun
   /** Its agent and its fallbacks; undefined is the main agent. */
   readonly agents: readonly (ChainAgent | undefined)[]
-  /** How the main agent is asked; undefined: it is not. */
+  /** How the main agent is called; undefined: it is not. */
   readonly main:
     | { readonly settings: Settings; readonly params: JsonObject; readonly output: OutputSchema | undefined }
     | undefined
-  /** What decides its work besides its input. */
+  /** The inputs of its boundary besides its input value. */
   readonly definition: { readonly [name: string]: unknown }
   readonly render: (key: 'input' | 'instructions', item: Item, signal: AbortSignal) => Promise<string>
 }
 
-/** The names that templates and expressions see before there is an item. */
+/** The names available to templates and expressions without an item. */
 export function visibleTo({ ancestors }: StepNode, { request, ends }: WorkflowRun): JsonObject {
   const { params, input, instruction, stdin = null } = request
   return { steps: stepsTable(ancestors, ends), params, input, instruction, stdin }
@@ -78,13 +78,13 @@ export async function prepareStep(node: StepNode, run: WorkflowRun): Promise<Pre
   }
 }
 
-/** The steps of a workflow decide only themselves. */
+/** Without the workflow, because each step is an input only of itself. */
 function decidingSettings(settings: Settings): JsonObject {
   const { workflow: _, ...others } = withoutLimits(settings as unknown as JsonObject)
   return others
 }
 
-/** The names that a template gives are all that it is given: what other steps gave may be large, and items are many. */
+/** Passes a template only the data that it names: outputs of other steps may be large, and there may be many items. */
 async function createRender(node: StepNode, run: WorkflowRun): Promise<PreparedStep['render']> {
   const { step } = node
   const written = (['input', 'instructions'] as const).filter((key) => step[key] !== undefined)

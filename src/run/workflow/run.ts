@@ -24,15 +24,15 @@ export interface WorkflowCall {
   readonly settings: Settings
   readonly request: Request
   readonly filesOf: (settings: Settings) => Promise<FileSet>
-  /** The same in the workspace of a context, which is another one. */
+  /** The same for a different workspace, that of the context. */
   readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
 }
 
 /**
- * Runs the steps of a workflow in place of asking one agent. The answer is what the steps gave that no other needs,
- * joined by a blank line; of a single one it keeps its structure. `ai_response.steps` has how each step has ended.
- * @throws BatonError of the step that ended it; AGENT_FAILED, with the answer kept, for steps that failed although it went
- * on, unless a step that is there for the failure is done
+ * Runs the steps of a workflow instead of calling one agent. The answer consists of the outputs of the steps that no
+ * other needs, joined by a blank line; a single one keeps its structure. `ai_response.steps` has how each step ended.
+ * @throws BatonError of the step that ended the workflow; AGENT_FAILED, with the answer kept, for steps that failed
+ * without ending it, unless a step that handles the failure is done
  */
 export async function runWorkflow(call: WorkflowCall, context: RunContext): Promise<TaskAnswer> {
   const { workflow, target, settings, request, filesOf, filesIn } = call
@@ -73,7 +73,7 @@ export async function runWorkflow(call: WorkflowCall, context: RunContext): Prom
   )
 }
 
-/** The only step that no other needs, when it gives one answer by itself. */
+/** The only step that no other needs, if it has a single answer. */
 function answeringStep(graph: Graph): string | undefined {
   const [sink, other] = sinksOf(graph)
   return sink === undefined || other !== undefined || sink.for_each !== undefined ? undefined : sink.id
@@ -81,7 +81,7 @@ function answeringStep(graph: Graph): string | undefined {
 
 async function answerOf({ graph, ends, target }: WorkflowRun, spent: Spent, context: RunContext): Promise<TaskAnswer> {
   const { dry } = context.scope
-  // a dry run that asks no model comes no further than the first steps
+  // a dry run that calls no model gets no further than the first steps
   const sinks = dry === 'req' ? graph.nodes.map(({ step }) => step) : sinksOf(graph)
   const outputs = sinks.flatMap(({ id }): readonly Json[] => outputOf(ends.get(id)))
   const [only = null] = outputs
@@ -128,7 +128,7 @@ function statusOf(end: StepEnd | undefined): JsonObject {
   return { output: null, error: null, ...(end === undefined ? { status: 'skipped' } : viewOf(end)) }
 }
 
-/** Steps that failed without a step that is there for it: one with `when = "failure"`, or whose condition names it. */
+/** Failed steps without a step that handles it: one with `when = "failure"`, or whose condition names it. */
 function unhandled(
   { nodes }: Graph,
   ends: StepEnds,
@@ -141,7 +141,7 @@ function unhandled(
   })
 }
 
-/** What runs in any case, such as tidying up, makes nothing good. */
+/** Steps that always run, such as cleanup, do not handle failures. */
 function isFor(step: WorkflowStep, id: string): boolean {
   return step.when.trim() !== 'always' && looksAtEnd(step, id)
 }
@@ -156,6 +156,6 @@ async function failure(failed: ReturnType<typeof unhandled>, { placeOf }: Prompt
       : `${names.length} workflow steps failed (${names.join(', ')})`
   return new BatonError('AGENT_FAILED', `${what}: ${first.message}`, {
     place: await placeOf(['workflow', 'step', first.step.index, 'id'], 'value'),
-    hint: 'What the other steps gave is kept; resume the run to do only what failed again.',
+    hint: 'The outputs of the other steps are kept; resume the run to repeat only what failed.',
   })
 }

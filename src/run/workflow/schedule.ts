@@ -3,9 +3,9 @@ import { isSuspension } from '../../base/error.ts'
 import type { Graph, StepNode } from './graph.ts'
 
 /**
- * Runs each step once all that it needs have ended, at most `limit` at once, in the order of the graph. The first error
- * stops the others and is rethrown when they have ended. A step that is suspended stops nobody: what waits for it is not
- * begun, everything else is finished first, and then the first suspension is thrown.
+ * Runs each step after all that it needs have ended, at most `limit` at the same time, in the order of the graph. The
+ * first error stops the others and is rethrown after they have ended. A suspended step does not stop others: steps that
+ * wait for it are not started, all others finish, and then the first suspension is thrown.
  */
 export async function runInOrder(
   { nodes }: Graph,

@@ -16,9 +16,9 @@ import { type Given, runMainStep, runStepAgent } from './agents.ts'
 import { type PreparedStep, prepareStep, type WorkflowRun } from './prepare.ts'
 
 /**
- * One step of a workflow, once all that it needs has ended: skipped, or done by its agent, for each item where it has
- * some. A step and each item of it are boundaries. A failure is an end where the step lets the run go on.
- * @throws what ends the run: the failure of a step where it does not, a suspension, a used up budget
+ * One step of a workflow, after all that it needs has ended: skipped, or done by its agent, for each item if it has
+ * items. A step and each of its items are boundaries. A failure is an end if the step lets the run continue.
+ * @throws what ends the run: the failure of a step that does not allow it, a suspension, an exhausted budget
  */
 export async function runStep(node: StepNode, run: WorkflowRun, context: RunContext): Promise<StepEnd> {
   const { step } = node
@@ -71,7 +71,7 @@ async function endOf(node: StepNode, run: WorkflowRun, at: RunContext): Promise<
   const prepared = await prepareStep(node, run)
   if (items === undefined) return settle(prepared, undefined, at)
 
-  // each item has inputs of its own
+  // each item has its own inputs
   const inputs = { items, step: prepared.definition }
   const options = { inputs, partInputs: ['items', 'step'], ...endOptions, label: labelOf(step) }
   let failure: { readonly error: unknown } | undefined
@@ -92,7 +92,7 @@ async function endOf(node: StepNode, run: WorkflowRun, at: RunContext): Promise<
   return end
 }
 
-/** What is recorded of a failure that ends the run. */
+/** The record of a failure that ends the run. */
 function recordedFailure(caught: unknown, at: RunContext): StepEnd {
   const { error } = failureOf(caught)
   at.services.signal.throwIfAborted()
@@ -104,7 +104,7 @@ function labelOf({ agent }: WorkflowStep): string {
   return agent ?? 'main agent'
 }
 
-/** A failure is not final: a resumed run does the step again. */
+/** A failure is not final: a resumed run repeats the step. */
 const endOptions = {
   isFinal: ({ status }: StepEnd): boolean => status !== 'failed',
   failureIn: (end: StepEnd) => (end.status === 'failed' ? end.error : undefined),
@@ -144,7 +144,7 @@ function changesOf(changes: readonly JsonObject[]) {
   return changes.length === 0 ? {} : { changes }
 }
 
-/** Runs the step once, for all or for one item, as a boundary. */
+/** Runs the step once, as a whole or for one item, as a boundary. */
 async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promise<StepEnd> {
   const { run, node } = prepared
   const { step } = node
@@ -183,7 +183,7 @@ async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promis
 function tell(end: StepEnd, { id }: WorkflowStep, at: RunContext, one?: Item): StepEnd {
   if (end.status !== 'failed') return end
   const which = one === undefined ? '' : `item ${one.index} of `
-  const message = `${which}workflow step "${id}" failed, and the run goes on: ${end.error.message}`
+  const message = `${which}workflow step "${id}" failed, and the run continues: ${end.error.message}`
   emit(at, { type: 'warning', message, ...defined({ hint: end.error.hint }) })
   return end
 }
@@ -196,7 +196,7 @@ function ended(given: Given): StepEnd {
   return 'skipped' in given ? { status: 'skipped', reason: given.skipped } : { status: 'done', ...given }
 }
 
-/** What nobody further down in the workflow can make good. */
+/** Errors that no later step of the workflow can handle. */
 function isFatal(error: unknown): boolean {
   return !isBatonError(error) || stopsRun(error) || isBudget(error)
 }
@@ -209,7 +209,7 @@ interface Work {
   readonly label: string
 }
 
-/** The agent of the step, or the first of its fallbacks that does not fail. */
+/** Runs the agent of the step, or the first of its fallbacks that does not fail. */
 async function runAgents(work: Work, at: RunContext): Promise<Given> {
   const { agents, node } = work.prepared
   let last: BatonError | undefined
@@ -233,7 +233,7 @@ async function runAgents(work: Work, at: RunContext): Promise<Given> {
   throw last ?? new Error('a step has an agent')
 }
 
-/** A step with `isolation` works in a work tree, whose changes reach the workspace once it is done. */
+/** A step with `isolation` works in a work tree, whose changes are applied to the workspace when it is done. */
 async function inPlace(
   { isolation }: WorkflowStep,
   at: RunContext,
@@ -260,7 +260,7 @@ async function runMain({ prepared, given, instructions = '', label }: Work, at: 
   const isHere = node.step.isolation !== 'worktree' || at.scope.dry !== undefined
   const target = isHere ? run.target : targetHere(run.target, at)
   const settings = isHere ? main.settings : settingsHere(main.settings, at)
-  // what was piped in has a message of its own
+  // standard input has its own message
   const isRequest = node.step.input === undefined && node.step.needs.length === 0 && node.step.for_each === undefined
   const call = {
     ...main,

@@ -2,12 +2,12 @@ import type { DataPath } from '../../base/data-text.ts'
 import type { SourcePlace } from '../../base/error.ts'
 import { type PromptDocument, placeOf } from '../../prompt/document.ts'
 
-/** A text of the front matter, and where it stands in the file. */
+/** A text of the front matter, and its position in the file. */
 export interface WrittenText {
   readonly text: string
-  /** The whole value, with its quotes. */
+  /** The range of the whole value, with its quotes. */
   readonly place: SourcePlace
-  /** Where its first character is; undefined where the file has it in another form, with escapes or indented. */
+  /** The position of its first character; undefined if the file has it in another form, with escapes or indented. */
   readonly start: SourcePlace | undefined
 }
 
@@ -34,7 +34,7 @@ export async function writtenText(document: PromptDocument, path: DataPath, text
   return { text, place, start: { file, ...(whole === undefined ? {} : { text: whole }), ...at } }
 }
 
-/** The place of a part of the text that begins at an offset; the whole value where that is not known. */
+/** The place of the part of the text at an offset; the whole value if that is not known. */
 export function placeInText({ text, place, start }: WrittenText, offset: number, length: number): SourcePlace {
   if (start === undefined || offset < 0) return place
   const from = positionOf(text, offset, start)

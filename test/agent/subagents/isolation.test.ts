@@ -147,7 +147,7 @@ describe('an agent with isolation that a model gives work to', () => {
   it('changes nothing when its gate fails, whose end is told', async () => {
     const front = 'tools = ["read", "write"]\nwrite_mode = true\nisolation = "worktree"\ngate = "cat a.txt; test -e ok"'
     const world = isolatedWorld(making, { frontMatter: front })
-    expect(resultIn(await only(world))).toMatch(/failed: the gate "cat a.txt; test -e ok" ended with 1[^]*other/)
+    expect(resultIn(await only(world))).toMatch(/failed: the gate "cat a.txt; test -e ok" exited with 1[^]*other/)
     expect([read(world, 'a.txt'), trees(world)]).toEqual(['a\n', 0])
     const passing = isolatedWorld(making, { frontMatter: front.replace('test -e ok', 'test -e new/c.txt') })
     await only(passing)

@@ -28,7 +28,7 @@ export function tryRollback(starts: readonly Start[], context: RollbackContext):
 
 /** On a disk that stays full, the files that could not be restored must be named. */
 function halfMade({ files, last }: Finished): readonly string[] {
-  const isNamed = /put back, but for:|but for: /.test(JSON.stringify(last ?? ''))
+  const isNamed = /except: /.test(JSON.stringify(last ?? ''))
   return isNamed ? [] : halfMadeSets(files).map((set) => `I5: made in part: ${set}`)
 }
 

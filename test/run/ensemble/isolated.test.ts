@@ -139,7 +139,7 @@ describe('members in work trees of their own', () => {
       lib: 'base\n',
     })
     expect(sent.find(({ type }) => type === 'isolation.left_out')).toMatchObject({
-      reason: 'the changes of "a" do not fit',
+      reason: 'the changes of "a" could not be applied',
       diff: expect.stringContaining('+one') as string,
     })
     expect(sent.filter(({ type }) => type === 'isolation.applied')).toEqual([])

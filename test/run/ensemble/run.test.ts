@@ -199,7 +199,7 @@ describe('a vote', () => {
   it('needs [output]', async () => {
     await expect(run(`[ensemble]\naggregate = "vote"\n${models('a', 'b')}`)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: 'aggregate = "vote" needs [output]: only values of one form can be counted',
+      message: 'aggregate = "vote" needs [output]: only structured values can be counted',
       place: { line: 4 },
     })
   })

@@ -59,13 +59,13 @@ describe('a summary', () => {
   })
 
   it.each([
-    ['answers nothing', () => modelText(' \n'), 'it answered nothing, or too much'],
-    ['answers too much', () => modelText('x'.repeat(2001)), 'it answered nothing, or too much'],
+    ['answers nothing', () => modelText(' \n'), 'the answer was empty or too long'],
+    ['answers too much', () => modelText('x'.repeat(2001)), 'the answer was empty or too long'],
     ['fails', () => fails('the model is gone'), 'the model is gone'],
   ])('is that of the files when who is asked %s, which is paid for all the same', async (_, answer, why) => {
     const { summary, warnings } = await summarized(answer)
     expect(summary).toEqual({ text: byFiles, spent })
-    expect(warnings).toEqual([`the summary of iteration 1 is that of its files: ${why}`])
+    expect(warnings).toEqual([`the summary of iteration 1 only lists its files: ${why}`])
   })
 
   it('ends nothing that has to go on: only what stops the run is thrown', async () => {

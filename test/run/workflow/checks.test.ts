@@ -113,9 +113,9 @@ describe('what cannot work is found before anything runs', () => {
     [
       'Lua that is none',
       steps('a', 'b:a;for_each = "steps.a.output +"'),
-      '11:13 workflow step "b": for_each is no Lua expression',
+      '11:13 workflow step "b": for_each is not a Lua expression',
     ],
-    ['a statement', steps('a', 'b:a;when = "x = 1"'), '11:9 workflow step "b": when is no Lua expression'],
+    ['a statement', steps('a', 'b:a;when = "x = 1"'), '11:9 workflow step "b": when is not a Lua expression'],
     [
       'a template that is none',
       steps('a', 'b:a;input = "x {{#if}}"'),
@@ -124,30 +124,34 @@ describe('what cannot work is found before anything runs', () => {
     [
       'a later step in a template',
       steps('a', 'b:a;input = "x {{steps.c.output}}"', 'c:b'),
-      '11:14 workflow step "b" names "c", which it does not wait for | "c" begins only after it.',
+      '11:14 workflow step "b" refers to "c", which it does not wait for | "c" starts only after it.',
     ],
     [
       'another branch in a template',
       steps('a', 'b;input = "{{steps.a.output}}"'),
-      '11:12 workflow step "b" names "a", which it does not wait for | Add "a" to its needs.',
+      '11:12 workflow step "b" refers to "a", which it does not wait for | Add "a" to its needs.',
     ],
     [
       'an unknown step in an expression',
       steps('first', 'b:first;when = "#steps.frist.output > 0"'),
-      '11:10 workflow step "b" names "frist", and there is no step with that id | Did you mean "first"?',
+      '11:10 workflow step "b" refers to "frist", but there is no step with that id | Did you mean "first"?',
     ],
     [
       'a name with - in an expression',
       steps('my-a', 'b:my-a;when = "steps.my-a.status"'),
-      '11:9 workflow step "b" names "my", and there is no step with that id | Write steps["my-a"]',
+      '11:9 workflow step "b" refers to "my", but there is no step with that id | Write steps["my-a"]',
     ],
-    ['itself', steps('a;input = "{{steps.a.output}}"'), '7:12 workflow step "a" names itself'],
+    ['itself', steps('a;input = "{{steps.a.output}}"'), '7:12 workflow step "a" refers to itself'],
     [
       'what a step does not have',
       steps('a', 'b:a;input = "{{steps.a.outptu}}"'),
-      '11:12 workflow step "b" names "outptu" of step "a", which a step does not have | Did you mean "output"?',
+      '11:12 workflow step "b" refers to "outptu" of step "a", which a step does not have | Did you mean "output"?',
     ],
-    ['an item without items', steps('a;input = "{{item}}"'), '7:12 workflow step "a" names "item" and has no for_each'],
+    [
+      'an item without items',
+      steps('a;input = "{{item}}"'),
+      '7:12 workflow step "a" refers to "item" but has no for_each',
+    ],
     [
       'an item in a condition',
       steps('a;for_each = "params.x";when = "item == 1"'),
@@ -186,7 +190,7 @@ describe('what cannot work is found before anything runs', () => {
   it('names the line in texts of several lines', async () => {
     const written = `${steps('a', 'b:a')}\ninput = """\nOne\nTwo {{steps.c.output}}\n"""\n${steps('c')}`
     expect(await problems(written)).toEqual([
-      '13:7 workflow step "b" names "c", which it does not wait for | Add "c" to its needs.',
+      '13:7 workflow step "b" refers to "c", which it does not wait for | Add "c" to its needs.',
     ])
   })
 

@@ -180,7 +180,7 @@ describe('what steps are given', () => {
     expect((await run(file(output + step('a', 'agent = "b.lua"')), { files })).task).toMatchObject({ value: { n: 1 } })
     const { error } = await run(file(output + step('a', 'agent = "a.lua"')), { files })
     expect(error).toMatchObject({
-      message: expect.stringContaining('the workflow answered what does not fit [output]'),
+      message: expect.stringContaining('the workflow answered with a value that does not match [output]'),
     })
   })
 
@@ -200,7 +200,7 @@ describe('which steps run', () => {
     ['ok.lua', { good: 'done', bad: 'skipped: nothing that it needs has failed', any: 'done', lua: 'done' }],
     [
       'fail.lua',
-      { good: 'skipped: step "a" failed', bad: 'done', any: 'done', lua: 'skipped: its condition does not hold' },
+      { good: 'skipped: step "a" failed', bad: 'done', any: 'done', lua: 'skipped: its condition is not met' },
     ],
   ] as const)('a branch for each end of %s', async (agent, expected) => {
     const workflow = [
@@ -229,7 +229,7 @@ describe('which steps run', () => {
     ]
     const { sent } = await run(file(`[params]\nwanted = false\n[workflow]\n${workflow.join('\n')}`), { files: fails })
     expect(statuses(sent)).toEqual({
-      a: 'skipped: its condition does not hold',
+      a: 'skipped: its condition is not met',
       b: 'skipped: step "a" was skipped',
       c: 'skipped: nothing that it needs has failed',
       d: 'done',
@@ -274,10 +274,10 @@ describe('which steps run', () => {
     const each = (list: string): string => file(step('a', `for_each = "${list}"\nagent = "ok.lua"`))
     expect((await run(each('{}'), { files: fails })).task).toMatchObject({ status: 'done', value: [] })
     expect((await run(each('params.none'), { files: fails })).error).toMatchObject({
-      message: 'workflow step "a" failed: for_each must give a list, not nothing (nil)',
+      message: 'workflow step "a" failed: for_each must return a list, not nothing (nil)',
     })
     expect((await run(each('{ a = 1 }'), { files: fails })).error).toMatchObject({
-      message: 'workflow step "a" failed: for_each must give a list, not a table',
+      message: 'workflow step "a" failed: for_each must return a list, not a table',
     })
   })
 
@@ -425,7 +425,7 @@ describe('what goes with a workflow', () => {
     const workflow = file(step('a', 'instructions = "A"'))
     expect((await run(workflow, { inputs: ['x'] })).error).toMatchObject({
       code: 'USAGE',
-      message: '-i and [workflow] do not go together: the steps are the tasks',
+      message: '-i and [workflow] cannot be combined: the steps are the tasks',
     })
     const globs = file(`working_globs = ["*.md"]\n[workflow]\n${step('a', 'instructions = "A"')}`)
     expect((await run(globs)).error).toMatchObject({ message: expect.stringContaining('working_globs and [workflow]') })
