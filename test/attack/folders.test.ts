@@ -242,7 +242,7 @@ const hiding: Readonly<Record<string, Hiding>> = {
     home: installed,
     args: ['@coder'],
     trust: '.aipack/pack/custom/pro/coder',
-    named: [/hides .*installed\/pro\/coder/],
+    named: [/shadows .*installed\/pro\/coder/],
   },
   'a pack in a chain': {
     work: {
@@ -252,7 +252,7 @@ const hiding: Readonly<Record<string, Hiding>> = {
     home: installed,
     args: ['ask.md'],
     trust: '.aipack/pack/custom/pro/coder',
-    named: [/hides .*installed\/pro\/coder/],
+    named: [/shadows .*installed\/pro\/coder/],
   },
   'a pack in a path of a script': {
     work: {
@@ -262,7 +262,7 @@ const hiding: Readonly<Record<string, Hiding>> = {
     home: installed,
     args: ['go.aip'],
     trust: '.aipack/pack/custom/pro/coder',
-    named: [/hides .*installed\/pro\/coder/],
+    named: [/shadows .*installed\/pro\/coder/],
   },
 }
 

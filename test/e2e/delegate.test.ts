@@ -83,7 +83,7 @@ it('is shown as a timeline and by its messages, each worker under its own name',
   const messages = (await run(['runs', 'show', 'last', '--messages'])).stdout
   for (const line of [
     'leader → Code-1  starts: Work on the list.',
-    'Code-2 → leader  writes: I begin.',
+    'Code-2 → leader  sends: I begin.',
     'waits for Code-1',
     'Code-1 → leader  completed: Nothing is left for me.',
   ]) {

@@ -466,7 +466,7 @@ describe('an agent that answers in place of the main agent', () => {
     )
     const { code, stderr } = await run('json.md')
     expect(code).toBe(1)
-    expect(stderr).toContain('agent "x.lua" answered what does not fit [output]')
+    expect(stderr).toContain('agent "x.lua" answered with a value that does not match [output]')
   })
 })
 

@@ -58,7 +58,7 @@ it('an address of a server is shown and never opened; nobody is asked with -y or
     cwd,
     env: { BATON_HOME: home },
     onScreen(terminal, type) {
-      if (isTyped || !terminal.everything().join('\n').includes('do you?')) return
+      if (isTyped || !terminal.everything().join('\n').includes('will you?')) return
       isTyped = true
       type('n\n')
     },

@@ -122,18 +122,18 @@ it('a warning of what an older process was answered is told by that process alon
   const env = { BATON_HOME: join(folder, '.home'), BATON_GATEWAY_URL: server.url }
   const run = async (...args: readonly string[]) => {
     const { stderr } = await baton(args, { cwd: folder, env })
-    return ['called a tool, but none is offered', 'asked to correct its file changes', 'needed.txt'].filter((told) =>
-      stderr.includes(told),
+    return ['called a tool, but none is offered', 'asking the model to correct its file changes', 'needed.txt'].filter(
+      (told) => stderr.includes(told),
     )
   }
   expect(await run('ask.md', '-m', 'any')).toEqual([
     'called a tool, but none is offered',
-    'asked to correct its file changes',
+    'asking the model to correct its file changes',
   ])
   // the model is called again, so the reason is printed; its earlier answer is known
-  expect(await run('resume', '--last')).toEqual(['asked to correct its file changes'])
+  expect(await run('resume', '--last')).toEqual(['asking the model to correct its file changes'])
   isDown = false
-  expect(await run('resume', '--last')).toEqual(['asked to correct its file changes', 'needed.txt'])
+  expect(await run('resume', '--last')).toEqual(['asking the model to correct its file changes', 'needed.txt'])
   expect(await run('resume', '--last')).toEqual(['needed.txt'])
   expect(server.requests).toHaveLength(4)
 })

@@ -34,7 +34,7 @@ const seldom = {
   chokidar: 'CHOKIDAR_INTERVAL',
   yargs: 'Not enough non-option arguments',
   fengari: 'FENGARICONF',
-  'answers of prompt files': 'the answer was truncated at its output limit, so it does not fit',
+  'answers of prompt files': 'the answer was truncated at its output limit, so it does not match',
   'runs that go on': 'counts as failed, as chosen with --uncertain',
   'programs in JavaScript': 'the JavaScript box was closed',
   'replayed runs': 'a replayed run calls no model',

@@ -285,7 +285,7 @@ describe('baton run --watch', () => {
   })
 
   it.each([
-    [['ask.md', '-i', 'x', '-f', '*.ts'], '-i and -f both'],
+    [['ask.md', '-i', 'x', '-f', '*.ts'], '-i and -f cannot be combined'],
     [['ask.md', '--max-cost', 'much'], 'not an amount'],
   ])('ends where the command line itself is wrong: %j', async (args, message) => {
     const { code, stderr } = await baton([...args, '-w'], { cwd: tempTree({ 'ask.md': prompt('Ask.') }) })
