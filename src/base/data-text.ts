@@ -65,3 +65,9 @@ export function pathText(path: DataPath): string {
     })
     .join('')
 }
+
+/** The same for messages: in quotes unless it has some. */
+export function quotedPath(path: DataPath): string {
+  const text = pathText(path)
+  return text.includes('"') ? text : `"${text}"`
+}

@@ -1,4 +1,4 @@
-import { type DataPath, pathText } from '../base/data-text.ts'
+import { type DataPath, quotedPath } from '../base/data-text.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue, type Finding, mismatch, type Rules, wrongKey, wrongValue } from './issue.ts'
 
@@ -66,7 +66,7 @@ function readEntry(value: Json, index: number): NormalizedAgents {
 function checkKey(key: string, given: Json, path: DataPath): readonly Finding[] {
   const at = [...path, key]
   if ((unsupported as readonly string[]).includes(key))
-    return [wrongKey(at, { message: `"${pathText(at)}" is not a key of sub-agents`, hint: 'Use stage.' })]
+    return [wrongKey(at, { message: `${quotedPath(at)} is not a key of sub-agents`, hint: 'Use stage.' })]
   const rule = Object.hasOwn(keys, key) ? keys[key] : undefined
   if (rule === undefined || rule.fits(given)) return []
   if (key !== 'stage' || !Array.isArray(given) || given.length === 0) return [mismatch(at, rule.expected, given)]

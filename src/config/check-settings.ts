@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type DataPath, pathText } from '../base/data-text.ts'
+import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
@@ -114,7 +114,7 @@ function unwrapped(schema: unknown): unknown {
 }
 
 function wrong(path: DataPath, expected: string, value: Json | undefined): Finding {
-  const name = `"${pathText(path)}"`
+  const name = quotedPath(path)
   if (value === undefined) return wrongValue(path, { message: `${name} is missing`, hint: `Add it: ${expected}.` })
   if (!holdsSecret(path)) return mismatch(path, expected, value)
   const said = { message: `${name} must be ${expected}`, hint: `Write ${expected}.` }

@@ -1,4 +1,4 @@
-import { type DataPath, type DataText, pathText } from '../base/data-text.ts'
+import { type DataPath, type DataText, quotedPath } from '../base/data-text.ts'
 import { BatonError, type ErrorCode, isBatonError, type SourcePlace } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
@@ -48,7 +48,7 @@ export function wrongValue(path: DataPath, said: Said): Finding {
 
 /** The finding for a value that is not as expected. */
 export function mismatch(path: DataPath, expected: string, value: Json): Finding {
-  const message = `"${pathText(path)}" must be ${expected}, not ${describeValue(value)}`
+  const message = `${quotedPath(path)} must be ${expected}, not ${describeValue(value)}`
   return wrongValue(path, { message, hint: `Write ${expected}.` })
 }
 

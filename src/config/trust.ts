@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type DataPath, pathText } from '../base/data-text.ts'
+import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -73,7 +73,7 @@ export function checkTrust(
   ]
 
   function untrusted(path: DataPath, said: string, hint: string): Finding {
-    return { code: 'UNTRUSTED', message: `"${pathText(path)}" ${said}`, hint, path, part: 'key' }
+    return { code: 'UNTRUSTED', message: `${quotedPath(path)} ${said}`, hint, path, part: 'key' }
   }
 }
 

@@ -60,7 +60,7 @@ const looseInConfig: readonly Setting[] = [
     yours: `"gpt-5-mini" is a model's own name`,
   },
   { key: 'model_aliases.o3-high', toml: 'model_aliases.o3-high = "x"', yours: `"o3-high" is a model's own name` },
-  { key: 'model_aliases.groq::x', toml: 'model_aliases."groq::x" = "x"', yours: `"groq::x" is a model's own name` },
+  { key: 'model_aliases."groq::x"', toml: 'model_aliases."groq::x" = "x"', yours: `"groq::x" is a model's own name` },
   { key: 'model_aliases.sonnet-high', toml: 'model_aliases.sonnet-high = "x"', yours: 'yours is "claude-sonnet' },
 ]
 
@@ -80,7 +80,7 @@ attack(
     userConfig(world.state)
     const end = await world.run(['ask.md'])
     expectHeld(world, end, [6])
-    expect(end.stderr).toContain(`"${key}" may not be`)
+    expect(end.stderr).toContain(`${key.includes('"') ? key : `"${key}"`} may not be`)
     expect(end.stderr).toMatch(/at baton\.toml:\d/)
     expect(end.stderr).toContain(yours)
     expect(end.stdout).toBe('')
@@ -95,7 +95,7 @@ attack(
     userConfig(world.state)
     const end = await world.run(['ask.md'])
     expectHeld(world, end, [6])
-    expect(end.stderr).toContain(`"${key}" may not be`)
+    expect(end.stderr).toContain(`${key.includes('"') ? key : `"${key}"`} may not be`)
     expect(end.stderr).toContain(yours)
   },
 )

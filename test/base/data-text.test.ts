@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { pathText, type DataSource, type DataText } from '../../src/base/data-text.ts'
+import { pathText, quotedPath, type DataSource, type DataText } from '../../src/base/data-text.ts'
 import { isBatonError } from '../../src/base/error.ts'
 import { parseToml } from '../../src/base/toml.ts'
 import { parseYaml } from '../../src/base/yaml.ts'
@@ -169,4 +169,6 @@ describe('YAML', () => {
 it('writes paths as people do', () => {
   expect(pathText(['lua', 'timeout'])).toBe('lua.timeout')
   expect(pathText(['sub_agents', 1, 'a b'])).toBe('sub_agents[1]."a b"')
+  expect(quotedPath(['lua', 'timeout'])).toBe('"lua.timeout"')
+  expect(quotedPath(['model_aliases', 'a b'])).toBe('model_aliases."a b"')
 })
