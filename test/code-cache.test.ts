@@ -150,6 +150,8 @@ describe('the cache of compiled code', () => {
       utimesSync(join(chosen, name), 1_000, 1_000)
     }
     expect(run({ NODE_COMPILE_CACHE: chosen })).toBe('42\n')
-    expect(readdirSync(chosen).toSorted()).toEqual(['baton-b1', 'v20.0.0-x64-someone'])
+    // Node itself adds a folder from version 22 on
+    const left = readdirSync(chosen).filter((name) => !name.startsWith(`${process.version}-`))
+    expect(left.toSorted()).toEqual(['baton-b1', 'v20.0.0-x64-someone'])
   })
 })
