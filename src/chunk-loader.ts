@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openCodeCache, type CodeCacheOptions } from './code-cache.ts'
 
-/** A file of the built command is one function; what it is given is named as in CommonJS. */
+/** A file of the built command is one function, with parameters named as in CommonJS. */
 type Chunk = (
   exports: unknown,
   require: (name: string) => unknown,
@@ -12,16 +12,17 @@ type Chunk = (
 ) => void
 
 /**
- * Loads the other files of the built command, which scripts/commonjs.mjs makes; the entry file has it in place of `require`.
- * Node's own looks for each file in several places, reads package.json files and keeps no compiled code. Gives what loads a
- * file, by its path relative to the entry file, and returns what it exports. No file needs one that is still being loaded.
+ * Loads the other files of the built command, which scripts/commonjs.mjs creates; the entry file uses it instead of
+ * `require`. Node's own `require` looks for each file in several places, reads package.json files and caches no
+ * compiled code. Returns a function that loads a file by its path relative to the entry file, and returns its exports.
+ * There are no circular imports.
  */
 export function createChunkLoader(options: CodeCacheOptions): (path: string) => unknown {
   const { entry } = options
   const loaded = new Map<string, unknown>()
   let compile: ReturnType<typeof openCodeCache> | undefined
 
-  /** A module of the user, which compiled code cannot import on Node 20: a file that Node itself has loaded does. */
+  /** Imports a module of the user: on Node 20 cached code cannot, so a file that Node itself has loaded does it. */
   function importModule(address: string): Promise<unknown> {
     const byNode = process.getBuiltinModule('node:module').createRequire(entry)
     const { load } = byNode(`${dirname(entry)}/import-module.js`) as { load: (address: string) => Promise<unknown> }
@@ -31,7 +32,7 @@ export function createChunkLoader(options: CodeCacheOptions): (path: string) => 
   function load(file: string): unknown {
     if (loaded.has(file)) return loaded.get(file)
     compile ??= openCodeCache(options)
-    // the build writes ASCII only, and to read that takes half the time of UTF-8
+    // the build writes only ASCII, which takes half the time of UTF-8 to read
     const chunk = compile(file, readFileSync(file, 'latin1')).runInThisContext() as Chunk
     const module = { exports: {} }
     chunk(module.exports, requireIn(dirname(file)), module, file, importModule)

@@ -8,26 +8,30 @@ export interface CodeCacheOptions {
   readonly home: string
   /** The entry file of the command. */
   readonly entry: string
-  /** Names the content of these files: compiled code of other content must not be taken for theirs. */
+  /** Identifies the content of these files: compiled code of different content must not be used for them. */
   readonly build: string
 }
 
 const checksumBytes = 4
 
-/** A folder of another build is removed when it is this old: that build is likely gone. */
+/** A folder of another build is removed at this age: that build is probably gone. */
 const keptMs = 30 * 24 * 3600 * 1000
 
-/** After this time what is kept of a file is written once more, with the functions that other commands have needed since. */
+/**
+ * After this time the compiled code of a file is written again, including the functions that other commands have needed
+ * since.
+ */
 const completedAfterMs = 3600 * 1000
 
-/** Compiles a script whose code may have been kept. */
+/** Compiles a script, with cached code if there is any. */
 export type Compile = (file: string, text: string) => Script
 
 /**
- * Keeps what V8 has compiled of the command in the user's cache folder, so that the next start does not compile it again.
- * Node's `enableCompileCache` keeps a file as it is when it has just been loaded, without the functions that run later, and
- * saves half as much; what it heeds is heeded here too: NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE. Nothing is kept
- * in a folder that others can write: V8 trusts what it reads there. Never throws: a start that takes longer is no error.
+ * Caches the code that V8 has compiled for the command in the user's cache folder, so that the next start does not
+ * compile it again. Node's `enableCompileCache` stores a file as soon as it is loaded, without the functions that run
+ * later, and saves half as much; NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE are respected as Node does. Nothing
+ * is cached in a folder that others can write to: V8 trusts what it reads there. Never throws: a slower start is not an
+ * error.
  */
 export function openCodeCache(options: CodeCacheOptions): Compile {
   try {
@@ -37,7 +41,7 @@ export function openCodeCache(options: CodeCacheOptions): Compile {
     const folder = privateFolder(place, options.build)
     return folder === undefined ? compileAnew : compileFrom(folder, options)
   } catch {
-    // the folder cannot be made
+    // the folder cannot be created
     return compileAnew
   }
 }
@@ -47,7 +51,7 @@ function compileAnew(file: string, text: string): Script {
   return new Script(text, { filename: file })
 }
 
-/** Where the folders of builds are; in a folder that is not ours alone their names begin with the prefix. */
+/** Where the folders of builds are; in a shared folder their names start with the prefix. */
 interface BuildsPlace {
   readonly parent: string
   readonly prefix: string
@@ -59,10 +63,10 @@ function ownFolder({ env, home }: CodeCacheOptions): string {
   return join(cache, 'code')
 }
 
-/** The folder of a build, made if it is missing; undefined when somebody else may write it. */
+/** The folder of a build, created if it is missing; undefined if other users may write to it. */
 function privateFolder(place: BuildsPlace, build: string): string | undefined {
   const folder = join(place.parent, place.prefix + build)
-  // of an empty HOME
+  // with an empty HOME
   if (!isAbsolute(folder)) return undefined
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -81,11 +85,11 @@ function removeOld({ parent, prefix }: BuildsPlace): void {
 
 function compileFrom(parent: string, { env }: CodeCacheOptions): Compile {
   const folder = join(parent, `${process.version}-${process.arch}`)
-  // the Lua engine sets it later, and what was made with other flags is refused
+  // the Lua engine sets it later, and V8 refuses code that was compiled with different flags
   process.getBuiltinModule('node:v8').setFlagsFromString(wasmFlags)
   const fresh: { readonly script: Script; readonly file: string }[] = []
 
-  // V8 refuses what was made with other flags: to write it would take the place of what others can use
+  // V8 refuses code that was compiled with different flags: writing it would replace code that others can use
   const { Script } = process.getBuiltinModule('node:vm')
   const isUsual = process.execArgv.length === 0 && (env['NODE_OPTIONS'] ?? '') === ''
   if (isUsual) process.once('exit', () => write(folder, fresh))
@@ -103,7 +107,10 @@ function checksumOf(data: Uint8Array): number {
   return process.getBuiltinModule('node:zlib').crc32(data)
 }
 
-/** What `write` has written, without its checksum; undefined when there is none, or it is damaged: V8 would not notice. */
+/**
+ * The data that `write` has written, without its checksum; undefined if there is none or it is damaged: V8 would not
+ * notice.
+ */
 function readIfWhole(file: string): { readonly data: Buffer; readonly isOld: boolean } | undefined {
   try {
     const bytes = readFileSync(file)
@@ -115,7 +122,10 @@ function readIfWhole(file: string): { readonly data: Buffer; readonly isOld: boo
   }
 }
 
-/** At the end of the process, so that the functions are in it that were needed. Others may write the same files. */
+/**
+ * Runs at the end of the process, so that all functions that were needed are included. Other processes may write the
+ * same files.
+ */
 function write(folder: string, fresh: readonly { readonly script: Script; readonly file: string }[]): void {
   if (fresh.length === 0) return
   try {
@@ -129,6 +139,6 @@ function write(folder: string, fresh: readonly { readonly script: Script; readon
       renameSync(unfinished, file)
     }
   } catch {
-    // the disk is full, or the folder is gone
+    // the disk is full, or the folder was removed
   }
 }

@@ -27,7 +27,7 @@ export type { RunReport } from './wiring/conduct.ts'
 export type { Decided } from './wiring/decide.ts'
 
 /**
- * Runs a prompt file (`.md`), an agent (`.aip`, `.lua`) or `namespace@pack`. It begins at once.
+ * Runs a prompt file (`.md`), an agent (`.aip`, `.lua`) or `namespace@pack`. It starts immediately.
  *
  * @throws BatonError USAGE for options that do not exist or are of a wrong type
  * @example
@@ -41,8 +41,8 @@ export function run(file: string, options: RunOptions = {}): Run {
 }
 
 /**
- * Goes on with a run that broke off, failed or waits: by its id, the beginning of one, or `last` for the newest that has
- * not succeeded. What is finished is not done again.
+ * Resumes a run that was interrupted, failed or waits: by its id, the start of its id, or `last` for the newest that
+ * has not succeeded. Finished work is not repeated.
  *
  * @throws BatonError USAGE for options that do not exist or are of a wrong type
  */
@@ -52,8 +52,8 @@ export function resume(run: string, options: ResumeOptions = {}): Run {
 }
 
 /**
- * Runs, and runs again whenever something that the last run has read changes. The runs share a budget, and parts that are
- * not affected are reused.
+ * Runs, and reruns whenever something that the last run has read changes. The runs share a budget, and unaffected parts
+ * are reused.
  *
  * @throws BatonError USAGE for options that do not exist or are of a wrong type
  */
@@ -63,10 +63,11 @@ export function watch(file: string, options: WatchOptions = {}): WatchSession {
 }
 
 /**
- * Approves a call that a recorded run waits for: by its id, the beginning of one, or `last` for the newest. It is on the disk
- * when the promise resolves; `resume` goes on with the run.
+ * Approves a pending call of a recorded run: by the id of the run, the start of its id, or `last` for the newest. The
+ * decision is on disk when the promise resolves; `resume` continues the run.
  *
- * @throws BatonError USAGE for options that do not exist, a run that is running, and a call that is none or decided
+ * @throws BatonError USAGE for options that do not exist, a run in progress, and a call that does not exist or is
+ * already decided
  */
 export async function approve(run: string, options: ApproveOptions = {}): Promise<Decided> {
   const { always, ...given } = checkedOptions('approve', { run }, options)
@@ -74,7 +75,7 @@ export async function approve(run: string, options: ApproveOptions = {}): Promis
 }
 
 /**
- * Rejects a call that a recorded run waits for, as `approve` approves it. The model is told the reason.
+ * Rejects a pending call of a recorded run; otherwise like `approve`. The model gets the reason.
  *
  * @throws BatonError USAGE as `approve` does
  */
@@ -84,8 +85,8 @@ export async function reject(run: string, options: RejectOptions = {}): Promise<
 }
 
 /**
- * Conversations that a program drives: `open()` gives one, which takes operations (`prompt`, `interrupt`, `approve`, `reject`,
- * `shutdown`) and gives events until it ends. `options` hold for all of them.
+ * Conversations that a program drives: `open()` returns one, which accepts operations (`prompt`, `interrupt`,
+ * `approve`, `reject`, `shutdown`) and emits events until it ends. `options` apply to all of them.
  */
 export function createConversations(options: ConversationOptions = {}): Conversations {
   return conversationsAt(options, placeOf)

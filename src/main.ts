@@ -6,7 +6,7 @@ import { buildId } from './build-id.ts'
 import { createChunkLoader } from './chunk-loader.ts'
 import { version } from './version.ts'
 
-/** The built command loads its other files with this: the build puts it in place of `import` (scripts/commonjs.mjs). */
+/** Loads the other files of the built command: the build replaces `import` with it (scripts/commonjs.mjs). */
 export const loadChunk = createChunkLoader({
   env: process.env,
   home: homedir(),
@@ -14,7 +14,7 @@ export const loadChunk = createChunkLoader({
   build: buildId,
 })
 
-// nothing is left to do: what Node would still free piece by piece, and optimise in threads, goes with the process
+// nothing is left to do: exiting now skips freeing memory piece by piece and optimizing in threads
 process.once('beforeExit', () => process.exit())
 
 /** Resolves once the command is done and the exit code is set. */
@@ -24,13 +24,13 @@ export const ended = run(process.argv.slice(2))
 export async function run(args: readonly string[]): Promise<void> {
   const isVersion = args.length === 1 && (args[0] === '--version' || args[0] === '-V')
   if (isVersion && writeVersion()) return
-  // Nothing keeps a process alive that waits for what never comes: it has not succeeded. Node's own code for that.
+  // A process that only waits for something that never arrives is not kept alive, and has failed. The code is the one Node uses for that.
   process.exitCode = 13
   const { main } = await import('./process.ts')
   process.exitCode = await main(isVersion ? ['--version'] : args)
 }
 
-/** False when it cannot be written right away: the command then waits, or reports why. */
+/** False if it cannot be written immediately: the command then waits, or reports why. */
 function writeVersion(): boolean {
   try {
     writeSync(1, `${version}\n`)

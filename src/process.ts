@@ -10,12 +10,12 @@ import { exitCodeOf } from './event/exit-code.ts'
 import { createPaint } from './render/style.ts'
 
 /**
- * One call of the command, from the process to its exit code. Errors are reported on stderr. The command has failed when
- * its result could not be written.
+ * One call of the command, from the process to its exit code. Errors are reported on stderr. The command fails if its
+ * result cannot be written.
  */
 export async function main(args: readonly string[]): Promise<number> {
   const signals = listenForSignals()
-  // no work is done for a result that reaches no one; messages alone are just not seen
+  // no work is done for a result that nobody can read; messages without a reader are only lost
   const onLost = (lost: OutputLost): void => signals.stop.abort(lost)
   const outlet = createOutlet({ stream: process.stdout, descriptor: 1, onLost })
   process.stderr.on('error', () => undefined)
@@ -85,7 +85,7 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
 function inputKind(): ReturnType<CommandIo['inputKind']> {
   try {
     const status = fstatSync(0)
-    // whether it is a terminal is not asked here: Node loads five modules for that
+    // does not check whether it is a terminal: Node loads five modules for that
     if (status.isCharacterDevice()) return 'device'
     if (status.isFIFO()) return 'pipe'
     if (status.isSocket()) return 'socket'
@@ -132,7 +132,7 @@ interface OutletOptions {
   readonly onLost: (lost: OutputLost) => void
 }
 
-/** Notices when the output is incomplete. Streams report that after the write, even after their end. */
+/** Detects that the output is incomplete. Streams report that after the write, even after their end. */
 export function createOutlet({ stream, descriptor, onLost }: OutletOptions): Outlet {
   const isFile = leadsToFile(descriptor) && !('isTTY' in stream && stream.isTTY === true)
   let lost: OutputLost | undefined
@@ -166,7 +166,7 @@ export function createOutlet({ stream, descriptor, onLost }: OutletOptions): Out
   }
 }
 
-/** A file or device: Node's stream for one drops what did not fit in the first write, without an error. */
+/** Writes to a file or device: Node's stream for these silently drops whatever did not fit in the first write. */
 function leadsToFile(descriptor: number): boolean {
   try {
     const status = fstatSync(descriptor)

@@ -25,46 +25,49 @@ import { version } from './version.ts'
 
 export interface StartOptions extends Surroundings {
   readonly cwd: string
-  /** `-i` values: one task for each. Those of a prompt file are texts. */
+  /** `-i` values: one task for each. For a prompt file they are texts. */
   readonly inputs?: readonly Json[]
   /** `-f` globs, relative to `cwd`: one task for each file. */
   readonly onFiles?: readonly string[]
-  /** `--dry`: `req` calls no model, `res` leaves Output sections out, `changes` shows file changes and makes none. */
+  /** `--dry`: `req` calls no model, `res` skips Output sections, `changes` shows file changes without making them. */
   readonly dry?: 'req' | 'res' | 'changes'
   /** `-m`: model of the main agent. */
   readonly model?: string
   /** `-c key=value`. */
   readonly overrides?: readonly string[]
-  /** `-p`: the prompt itself; the name of the file then only names it in messages. */
+  /** `-p`: the prompt itself; the file name is then only used in messages. */
   readonly text?: string
-  /** What is asked in place of the text of the file below its front matter. */
+  /** Replaces the text of the file below its front matter. */
   readonly instruction?: string
-  /** The chat that it is a message of: its model is told what was said before. */
+  /** The chat that this run is a message of: its model gets the earlier messages. */
   readonly chat?: ChatPlace
-  /** What stands in standard input: context of the prompt, the input of an agent. */
+  /** The content of standard input: context of the prompt, or the input of an agent. */
   readonly stdin?: string
   /** `--var name=value`: values of the variables of `[input]`. */
   readonly vars?: readonly string[]
-  /** The JSON Schema of the answer, or a file with it (`--output-schema`), relative to `cwd`; wins over `[output]`. */
+  /**
+   * The JSON Schema of the answer, or a file with it (`--output-schema`), relative to `cwd`; takes precedence over
+   * `[output]`.
+   */
   readonly outputSchema?: string | JsonObject
-  /** Files that the result and the record are written to by who starts the run: a resume does so too. Absolute. */
+  /** Files that the caller writes the result and the record to: a resume does the same. Absolute. */
   readonly output?: string
   readonly record?: string
-  /** What becomes of approvals where nobody can be asked: a resume does the same. */
+  /** How approvals are answered if nobody can be asked: a resume does the same. */
   readonly onAsk?: 'suspend'
-  /** How long a call may wait for an overloaded host when no file says so, in milliseconds; 0 when left out. */
+  /** How long a call may wait for an overloaded host if no file sets it, in milliseconds; default: 0. */
   readonly patienceMs?: number
-  /** Told the folder of the run's record, once it has begun. */
+  /** Called with the folder of the run's record, once the run has started. */
   readonly onRecord?: (folder: string) => void
-  /** Changes what was loaded before it is run. */
+  /** Changes the loaded target before it runs. */
   readonly prepare?: RunPlan['prepare']
-  /** The id of the run; made when left out. */
+  /** The id of the run; default: a new one. */
   readonly id?: string
-  /** Done in place of what the target says: the run is a conversation. */
+  /** Replaces the work of the target: the run is a conversation. */
   readonly work?: RunPlan['work']
-  /** The folder that gets the run's record in place of the one that the settings say. */
+  /** The folder for the run's record, instead of the one in the settings. */
   readonly runs?: string
-  /** Opens the record in place of the usual one, with what stands in for everything outside. */
+  /** Opens the record instead of the usual one, with replacements for everything outside. */
   readonly open?: RunPlan['open']
 }
 
@@ -114,7 +117,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
   }
 }
 
-/** The record of a run in its folder; in memory where that cannot be, which does not keep anybody from work. */
+/** The record of a run in its folder; if that is impossible, in memory, so that the run can still work. */
 async function openJournal(
   folder: string,
   { bus, mask, ...around }: OpenParts & Pick<Surroundings, 'env' | 'home'>,

@@ -4,50 +4,52 @@ import { cutEnd } from '../base/width.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 
-/** How a message of a chat is worked on. `background`: what is said next does not wait for it, and does not know of it. */
+/**
+ * How a message of a chat is executed. `background`: the next message does not wait for it and does not know about it.
+ */
 export type MessageKind = 'message' | 'summary' | 'background'
 
-/** A message of a chat, as it is listed. */
+/** A message of a chat, as listed. */
 export interface ListedMessage {
   readonly kind: MessageKind
   /** The run that answers it. */
   readonly run: string
   /** Milliseconds since 1970. */
   readonly at: number
-  /** The beginning of what was said; secrets hidden. */
+  /** The start of the text; secrets are masked. */
   readonly text: string
 }
 
-/** A chat as it is listed: its messages whose runs are there, the oldest first. At least one. */
+/** A chat as listed: its messages whose runs exist, oldest first. At least one. */
 export interface ListedChat {
   readonly id: string
   readonly messages: readonly ListedMessage[]
 }
 
 const listName = 'chats.jsonl'
-/** Only the owner may read what was said. */
+/** Only the owner may read the messages. */
 const mode = 0o600
 const longestText = 200
 
-/** Notes a message whose run has begun. @throws BatonError FILE_FAILED */
+/** Records a message whose run has started. @throws BatonError FILE_FAILED */
 export function listMessage(runs: string, chat: string, { text, ...message }: ListedMessage): void {
   const line = { v: 1, chat, ...message, text: cutEnd(text.replaceAll(/\s+/g, ' ').trim(), longestText) }
   try {
     mkdirSync(runs, { recursive: true, mode: 0o700 })
     appendFileSync(join(runs, listName), `${JSON.stringify(line)}\n`, { mode })
   } catch (error) {
-    const hint = 'The chat goes on, but cannot be found again by --continue.'
+    const hint = 'The chat continues, but --continue cannot find it later.'
     throw new BatonError('FILE_FAILED', `${join(runs, listName)} cannot be written: ${messageOf(error)}`, { hint })
   }
 }
 
-/** The chats of a workspace, the one with the newest message first. Lines that cannot be read are passed over. */
+/** The chats of a workspace, the one with the newest message first. Unreadable lines are skipped. */
 export function listChats(runs: string): readonly ListedChat[] {
   const chats = new Map<string, ListedMessage[]>()
   for (const { chat, ...message } of linesOf(join(runs, listName))) {
     if (!existsSync(join(runs, message.run))) continue
     const messages = chats.get(chat) ?? []
-    // the newest comes last
+    // newest last
     chats.delete(chat)
     chats.set(chat, [...messages, message])
   }
@@ -55,8 +57,8 @@ export function listChats(runs: string): readonly ListedChat[] {
 }
 
 /**
- * The chat that an id, or the beginning of one, means; `last`: the newest.
- * @throws BatonError USAGE when there is none, or several
+ * Finds a chat by its id or the start of its id; `last`: the newest.
+ * @throws BatonError USAGE if there is none, or several
  */
 export function findChat(runs: string, id: string): ListedChat {
   const chats = listChats(runs)
@@ -64,7 +66,7 @@ export function findChat(runs: string, id: string): ListedChat {
   if (id === 'last') {
     const [newest] = chats
     if (newest === undefined)
-      throw new BatonError('USAGE', 'there is no chat in this workspace yet', { hint: 'Begin one with baton chat.' })
+      throw new BatonError('USAGE', 'there is no chat in this workspace yet', { hint: 'Start one with baton chat.' })
     return newest
   }
   const exact = chats.find((chat) => chat.id === id)
@@ -73,7 +75,7 @@ export function findChat(runs: string, id: string): ListedChat {
   if (only === undefined || id === '')
     throw new BatonError('USAGE', `there is no chat "${id}" in this workspace`, { hint })
   if (found.length > 1) {
-    throw new BatonError('USAGE', `"${id}" is the beginning of ${found.length} chats`, {
+    throw new BatonError('USAGE', `"${id}" matches ${found.length} chats`, {
       hint: `They are: ${found.map((chat) => chat.id).join(', ')}.`,
     })
   }

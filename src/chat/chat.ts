@@ -18,9 +18,9 @@ import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import { findChat, type ListedMessage, listMessage, type MessageKind } from './chat-list.ts'
 import { defaultOverrides } from './defaults.ts'
 
-/** What messages of a chat are run with; each message may change it for those that follow. */
+/** The settings of messages in a chat; each message may change them for the next ones. */
 export interface ChatSettings {
-  /** The prompt file that they are messages of, as it is named; left out: there is none. */
+  /** The prompt file of the chat, as named by the user; undefined: none. */
   readonly file?: string
   readonly model?: string
   /** `--var NAME=VALUE` for the variables of the file. */
@@ -31,46 +31,52 @@ export interface ChatSettings {
 
 /** One message for a chat. */
 export interface Outgoing {
-  /** Left out: the text of the prompt file. */
+  /** Default: the text of the prompt file. */
   readonly text?: string
-  /** Left out: `message`. */
+  /** Default: `message`. */
   readonly kind?: MessageKind
-  /** The model that answers this message; left out: that of the chat. */
+  /** The model that answers this message; default: the model of the chat. */
   readonly model?: string
-  /** Settings for this message alone, as `-c` takes them. */
+  /** Settings for this message only, as `-c` takes them. */
   readonly overrides?: readonly string[]
 }
 
-/** Who looks on while a message is answered. */
+/** Observers of a message while it is answered. */
 export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson'> &
   Pick<StartOptions, 'onAsk' | 'patienceMs'> & {
-    /** Told the id of the run once it is recorded. */
+    /** Called with the id of the run once it is recorded. */
     readonly onBegin?: (run: string) => void
   }
 
 /**
- * A conversation whose messages are runs: each is told what was said before it, and can be looked at, resumed and undone
- * as any run. Agents, commands and config are read anew by each. See docs/design/chat.md.
+ * A conversation whose messages are runs: each gets the earlier messages, and can be inspected, resumed and undone like
+ * any run. Each reads agents, commands and config again. See docs/design/chat.md.
  */
 export interface Chat {
-  /** That of its first run; undefined before there is one. */
+  /** The id of its first run; undefined until then. */
   readonly id: () => string | undefined
   readonly settings: () => ChatSettings
-  /** For the messages that follow. */
+  /** For the next messages. */
   readonly change: (settings: Partial<ChatSettings>) => void
-  /** The run of the last message that the next one knows of. */
+  /** The run of the latest message that the next one knows about. */
   readonly last: () => string | undefined
-  /** Told to the model with the next message: something that happened in between. */
+  /** Something that happened in between; the model gets it with the next message. */
   readonly note: (text: string) => void
-  /** Whether so much was said that it is to be summed up before the next message. */
+  /** Whether the conversation is so long that it should be summarized before the next message. */
   readonly isLong: () => boolean
-  /** Answers a message: runs it to its end, as `conduct` does. Messages that are not in the background come one after the other. */
+  /**
+   * Answers a message: runs it to its end, as `conduct` does. Messages that are not in the background are executed one
+   * after the other.
+   */
   readonly send: (message: Outgoing, watching: Watching, listener: Listener) => Promise<RunReport>
-  /** Sums up what was said; later messages know the summary in place of it. @throws BatonError USAGE when nothing was said */
+  /**
+   * Summarizes the conversation; later messages get the summary instead. @throws BatonError USAGE if there are no
+   * messages
+   */
   readonly compact: (watching: Watching, listener: Listener) => Promise<RunReport>
-  /** Goes on with a message that was interrupted or waits. @throws BatonError as `resumeRun` does */
+  /** Resumes a message that was interrupted or waits. @throws BatonError as `resumeRun` does */
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
-  /** Its messages as they stand now, the oldest first. */
+  /** Its current messages, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
 }
 
@@ -78,7 +84,7 @@ interface ChatMessage extends ListedMessage {
   readonly summary: RunSummary
 }
 
-/** Tokens of a request from which on a chat is summed up. */
+/** The request size in tokens from which a chat is summarized. */
 const usualCompactAt = 100_000
 
 const summaryInstruction = `Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; leave out what is settled and needed no more. Call no tools. Answer with the summary alone.`
@@ -96,9 +102,9 @@ export function openChat(place: Place, settings: ChatSettings): Chat {
 }
 
 /**
- * A chat of this workspace by its id, the beginning of one, or `last`.
- * @param changed what is given anew; the rest is as its last message had it
- * @throws BatonError USAGE when there is none
+ * Finds a chat of this workspace by its id, the start of its id, or `last`.
+ * @param changed new settings; the others are those of its latest message
+ * @throws BatonError USAGE if there is none
  */
 export async function reopenChat(place: Place, id: string, changed: Partial<ChatSettings> = {}): Promise<Chat> {
   const runs = await runsOf(place, changed.overrides ?? [])
@@ -113,9 +119,9 @@ export async function reopenChat(place: Place, id: string, changed: Partial<Chat
     runs,
     id: found.id,
     last,
-    // what its last request took is not known; most grow from the first to the last
+    // the size of its latest request is not known; requests usually grow from the first to the last
     tokens: (summary?.tokens.input ?? 0) / calls,
-    // a gateway gets every name as it is
+    // a gateway gets every name verbatim
     modelOfFile: summary?.models.at(-1)?.replace(/^gateway::/, ''),
   })
 }
@@ -126,7 +132,7 @@ interface Beginning {
   readonly id: string | undefined
   readonly last: string | undefined
   readonly tokens: number
-  /** What the prompt file, or the config, names as the model. */
+  /** The model named by the prompt file or the config. */
   readonly modelOfFile: string | undefined
 }
 
@@ -166,7 +172,7 @@ function createChat(place: Place, begin: Beginning): Chat {
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },
       ...(file === undefined || kind === 'summary' ? { text: '' } : {}),
-      // a summary is none of the prompt file, which may name the model
+      // a summary does not use the prompt file, which may name the model
       ...defined({
         model: ownModel ?? model ?? (kind === 'summary' ? modelOfFile : undefined),
         vars,
@@ -193,7 +199,7 @@ function createChat(place: Place, begin: Beginning): Chat {
       }
       listener(event, result)
     })
-    // what comes next begins with the summary
+    // the next message starts with the summary
     if (kind === 'summary' && report.exitCode === 0) tokens = 0
     return report
   }
@@ -207,7 +213,7 @@ function createChat(place: Place, begin: Beginning): Chat {
     isLong: () => tokens > compactAt,
     send,
     async compact(watching, listener) {
-      if (last === undefined) throw new BatonError('USAGE', 'nothing was said yet that could be summed up')
+      if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')
       return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
     },
     async resume(run, { signal, isAttended, approver, askPerson }, listener) {
@@ -236,10 +242,10 @@ async function runsOf({ env, home, cwd }: Place, overrides: readonly string[]): 
   return runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
 }
 
-/** What the run of a message was started with, as far as it holds for the next one. */
+/** The start settings of a message's run that apply to the next one as well. */
 async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings> {
   const start = (await glance(folder))?.start
-  // a long message stands in a file of its own
+  // a long message is stored in a separate file
   const facts = start && (await readValue(start.facts, { folder, mask }))
   const invocation = invocationOf(facts)
   if (invocation === undefined) return { overrides: [] }

@@ -2,9 +2,8 @@ import { loadTargetConfig } from '../config/target-config.ts'
 import type { Surroundings } from '../config/locate.ts'
 
 /**
- * What a chat without a prompt file is given where nobody says otherwise, as `-c` takes it: all tools, of which those that
- * change files ask first.
- * @throws BatonError for a wrong config file
+ * The defaults of a chat without a prompt file, as `-c` takes them: all tools; tools that change files ask first.
+ * @throws BatonError for an invalid config file
  */
 export async function defaultOverrides(around: Surroundings, overrides: readonly string[]): Promise<readonly string[]> {
   const { origins } = await loadTargetConfig({ ...around, flags: { overrides } })

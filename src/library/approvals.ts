@@ -9,28 +9,28 @@ import { runsFolder } from '../journal/run-id.ts'
 import type { Decided, Verdict } from '../wiring/decide.ts'
 import type { PlaceOptions } from './options.ts'
 
-/** What a program is asked: a call of a tool, or a file change of an answer (`tool`: `write` or `delete`). */
+/** A question to a program: a tool call, or a file change of an answer (`tool`: `write` or `delete`). */
 export interface ApprovalRequest extends AskedAction {
   /** Its number in the run. */
   readonly id: string
   /** The place of the agent that asks, as in its events. */
   readonly agent: string
-  /** ISO 8601, UTC: an answer counts until then. */
+  /** ISO 8601, UTC: the deadline for an answer. */
   readonly until?: string
-  /** Aborted when the question is withdrawn. */
+  /** Aborted if the question is withdrawn. */
   readonly signal: AbortSignal
 }
 
 /**
- * `always`: this call, and those of the same tool about the same until the run has ended. `suspend`: the answer comes
- * another time. `deny` with a text: the model is told why.
+ * `always`: this call, and calls of the same tool about the same target until the end of the run. `suspend`: answer
+ * later. `deny` with a text: the model gets the reason.
  */
 export type ApprovalAnswer = 'allow' | 'always' | 'deny' | 'suspend' | { readonly deny: string }
 
 /** Answers what needs an approval. */
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>
 
-/** A program in place of a person. */
+/** A program that answers instead of the user. */
 export function approverOf(approve: Approve): Approver {
   return async (action, { id, at, until, signal }) => {
     const limit = until === undefined ? undefined : new Date(until).toISOString()
@@ -45,32 +45,32 @@ export function approverOf(approve: Approve): Approver {
 function plainAnswer(answer: unknown): Decision {
   if (answer === 'allow' || answer === 'deny') return answer
   if (isObject(answer) && typeof answer['deny'] === 'string') return { remark: answer['deny'] }
-  throw new BatonError('USAGE', 'the option "approve" has to answer "allow", "always", "deny", "suspend" or { deny }', {
+  throw new BatonError('USAGE', 'the option "approve" must return "allow", "always", "deny", "suspend" or { deny }', {
     hint: 'docs/library.md describes them.',
   })
 }
 
-/** Which calls of a recorded run are answered. */
+/** Selects the calls of a recorded run to answer. */
 export interface AnswerOptions extends PlaceOptions {
-  /** The number of a call, or its place; `all` for every open one. Left out: the only one. */
+  /** The number of a call, or its place; `all` for all pending ones. Default: the only one. */
   readonly call?: string
-  /** Settings as `-c` takes them, where they say where runs are kept. */
+  /** Settings as `-c` takes them, if they define where runs are stored. */
   readonly overrides?: readonly string[]
 }
 
-/** What `approve` is given. */
+/** The options of `approve`. */
 export interface ApproveOptions extends AnswerOptions {
-  /** Also further calls of the same tool about the same, until the run has ended. */
+  /** Also approves further calls of the same tool about the same target, until the end of the run. */
   readonly always?: boolean
 }
 
-/** What `reject` is given. */
+/** The options of `reject`. */
 export interface RejectOptions extends AnswerOptions {
-  /** What the model is told. */
+  /** The reason that the model gets. */
   readonly reason?: string
 }
 
-/** Records what somebody says about calls that a recorded run waits for. */
+/** Records decisions about pending calls of a recorded run. */
 export async function answerCalls(
   run: string,
   verdict: Verdict,

@@ -12,35 +12,35 @@ import { begin } from './runs.ts'
 
 export type { Operation } from '../run/converse.ts'
 
-/** An event of a conversation, with whose it is (R264). */
+/** An event of a conversation, with its agent and user (R264). */
 export type ConversationEvent = RunEvent & { readonly agent_id: string; readonly user_id: string }
 
 /** A conversation that a front end drives (R261 to R265). */
 export interface Conversation {
-  /** That of its run. */
+  /** The id of its run. */
   readonly id: string
   /**
    * Operations are carried out in order; any number may wait.
-   * @throws BatonError USAGE once it was told to end; another `shutdown` changes nothing
+   * @throws BatonError USAGE after `shutdown`; another `shutdown` has no effect
    */
   readonly submit: (operation: Operation) => void
-  /** Until it ends. Any number of loops may read them. */
+  /** All events until it ends. Any number of loops may read them. */
   readonly events: AsyncIterable<ConversationEvent>
   /** How it ended: `stopReason` is `done` after `shutdown`. Does not reject. */
   readonly ended: Promise<RunReport>
 }
 
-/** Owns conversations: opens them, and knows those that go on. */
+/** Owns conversations: opens them, and knows the open ones. */
 export interface Conversations {
   /** @throws BatonError USAGE for options that do not exist or are of a wrong type */
   readonly open: (options?: ConversationOptions) => Conversation
-  /** By id; of one that has ended nothing is known. */
+  /** Finds a conversation by id; undefined once it has ended. */
   readonly get: (id: string) => Conversation | undefined
-  /** Ends all of them, each after the prompts that it has been given. */
+  /** Ends all of them, each after its submitted prompts. */
   readonly close: () => Promise<void>
 }
 
-/** `shared` holds for each, where it is not opened with something else. */
+/** `shared` are the defaults for all of them. */
 export function conversationsAt(
   shared: ConversationOptions,
   placeOf: (options: PlaceOptions) => Required<PlaceOptions>,

@@ -10,7 +10,7 @@ import { type AnswerOptions, type Approve, type ApproveOptions, approverOf, type
 import { type AnswerServer, personOf } from './server-questions.ts'
 import type { WatchMessage } from '../watch/session.ts'
 
-/** Where a run works. All are those of the process when left out. */
+/** Where a run works. Defaults: those of the process. */
 export interface PlaceOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -18,38 +18,38 @@ export interface PlaceOptions {
 }
 
 export interface SharedOptions extends PlaceOptions {
-  /** Stops the run when it is aborted, as `abort()` does. */
+  /** Aborting it stops the run, like `abort()`. */
   readonly signal?: AbortSignal
   /** Limits of `[budget]`: `{ usd: 0.5, tokens: 100_000, calls: 20 }`. */
   readonly budget?: Readonly<Record<string, string | number>>
   /** How long the run may take, for example `30m`. */
   readonly timeout?: string
   /**
-   * Answers what needs an approval. Left out: calls of tools are refused, and the model is told so; what an older process
-   * has asked stays open.
+   * Answers approval questions. Default: tool calls are refused, and the model gets that as their result; questions of
+   * an earlier process stay pending.
    */
   readonly approve?: Approve
-  /** Answers what MCP servers ask a person while they work on a call. Left out: it is declined. */
+  /** Answers what MCP servers ask the user during a call. Default: declines. */
   readonly answer?: AnswerServer
-  /** Settings as `-c` takes them, for example `temperature=0.2`; they win over files. */
+  /** Settings as `-c` takes them, for example `temperature=0.2`; they take precedence over files. */
   readonly overrides?: readonly string[]
 }
 
 type Given = 'model' | 'inputs' | 'onFiles' | 'text' | 'stdin' | 'dry' | 'outputSchema' | 'patienceMs'
 
-/** What a run is given, as the flags of `baton run` do. */
+/** The options of a run, like the flags of `baton run`. */
 export interface RunOptions extends SharedOptions, Pick<StartOptions, Given> {
   /** Values of the variables of `[input]`, by name. */
   readonly vars?: JsonObject
 }
 
-/** What a resumed run is given, as the flags of `baton resume` do. */
+/** The options of a resumed run, like the flags of `baton resume`. */
 export interface ResumeOptions
   extends SharedOptions, Pick<ResumeParts, 'from' | 'usesCurrent' | 'uncertain' | 'repair'> {}
 
-/** A run that is repeated whenever something it has read changes. */
+/** The options of a run that is repeated whenever something it has read changes. */
 export interface WatchOptions extends RunOptions {
-  /** Told what happens between the runs. */
+  /** Called with messages between the runs. */
   readonly onMessage?: (message: WatchMessage) => void
 }
 
@@ -110,20 +110,20 @@ const ofRuns: Checks<RunOptions> = {
   patienceMs: count,
 }
 
-/** What a conversation is opened with. */
+/** The options of a conversation. */
 export interface ConversationOptions extends SharedOptions {
   readonly model?: string
-  /** The system prompt. Front matter above it is that of a prompt file: `tools`, `mode`, and so on. */
+  /** The system prompt. It may have front matter like a prompt file: `tools`, `mode`, and so on. */
   readonly instructions?: string
-  /** Prompts of an earlier conversation that this one goes on from, oldest first. */
+  /** Prompts of an earlier conversation that this one continues, oldest first. */
   readonly history?: readonly Prompt[]
-  /** Who asks, in events; `local` when left out. */
+  /** The user in events; default: `local`. */
   readonly userId?: string
   /** False: nothing is recorded. */
   readonly record?: boolean
 }
 
-/** The options of each function, and what their values must be. */
+/** The options of each function, with checks of their values. */
 export const optionChecks = {
   run: ofRuns,
   resume: { ...shared, from: text, usesCurrent: flag, uncertain: texts, repair: flag } satisfies Checks<ResumeOptions>,
@@ -144,7 +144,7 @@ export const optionChecks = {
 } as const
 
 /**
- * The options as they are given, without those that are undefined.
+ * Returns the options without undefined ones.
  * @throws BatonError USAGE for an option that does not exist, or whose value is of a wrong type
  */
 export function checkedOptions<Options extends object>(
@@ -153,7 +153,7 @@ export function checkedOptions<Options extends object>(
   options: Options,
 ): Options {
   const [[name, value] = ['', '']] = Object.entries(what)
-  if (typeof value !== 'string' || value === '') throw wrong(caller, `${name} must be a string that is not empty`)
+  if (typeof value !== 'string' || value === '') throw wrong(caller, `${name} must be a non-empty string`)
   if (!table.fits(options)) throw wrong(caller, 'the options must be an object')
   const checks: Readonly<Record<string, Check>> = optionChecks[caller]
   const given = Object.entries(options).filter(([, one]) => one !== undefined)
@@ -173,7 +173,7 @@ function wrong(caller: string, problem: string, hint = 'docs/library.md describe
   return new BatonError('USAGE', `${caller}(): ${problem}`, { hint })
 }
 
-/** Options of a program as a run takes them. */
+/** Converts the options of a program to those of a run. */
 export function startOptions(
   { vars = {}, budget, timeout, overrides, approve, answer, ...options }: RunOptions,
   place: Required<PlaceOptions>,
@@ -187,7 +187,7 @@ export function startOptions(
   }
 }
 
-/** A program in place of a person. */
+/** A program that answers instead of the user. */
 export function answersOf({
   approve,
   answer,

@@ -3,15 +3,15 @@ import type { Operation } from '../run/converse.ts'
 
 /** The questions of one conversation, and the operations that answer them. */
 interface Questions {
-  /** Rejects with the reason of the signal of the question. */
+  /** Rejects with the reason of the question's signal. */
   readonly ask: Approver
-  /** Answers a question that stands open; one that does not is passed over. */
+  /** Answers a pending question; other ids are ignored. */
   readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
-  /** Nobody answers any more: what is asked, and what will be, is rejected. */
+  /** No more answers will come: pending and future questions are rejected. */
   readonly close: () => void
 }
 
-/** Questions of a run, answered by the operations of its front end. */
+/** The questions of a run, answered by the operations of its front end. */
 export function createQuestions(): Questions {
   const open = new Map<string, (decision: Decision) => void>()
   let isClosed = false

@@ -20,30 +20,30 @@ import {
 } from './options.ts'
 
 /**
- * A run that has begun: its events in order, and how it ended. Any number of loops may read the events: those that begin
- * together get all of them, one that begins later those from then on. Reading them is not necessary.
+ * A started run: its events in order, and how it ended. Any number of loops may read the events: loops that start
+ * together get all of them, a later one gets those from then on. Reading them is optional.
  */
 export interface Run extends AsyncIterable<RunEvent> {
   /**
-   * Does not reject for what goes wrong with the run: the report has the error and the exit code. Rejects with a
-   * BatonError when a run that is to be resumed cannot begin; loops throw it as well.
+   * Does not reject if the run fails: the report has the error and the exit code. Rejects with a BatonError if a run
+   * cannot be resumed; loops throw it as well.
    */
   readonly result: Promise<RunReport>
-  /** Stops it as Ctrl-C does: what is finished is recorded, and `result` has exit code 130. */
+  /** Stops it like Ctrl-C: finished work is recorded, and `result` has exit code 130. */
   readonly abort: () => void
 }
 
 /** One run of a watch session. */
 export interface WatchedRun {
   readonly cause: RunCause
-  /** Absolute paths of the files whose change has started it. */
+  /** Absolute paths of the files whose changes started it. */
   readonly changed: readonly string[]
   readonly run: Run
 }
 
-/** Its runs, each as it begins. Leaving the loop ends watching. */
+/** Its runs, each when it starts. Leaving the loop ends watching. */
 export interface WatchSession extends AsyncIterable<WatchedRun> {
-  /** Runs again although nothing has changed; when a run is in progress, after it. */
+  /** Reruns although nothing has changed; after the current run, if there is one. */
   readonly rerun: () => void
   /** Ends watching; a run in progress is stopped. */
   readonly stop: () => void
@@ -51,7 +51,7 @@ export interface WatchSession extends AsyncIterable<WatchedRun> {
 
 export type Work = (listener: Listener, signal: AbortSignal) => Promise<RunReport>
 
-/** Begins a run, which `signal` stops as well. */
+/** Starts a run, which `signal` can stop as well. */
 export function begin(signal: AbortSignal | undefined, work: Work): Run {
   const own = new AbortController()
   const events = createBroadcast<RunEvent>()
@@ -69,8 +69,8 @@ export function begin(signal: AbortSignal | undefined, work: Work): Run {
 }
 
 /**
- * Aborts a controller when a signal is; gives what ends that. `AbortSignal.any` of Node 20 holds its signals weakly, so that an
- * `AbortSignal.timeout` that nobody else holds would be collected and never fire.
+ * Aborts a controller when a signal aborts; returns a function that ends this link. `AbortSignal.any` of Node 20 holds
+ * its signals weakly, so an `AbortSignal.timeout` without other references would be collected and never fire.
  */
 function stopWith(own: AbortController, signal: AbortSignal | undefined): () => void {
   const stop = (): void => own.abort(signal?.reason)
@@ -80,7 +80,7 @@ function stopWith(own: AbortController, signal: AbortSignal | undefined): () => 
 }
 
 function stopped(): BatonError {
-  return new BatonError('ABORTED', 'the run was stopped', { hint: 'resume() continues where it was.' })
+  return new BatonError('ABORTED', 'the run was stopped', { hint: 'resume() continues it.' })
 }
 
 export function beginRun(file: string, options: RunOptions, place: Required<PlaceOptions>): Run {
