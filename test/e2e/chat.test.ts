@@ -340,3 +340,19 @@ it.skipIf(!hasTmux)(
     ).toEqual(['one\ntwo', 'make it', 'slow', 'slow'])
   },
 )
+
+it.skipIf(!hasTmux)('sends what was typed with Enter while a message was answered (needs tmux)', async () => {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  onTestFinished(() => open())
+  const { model, cwd, env } = await world([{ text: 'One.', gate }, { text: 'Two.' }])
+  const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat`
+  const { lines, type } = inTmux(command, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
+  const patience = { timeout: 20_000, interval: 100 }
+  await vi.waitFor(() => expect(lines()).toContain('>'), patience)
+  type('first', 'Enter')
+  await vi.waitFor(() => expect(model.requests).toHaveLength(1), patience)
+  type('second', 'Enter')
+  open()
+  await vi.waitFor(() => expect(lines()).toContain('Two.'), patience)
+})

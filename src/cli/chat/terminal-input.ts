@@ -16,6 +16,12 @@ export interface TerminalInputOptions {
 }
 
 /**
+ * Input this soon after the start was typed before it, when the terminal still turned Enter into the line feed that
+ * otherwise means Ctrl-J.
+ */
+const typedAheadMs = 200
+
+/**
  * A line editor on the terminal; undefined if standard input is not a terminal. Enter sends; Alt-Enter, Ctrl-J and
  * pasted text add line breaks. It owns the terminal only while it waits, so that questions in between get their keys.
  */
@@ -31,7 +37,14 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     const keys = createTypedKeys()
     const typed = new PassThrough({ encoding: 'utf8' })
     const screen = screenOf(io)
-    const onData = (bytes: Buffer | string): void => void typed.write(keys(bytes.toString()))
+    const startedAt = performance.now()
+    let isFirst = true
+    const onData = (bytes: Buffer | string): void => {
+      const text = bytes.toString()
+      const isTypedAhead = isFirst && performance.now() - startedAt < typedAheadMs
+      isFirst = false
+      typed.write(keys(isTypedAhead ? text.replace(/\n$/, '\r') : text))
+    }
     const onResize = (): void => void screen.emit('resize')
     const lines = createInterface({
       input: typed,
