@@ -309,6 +309,30 @@ it.each(everything)('%s links to files that exist', (document) => {
   expect(links.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([])
 })
 
+it.each(everything)('%s links to headings that exist', (document) => {
+  const links = [...read(document).matchAll(/\]\(([^)#:\s]*)#([^)\s]+)\)/g)]
+  const dead = links.filter(([, target = '', anchor = '']) => {
+    const file = target === '' ? document : join(dirname(document), target)
+    return file.endsWith('.md') && !anchorsOf(file).has(anchor)
+  })
+  expect(dead.map(([link]) => link)).toEqual([])
+})
+
+/** The anchors of the headings of a document, as they are made where Markdown is shown. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const text = read(document).replaceAll(/^(`{3,})[^\n]*\n[\s\S]*?^\1$/gm, '')
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
 it('README.md lists the commands and flags, all and no others', () => {
   const tables = [globalFlagSpecs, ...commandTable.map(({ flags }) => flags)]
   const shown = tables.flatMap((flags) => Object.entries(flags).filter(([, { hidden }]) => hidden === undefined))
