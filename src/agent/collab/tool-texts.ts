@@ -6,18 +6,18 @@ import type { CollabSettings } from '../../event/collab.ts'
 export const descriptions = {
   spawn(roles: ReadonlyMap<string, AgentDefinition>): string {
     const known = [...roles.values()].map(({ name, description }) => `- ${name}: ${description ?? ''}`.trimEnd())
-    return `Start an agent that works at the same time as you, and get its id at once. It knows nothing of this conversation: say in the message what it is to do, what it has to know, and what it should answer. Use agents for large work with parts that do not depend on each other, for a second opinion, or for long checks; not for what you can do in a call or two. All share one workspace: give each files of its own. Then wait for them, ask again with send_input where an answer is not enough, and close each one that you need no more.
+    return `Start an agent that works in parallel with you, and get its id immediately. It knows nothing about this conversation: the message must contain its task, the information it needs, and what it should answer. Use agents for large work with independent parts, for a second opinion, or for long checks; not for work that takes a call or two. All agents share one workspace: give each its own files. Then wait for them, follow up with send_input if an answer is not sufficient, and close each agent that you no longer need.
 
 Roles:
 ${known.join('\n')}`
   },
-  send: 'Send a message to an agent. One that works is told before its next request; one that has ended works on with it. With interrupt it stops what it does and goes on with the message.',
+  send: 'Send a message to an agent. A working agent gets it before its next request; an agent that has ended resumes work with it. With interrupt it stops its current work and continues with the message.',
   wait({ defaultWaitMs, minWaitMs, maxWaitMs, returnWhen }: CollabSettings): string {
     const [usual, least, most] = [defaultWaitMs, minWaitMs, maxWaitMs].map((ms) => ms / 1000)
-    return `Wait until ${returnWhen === 'all' ? 'all' : 'any'} of the agents have ended what they do, and get the status of each: {"completed": text} has its answer, {"errored": text} its failure; pending_init, running and interrupted still go on. Without a timeout it waits ${usual} seconds, at least ${least} and at most ${most}. Wait once for many agents, and long rather than often.`
+    return `Wait until ${returnWhen === 'all' ? 'all' : 'any'} of the agents have finished their current work, and get the status of each: {"completed": text} has its answer, {"errored": text} its error; pending_init, running and interrupted are still in progress. Without a timeout it waits ${usual} seconds; the minimum is ${least}, the maximum ${most}. Wait once for several agents, and prefer long waits to frequent ones.`
   },
   close:
-    'End an agent and those that it has started, for good, and get the status that it had. Close each agent when you need it no more.',
+    'Permanently end an agent and the agents it has started, and get its last status. Close each agent that you no longer need.',
 } as const
 
 const status: JsonObject = {
@@ -37,9 +37,9 @@ export const schemas = {
   spawn: {
     parameters: object(
       {
-        message: { type: 'string', description: 'What the agent is to do.' },
-        role: { type: 'string', description: 'The name of a role; default: default.' },
-        description: { type: 'string', maxLength: 80, description: 'What it is about, in a few words.' },
+        message: { type: 'string', description: 'The task of the agent.' },
+        role: { type: 'string', description: 'The name of a role; default: "default".' },
+        description: { type: 'string', maxLength: 80, description: 'A short title, in a few words.' },
         agent_type: { type: 'string', description: 'The same as role.' },
       },
       ['message'],
@@ -49,9 +49,9 @@ export const schemas = {
   send: {
     parameters: object(
       {
-        id: { type: 'string', description: 'The id that spawn_agent gave.' },
-        message: { type: 'string', description: 'What it is told.' },
-        interrupt: { type: 'boolean', default: false, description: 'It stops what it does.' },
+        id: { type: 'string', description: 'The id returned by spawn_agent.' },
+        message: { type: 'string', description: 'The message.' },
+        interrupt: { type: 'boolean', default: false, description: 'Stop its current work first.' },
       },
       ['id', 'message'],
     ),
@@ -60,9 +60,9 @@ export const schemas = {
   wait: {
     parameters: object(
       {
-        ids: { type: 'array', items: { type: 'string' }, description: 'Ids that spawn_agent gave, at least one.' },
-        timeout_seconds: { type: 'number', description: 'How long to wait at most, above 0.' },
-        return_when: { enum: ['all', 'any'], description: 'Whether to wait for all of them or for the first.' },
+        ids: { type: 'array', items: { type: 'string' }, description: 'Ids returned by spawn_agent, at least one.' },
+        timeout_seconds: { type: 'number', description: 'Maximum time to wait, above 0.' },
+        return_when: { enum: ['all', 'any'], description: 'Wait for all of them, or for the first.' },
         timeout_ms: { type: 'number', description: 'The same as timeout_seconds, in milliseconds.' },
       },
       ['ids'],
@@ -73,7 +73,7 @@ export const schemas = {
     ]),
   },
   close: {
-    parameters: object({ id: { type: 'string', description: 'The id that spawn_agent gave.' } }, ['id']),
+    parameters: object({ id: { type: 'string', description: 'The id returned by spawn_agent.' } }, ['id']),
     output: object({ status }, ['status']),
   },
 } as const

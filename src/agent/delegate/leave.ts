@@ -24,10 +24,10 @@ export function leaveKind({ store, onLeft }: Leaving): ToolKind {
   return defineTool<{ readonly force?: boolean }>({
     name: 'leave_delegate',
     description:
-      'End delegate mode: all workers are closed. It is refused while items are open, unless force is true. Then write your report.',
+      'End delegate mode and close all workers. Refused while items are open, unless force is true. Write your report afterwards.',
     parameters: {
       type: 'object',
-      properties: { force: { type: 'boolean', description: 'Leave although items are open.' } },
+      properties: { force: { type: 'boolean', description: 'Leave even if items are open.' } },
       required: [],
       additionalProperties: false,
     },

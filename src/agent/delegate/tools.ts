@@ -62,23 +62,23 @@ const idParameter: JsonObject = {
   type: 'string',
   minLength: 1,
   maxLength: 40,
-  description: 'The number of the item, as task_list shows it.',
+  description: 'The number of the item, as shown by task_list.',
 }
 const blockedParameter: JsonObject = {
   type: 'array',
   items: { type: 'string', minLength: 1 },
-  description: 'Numbers of items that have to be completed first.',
+  description: 'Numbers of items that must be completed first.',
 }
 const subjectParameter: JsonObject = {
   type: 'string',
   minLength: 1,
   maxLength: 500,
-  description: 'What is to be done, in one line.',
+  description: 'The work, in one line.',
 }
 const descriptionParameter: JsonObject = {
   type: 'string',
   maxLength: 20_000,
-  description: 'What there is to know about it.',
+  description: 'Details and context.',
 }
 
 function objectOf(properties: JsonObject, required: readonly string[]): JsonObject {
@@ -89,7 +89,7 @@ function createKind(desk: Desk): ToolKind {
   return defineTool<{ readonly items: readonly NewItem[] }>({
     name: 'task_create',
     description:
-      'Add work items to the task list of the team. Give several in one call. blocked_by may name items of the same call by the numbers that they will have.',
+      'Add work items to the task list of the team. Pass several in one call. blocked_by may refer to items of the same call by the numbers they will get.',
     parameters: objectOf(
       {
         items: {
@@ -101,7 +101,7 @@ function createKind(desk: Desk): ToolKind {
               subject: subjectParameter,
               description: descriptionParameter,
               blocked_by: blockedParameter,
-              owner: { type: 'string', description: 'The worker that is to do it; left out: whoever claims it.' },
+              owner: { type: 'string', description: 'The worker for this item; default: whoever claims it.' },
             },
             ['subject'],
           ),
@@ -122,7 +122,7 @@ function updateKind(desk: Desk): ToolKind {
   return defineTool<ItemChange & { readonly id: string }>({
     name: 'task_update',
     description:
-      'Change a work item: its subject, its description, who is to do it (an empty owner: nobody), what it waits for, or its status. "pending" puts it back, "deleted" takes it out of the list.',
+      'Change a work item: its subject, description, owner (empty: no owner), dependencies or status. "pending" returns it to the list, "deleted" removes it from the list.',
     parameters: objectOf(
       {
         id: idParameter,
@@ -147,7 +147,7 @@ function listKind(desk: Desk): ToolKind {
   return defineTool<JsonObject>({
     name: 'task_list',
     description:
-      'Show the task list of the team: [ ] is open, [~] is claimed, [x] is completed; then who has it, and which items it waits for.',
+      'Show the task list of the team: [ ] is open, [~] is claimed, [x] is completed; then its owner, and the items it waits for.',
     parameters: objectOf({}, []),
     run: (_, call) =>
       act(desk, call, {
@@ -166,7 +166,7 @@ function claimKind(desk: Desk): ToolKind {
   return defineTool<{ readonly id?: string }>({
     name: 'task_claim',
     description:
-      'Claim a work item before you work on it, so that nobody else does. Without an id it is the next one that can be worked on.',
+      'Claim a work item before you work on it, so that no other worker does. Without an id, the next available item is claimed.',
     parameters: objectOf({ id: idParameter }, []),
     run: ({ id }, call) =>
       act(desk, call, {
@@ -181,12 +181,12 @@ function completeKind(desk: Desk): ToolKind {
   return defineTool<{ readonly id: string; readonly note?: string; readonly done?: boolean }>({
     name: 'task_complete',
     description:
-      'Complete a work item that you have claimed, with a note of what came of it. With done = false you only say how far it is.',
+      'Complete a work item that you have claimed, with a note on the result. With done = false, only report progress.',
     parameters: objectOf(
       {
         id: idParameter,
-        note: { type: 'string', maxLength: 4000, description: 'What came of it, in a few words.' },
-        done: { type: 'boolean', description: 'false: it is not completed, the note says how far it is.' },
+        note: { type: 'string', maxLength: 4000, description: 'The result, in a few words.' },
+        done: { type: 'boolean', description: 'false: the item is not completed; the note reports progress.' },
       },
       ['id'],
     ),
@@ -204,7 +204,7 @@ function completeKind(desk: Desk): ToolKind {
 function readKind(desk: Desk): ToolKind {
   return defineTool<JsonObject>({
     name: 'read_messages',
-    description: 'Read the messages of the team that you have not read.',
+    description: 'Read your unread messages from the team.',
     parameters: objectOf({}, []),
     run: (_, call) =>
       act(desk, call, {
@@ -223,7 +223,7 @@ function sendKind(desk: Desk): ToolKind {
   return defineTool<{ readonly to: string; readonly message: string }>({
     name: 'send_message',
     description:
-      'Send a message to a member of the team: "leader", a worker by its name, or "all". It is read when its receiver gets to it; nobody begins to work because of it.',
+      'Send a message to a member of the team: "leader", a worker by its name, or "all". The receiver reads it when it gets to it; a message does not start any work.',
     parameters: objectOf(
       {
         to: { type: 'string', minLength: 1, maxLength: 100 },

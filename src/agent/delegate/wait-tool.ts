@@ -11,7 +11,7 @@ import type { Child } from '../subagents/children.ts'
 export const workerParameter: JsonObject = {
   type: 'string',
   minLength: 1,
-  description: 'The agent_id or the name of a worker.',
+  description: 'The agent_id or name of a worker.',
 }
 
 /** How long calls wait, in milliseconds. */
@@ -52,7 +52,7 @@ export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Wa
     readonly return_when?: 'all' | 'any'
   }>({
     name: 'wait',
-    description: 'Wait until all of these workers, or any of them, have ended, and get what they said last.',
+    description: 'Wait until all or any of these workers have ended, and get their last messages.',
     parameters: {
       type: 'object',
       properties: {

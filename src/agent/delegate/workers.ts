@@ -105,13 +105,13 @@ function spawnKind(team: Team): ToolKind {
   const list = [...workers].map(([name, { description }]) => `- ${name}: ${description ?? ''}`).join('\n')
   return defineTool<SpawnInput>({
     name: 'spawn_agent',
-    description: `Start a worker. It sees nothing but the message, the task list and the messages of the team; it claims items of the list and completes them until none is left. The call returns at once, and you are told when the worker has ended.\n\nWorkers:\n${list}`,
+    description: `Start a worker. It only sees the message, the task list and the messages of the team; it claims and completes items of the list until none is left. The call returns immediately, and you are notified when the worker has ended.\n\nWorkers:\n${list}`,
     parameters: {
       type: 'object',
       properties: {
-        message: { type: 'string', minLength: 1, description: 'What it has to know and to do.' },
-        role: { enum: [...workers.keys()], description: 'Which worker.' },
-        description: { type: 'string', maxLength: 80, description: 'What it is about, in 3 to 5 words.' },
+        message: { type: 'string', minLength: 1, description: 'Its task, and the information it needs.' },
+        role: { enum: [...workers.keys()], description: 'The kind of worker.' },
+        description: { type: 'string', maxLength: 80, description: 'A title of 3 to 5 words.' },
       },
       required: ['message', 'role'],
       additionalProperties: false,
@@ -203,7 +203,7 @@ function sendKind(team: Team): ToolKind {
   return defineTool<{ readonly id: string; readonly message: string }>({
     name: 'send_input',
     description:
-      'Give a worker that has ended more to do: a new worker goes on from all that it was told. To one that is at work, use send_message.',
+      'Give more work to a worker that has ended: a new worker continues from its conversation. To reach a working one, use send_message.',
     parameters: {
       type: 'object',
       properties: { id: workerParameter, message: { type: 'string', minLength: 1 } },
@@ -228,7 +228,7 @@ function sendKind(team: Team): ToolKind {
 function closeKind(team: Team): ToolKind {
   return defineTool<{ readonly id: string }>({
     name: 'close_agent',
-    description: 'End a worker. The items that it has claimed can be claimed by others again.',
+    description: 'End a worker. Other workers can claim its items again.',
     parameters: {
       type: 'object',
       properties: { id: workerParameter },

@@ -6,14 +6,18 @@ import { stopByCall } from './calls.ts'
 import type { Child, Children } from './children.ts'
 import { answerText, failureText, spentText } from './texts.ts'
 
-const idParameter: JsonObject = { type: 'string', minLength: 1, description: 'As task has named it: a1b2c3d4e.' }
+const idParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  description: 'The id that task returned, such as a1b2c3d4e.',
+}
 const mostSeconds = 600
 
 /** The tool `task_output`. What it sees is recorded as an observation. */
 export function outputKind(children: Children): ToolKind {
   return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
     name: 'task_output',
-    description: 'Show whether an agent works or how it has ended, what it has said so far, and what it has cost.',
+    description: 'Show whether an agent is working or how it ended, its output so far, and its cost.',
     parameters: {
       type: 'object',
       properties: {
@@ -22,7 +26,7 @@ export function outputKind(children: Children): ToolKind {
           type: 'number',
           minimum: 0,
           maximum: mostSeconds,
-          description: 'Seconds to wait for its end; default 0.',
+          description: 'Seconds to wait for its end; default: 0.',
         },
       },
       required: ['id'],
@@ -79,7 +83,7 @@ function stateOf(child: Child): { readonly text: string; readonly ended: boolean
 export function stopKind(children: Children): ToolKind {
   return defineTool<{ readonly id: string }>({
     name: 'task_stop',
-    description: 'Stop an agent that works in the background. What it has said so far is its end.',
+    description: 'Stop a background agent. Its output so far becomes its result.',
     parameters: {
       type: 'object',
       properties: { id: idParameter },

@@ -17,7 +17,7 @@ type Offered = Pick<AgentDefinition, 'name' | 'description' | 'from'>
 
 /** The description of the tool `task`. */
 export function taskText(offered: readonly Offered[]): string {
-  return `Give a piece of work to an agent, which does it by itself with tools of its own, and get its answer. It knows nothing of this conversation unless its description says so: the prompt has to say what is to be found out or done, and what the answer should hold. Start several agents in one turn for work that does not depend on each other. With run_in_background you go on while it works: you are told when it has ended, so do not wait for it by asking again and again. The user does not see the answers of agents: say yourself what matters of them.
+  return `Delegate work to an agent, which does it independently with its own tools, and get its answer. It knows nothing about this conversation unless its description says so: the prompt must explain what to find out or do, and what the answer should contain. Start several agents in one turn for independent work. With run_in_background you continue while it works: you are notified when it has ended, so do not poll for it. The user does not see the answers of agents: report what matters yourself.
 
 Agents:
 ${agentList(offered)}`
@@ -30,8 +30,7 @@ function agentList(offered: readonly Offered[]): string {
     ({ name, description = '' }) => `- ${name}: ${cutText(description, mostInDescription)}`,
   )
   const rest = offered.length - kept.size
-  const more =
-    rest === 0 ? [] : [`(${rest} more agents have no room in this list: name one only if you were told of it)`]
+  const more = rest === 0 ? [] : [`(${rest} more agents do not fit in this list: use one only if you know its name)`]
   return [...lines, ...more].join('\n')
 }
 

@@ -14,7 +14,7 @@ export async function judgementSchema(names: readonly string[], target: PromptTa
     type: 'object',
     properties: {
       reason: { type: 'string', description: 'Why, in one to three sentences.' },
-      winner: { type: 'string', enum: [...names], description: 'The name of the member whose work is taken.' },
+      winner: { type: 'string', enum: [...names], description: 'The name of the member whose work is used.' },
     },
     required: ['reason', 'winner'],
     additionalProperties: false,

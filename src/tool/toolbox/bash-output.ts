@@ -17,16 +17,16 @@ const mostSeconds = 600
 export const bashOutput = defineTool<OutputInput>({
   name: 'bash_output',
   description:
-    'Show what a command in the background has printed since you looked last, and whether it still runs or how it has ended.',
+    'Show the new output of a background command since the last call, and whether it is still running or how it ended.',
   parameters: {
     type: 'object',
     properties: {
-      id: { type: 'string', minLength: 1, description: 'As bash has named it: bash_1.' },
+      id: { type: 'string', minLength: 1, description: 'The id that bash returned, such as bash_1.' },
       wait: {
         type: 'number',
         minimum: 0,
         maximum: mostSeconds,
-        description: 'Seconds to wait for its end; default 0.',
+        description: 'Seconds to wait for its end; default: 0.',
       },
     },
     required: ['id'],

@@ -28,7 +28,7 @@ const mostSeconds = 600
 /** Runs a command line in the sandbox, after it was permitted. */
 export const bash = defineTool<BashInput>({
   name: 'bash',
-  description: `Run a command line in bash, and get what it prints and its exit code. Each call is a shell of its own that begins in the folder where the one before has ended: cd holds, variables and functions do not. There is no terminal and nothing to read from: a program that asks something fails. It is stopped after ${usualSeconds} seconds, or after timeout. With background it runs on while you do other things: bash_output shows what it has printed, kill ends it. Look at files and change them with the other tools where you have them.`,
+  description: `Run a command line in bash and get its output and exit code. Each call is a new shell that starts in the folder where the previous one ended: cd persists, variables and functions do not. There is no terminal and stdin is empty, so interactive programs fail. The command is stopped after ${usualSeconds} seconds, or after timeout. With background it keeps running while you do other things: bash_output shows its output, kill ends it. Prefer the other tools, if you have them, for reading and changing files.`,
   parameters: {
     type: 'object',
     properties: {
@@ -37,10 +37,10 @@ export const bash = defineTool<BashInput>({
         type: 'number',
         exclusiveMinimum: 0,
         maximum: mostSeconds,
-        description: `Seconds after which it is stopped; default ${usualSeconds}, in the background none.`,
+        description: `Seconds until it is stopped; default: ${usualSeconds}, or no limit in the background.`,
       },
-      background: { type: 'boolean', description: 'Return at once, and let it run on.' },
-      description: { type: 'string', description: 'What it does, in a few words, for a person who is asked.' },
+      background: { type: 'boolean', description: 'Return immediately and keep it running.' },
+      description: { type: 'string', description: 'What it does, in a few words, shown to the user who approves it.' },
     },
     required: ['command'],
     additionalProperties: false,

@@ -13,14 +13,14 @@ interface EditInput {
 /** Replaces a text in a file. */
 export const edit = defineTool<EditInput>({
   name: 'edit',
-  description: `Replace a text in a file. old_text must be exactly what the file holds, with its indentation and without line numbers, and must stand there only once: add lines around it until it does, or set all. The line endings of the file are kept. An empty new_text takes the text away, and its line when nothing else is on it. An empty old_text makes a file that does not exist.`,
+  description: `Replace text in a file. old_text must match the file exactly, including indentation and without line numbers, and must occur only once: include surrounding lines to make it unique, or set all. The line endings of the file are kept. An empty new_text deletes the text, and its line if nothing else is on it. An empty old_text creates a file that does not exist.`,
   parameters: {
     type: 'object',
     properties: {
-      path: { type: 'string', minLength: 1, description: 'The file, from the base folder.' },
-      old_text: { type: 'string', description: 'What is to be replaced.' },
-      new_text: { type: 'string', description: 'What is to stand there.' },
-      all: { type: 'boolean', description: 'Replace it in every place; default false.' },
+      path: { type: 'string', minLength: 1, description: 'The file, relative to the base folder.' },
+      old_text: { type: 'string', description: 'The text to replace.' },
+      new_text: { type: 'string', description: 'The replacement.' },
+      all: { type: 'boolean', description: 'Replace all occurrences; default: false.' },
     },
     required: ['path', 'old_text', 'new_text'],
     additionalProperties: false,

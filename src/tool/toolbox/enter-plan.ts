@@ -14,14 +14,14 @@ const usualPath = 'plan.md'
 /** Starts plan mode: the model can only read and write its plan (R137). */
 export const enterPlan = defineTool<EnterInput>({
   name: 'enter_plan',
-  description: `Begin plan mode, for a change that concerns several files, or that needs to be understood first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user looks at it, and approves it or says what should be different.`,
+  description: `Start plan mode, for a change that affects several files or needs investigation first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user reviews it, and approves it or asks for changes.`,
   parameters: {
     type: 'object',
     properties: {
       path: {
         type: 'string',
         minLength: 1,
-        description: `The file of the plan, from the base folder; default ${usualPath}.`,
+        description: `The file for the plan, relative to the base folder; default: ${usualPath}.`,
       },
     },
     additionalProperties: false,

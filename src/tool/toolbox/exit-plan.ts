@@ -13,7 +13,7 @@ const mostBytes = 256 * 1024
 /** Shows the plan to the user, and ends plan mode if they approve it (R19, R137). */
 export const exitPlan = defineTool<object>({
   name: 'exit_plan',
-  description: `Show the plan that you have written to the user, and end plan mode if they approve it. If they do not, they may say what should be different: then change the plan, and call this again.`,
+  description: `Show your plan to the user, and end plan mode if they approve it. If they ask for changes, update the plan and call this again.`,
   parameters: { type: 'object', properties: {}, additionalProperties: false },
   preview: (_, call) => planDiff(call),
   async run(_, call) {

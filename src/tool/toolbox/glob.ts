@@ -20,12 +20,12 @@ const mostPaths = 20_000
 export const glob = defineTool<GlobInput>({
   name: 'glob',
   description:
-    'Find files by a pattern of their path, such as "src/**/*.ts" or "**/{test,spec}/*.js": * and ? within a name, ** for any folders, [a-z], {a,b}. The paths are sorted. What .gitignore names and folders such as node_modules are left out unless the pattern names such a folder.',
+    'Find files by a path pattern, such as "src/**/*.ts" or "**/{test,spec}/*.js": * and ? within a name, ** for any folders, [a-z], {a,b}. The paths are sorted. Files ignored by .gitignore and folders such as node_modules are skipped unless the pattern names such a folder.',
   parameters: {
     type: 'object',
     properties: {
-      pattern: { type: 'string', minLength: 1, description: 'From the folder of path.' },
-      path: { type: 'string', minLength: 1, description: 'The folder to look in; left out, the one you work in.' },
+      pattern: { type: 'string', minLength: 1, description: 'The pattern, relative to path.' },
+      path: { type: 'string', minLength: 1, description: 'The folder to search; default: the current one.' },
     },
     required: ['pattern'],
     additionalProperties: false,

@@ -31,23 +31,23 @@ const usualLimits = { content: 250, files: 1_000, count: 1_000 }
 export const grep = defineTool<GrepInput>({
   name: 'grep',
   description:
-    'Search files for a regular expression (as of ripgrep, without looking ahead or back), line by line. content shows the matching lines of each file below its name, as number:line, and lines around them as number-line; files lists the files; count says how many lines match in each. What .gitignore names, folders such as node_modules and binary files are left out.',
+    'Search files line by line for a regular expression (ripgrep syntax, no lookaround). content shows the matching lines of each file below its name, as number:line, and context lines as number-line; files lists the files; count shows the number of matching lines in each. Files ignored by .gitignore, folders such as node_modules and binary files are skipped.',
   parameters: {
     type: 'object',
     properties: {
       pattern: { type: 'string', minLength: 1, description: 'The regular expression.' },
-      path: { type: 'string', minLength: 1, description: 'A file or folder; left out, the folder you work in.' },
+      path: { type: 'string', minLength: 1, description: 'A file or folder; default: the current folder.' },
       glob: {
         type: 'string',
         minLength: 1,
-        description: 'Only files like this, such as "*.ts" (anywhere) or "src/**/*.ts".',
+        description: 'Only search matching files, such as "*.ts" (in any folder) or "src/**/*.ts".',
       },
-      output: { enum: ['content', 'files', 'count'], description: 'content when left out.' },
+      output: { enum: ['content', 'files', 'count'], description: 'Default: content.' },
       context: {
         type: 'integer',
         minimum: 0,
         maximum: mostContext,
-        description: 'Lines to show before and after each.',
+        description: 'Number of context lines before and after each match.',
       },
       before: { type: 'integer', minimum: 0, maximum: mostContext },
       after: { type: 'integer', minimum: 0, maximum: mostContext },
@@ -56,7 +56,7 @@ export const grep = defineTool<GrepInput>({
         type: 'integer',
         minimum: 1,
         maximum: 10_000,
-        description: 'Matching lines (250 when left out) or files (1000) to show.',
+        description: 'Maximum number of matching lines (default: 250) or files (default: 1000).',
       },
     },
     required: ['pattern'],

@@ -9,10 +9,10 @@ interface KillInput {
 /** Ends a background command and everything it has started. */
 export const kill = defineTool<KillInput>({
   name: 'kill',
-  description: 'End a command in the background, and everything that it has started.',
+  description: 'End a background command and all processes it has started.',
   parameters: {
     type: 'object',
-    properties: { id: { type: 'string', minLength: 1, description: 'As bash has named it: bash_1.' } },
+    properties: { id: { type: 'string', minLength: 1, description: 'The id that bash returned, such as bash_1.' } },
     required: ['id'],
     additionalProperties: false,
   },

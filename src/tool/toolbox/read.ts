@@ -18,20 +18,20 @@ export interface ReadInput {
 export const read = defineTool<ReadInput>({
   name: 'read',
   description:
-    'Read a file. Each line of the answer is the number of a line, an arrow (→), and the text of that line exactly as it stands in the file: the number and the arrow are no part of the file. Long files are given in parts, and the last line says how to go on. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown as they are. Of a folder the entries are listed. The rest of an output that was cut is read by its name (output:…).',
+    'Read a file. Each line of the result is a line number, an arrow (→), and the exact text of that line: the number and the arrow are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).',
   parameters: {
     type: 'object',
     properties: {
       path: {
         type: 'string',
         minLength: 1,
-        description: 'The file or folder, from the folder you work in; or the name of an output that was cut.',
+        description: 'The file or folder, relative to the current folder, or the name of a truncated output.',
       },
-      offset: { type: 'integer', minimum: 1, description: 'The first line, from 1. Of a PDF the first page.' },
+      offset: { type: 'integer', minimum: 1, description: 'The first line (or page of a PDF), counted from 1.' },
       limit: {
         type: 'integer',
         minimum: 1,
-        description: 'How many lines at most; 2000 when left out. Of a PDF, pages.',
+        description: 'Maximum number of lines (default: 2000), or of pages of a PDF.',
       },
     },
     required: ['path'],

@@ -10,7 +10,7 @@ const marks = { pending: '[ ]', in_progress: '[~]', completed: '[x]' } as const
 export const todo = defineTool<TodoInput>({
   name: 'todo',
   description:
-    'Keep a list of the steps of a longer task. Give the whole list each time: what is done, what is in progress (one at a time), what is left.',
+    'Keep a list of the steps of a longer task. Pass the whole list each time: completed steps, the step in progress (one at a time), and pending steps.',
   parameters: {
     type: 'object',
     properties: {

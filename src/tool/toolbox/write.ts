@@ -11,12 +11,12 @@ interface WriteInput {
 /** Creates a file, or replaces the whole content of one that the model has seen. */
 export const write = defineTool<WriteInput>({
   name: 'write',
-  description: `Write a whole file. Folders on the way are made. A file that is there already is replaced only if you have seen all of what it holds now: it was shown to you, you have read it, or you wrote it. To change a part of a file, use edit. A file with CR LF line endings keeps them.`,
+  description: `Write a whole file. Missing folders are created. An existing file is only replaced if you have seen all of its current content: it was given to you, you have read it, or you wrote it. To change part of a file, use edit. A file with CR LF line endings keeps them.`,
   parameters: {
     type: 'object',
     properties: {
-      path: { type: 'string', minLength: 1, description: 'The file, from the base folder.' },
-      content: { type: 'string', description: 'All that it is to hold.' },
+      path: { type: 'string', minLength: 1, description: 'The file, relative to the base folder.' },
+      content: { type: 'string', description: 'The full content.' },
     },
     required: ['path', 'content'],
     additionalProperties: false,

@@ -22,7 +22,7 @@ describe('what a model is told of the agents that it may start', () => {
     expect(lines.join('\n').length).toBeLessThan(20_200)
     expect(lines.at(-2)).toMatch(/^- own: x/)
     expect(lines.at(-1)).toBe(
-      `(${2001 - (lines.length - 1)} more agents have no room in this list: name one only if you were told of it)`,
+      `(${2001 - (lines.length - 1)} more agents do not fit in this list: use one only if you know its name)`,
     )
     expect(agentNames([...many, ...many])).toMatch(/^a0, a1, .*, and \d+ more$/)
   })

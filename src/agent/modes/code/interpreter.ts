@@ -12,7 +12,7 @@ const parameters: JsonObject = {
   type: 'object',
   properties: {
     code: { type: 'string', description: 'The program.' },
-    input: { description: 'What the program finds in its variable `input`.' },
+    input: { description: 'The value of the variable `input` in the program.' },
   },
   required: ['code'],
   additionalProperties: false,
