@@ -54,7 +54,7 @@ export async function repairAnswer(
 
 /** An error at the first part of the schema that the answer violates. */
 async function misfit(
-  [first = 'it is no JSON', ...others]: readonly string[],
+  [first = 'it is not JSON', ...others]: readonly string[],
   violated: SchemaProblem | undefined,
   { placeAt }: OutputSchema,
 ): Promise<BatonError> {
@@ -82,7 +82,7 @@ export async function readStructured(
 ): Promise<StructuredAnswer> {
   const parts = findJson(answer)
   const longest = parts.toSorted((left, right) => right.text.length - left.text.length)[0]
-  if (longest === undefined) return wrong('holds no JSON')
+  if (longest === undefined) return wrong('is not JSON')
   if (longest.kind === 'broken') return wrong(`is not valid JSON: ${longest.reason}`)
 
   const fitting = new Map<string, JsonPart & { readonly kind: 'json' }>()
@@ -98,7 +98,7 @@ export async function readStructured(
 }
 
 /**
- * The value of a text that cannot be sent back for correction. `who` starts the message: `agent "x" answered`.
+ * The value of a text that cannot be sent back for correction. `who` starts the message, which continues "with a value that …": `agent "x" answered`.
  * @throws BatonError AGENT_FAILED with the first problem
  */
 export async function fitting(
@@ -113,7 +113,7 @@ export async function fitting(
 
 /** The error of an agent whose answer does not match: names the first problem. */
 export function misfitOf(
-  [{ path, message } = { path: '$', message: 'is no JSON' }]: readonly Pick<SchemaProblem, 'path' | 'message'>[],
+  [{ path, message } = { path: '$', message: 'is not JSON' }]: readonly Pick<SchemaProblem, 'path' | 'message'>[],
   who: string,
 ): BatonError {
   return new BatonError('AGENT_FAILED', `${who} with a value that does not match [output]: ${path} ${message}`, {

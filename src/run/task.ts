@@ -168,7 +168,7 @@ async function reread(
 ): Promise<{ readonly content: string; readonly value?: Json }> {
   if (content === answer.text) return { content, ...valueOf(answer) }
   if (output === undefined) return { content }
-  const who = 'the post_task agents made of the answer'
+  const who = 'the post_task agents replaced the answer'
   const { text, value } = await fitting(content, output, { who, signal: services.signal })
   return { content: text, value }
 }

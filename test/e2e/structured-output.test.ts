@@ -54,6 +54,16 @@ it('fails after two corrections, saying what is still wrong', async () => {
   expect(stderr).toContain('stars')
 })
 
+it('fails when a post_task agent replaces it with something else', async () => {
+  const file = ask(schema).replace('[output]', 'sub_agents = [{ name = "say.lua", stage = "post_task" }]\n[output]')
+  const say = 'return { ai_response = "Nice." }\n'
+  const { code, stderr } = await run({ 'ask.md': file, 'say.lua': say }, [{ text: '{"name":"Baton","stars":5}' }])
+  expect(code).toBe(1)
+  expect(stderr).toContain(
+    'the post_task agents replaced the answer with a value that does not match [output]: $ is not JSON',
+  )
+})
+
 it('is asked anew by a resume of a run whose answers did not fit', async () => {
   const server = await startModelServer((_, index) => ({
     text: index < 3 ? '{"name":"Baton"}' : '{"name":"B","stars":2}',

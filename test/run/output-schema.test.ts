@@ -173,7 +173,7 @@ describe('reading a structured answer', () => {
 
   it.each(['', ' \n', 'I cannot do that.'])('says that there is no JSON in %j', async (answer) => {
     const [first] = await problems(answer)
-    expect(first).toBe('$ holds no JSON')
+    expect(first).toBe('$ is not JSON')
   })
 
   it('asks for one answer where two different ones fit', async () => {
