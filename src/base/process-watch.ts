@@ -7,7 +7,8 @@ import type { StartOptions } from './process.ts'
  * program that reads stdin sees its end and exits, after which the rest of its group could no longer be identified: the
  * shell ends it then. A program that keeps running is ended by a second shell, which reads from a pipe that only this
  * process could write to: the end of the pipe means that this process is gone. While this process lives, it does all
- * that itself. A program killed by a signal exits with the code that `signalOf` decodes.
+ * that itself: the shell asks it through the pipe when the program has ended. A program killed by a signal exits with the
+ * code that `signalOf` decodes.
  */
 export function underWatch({
   command,
@@ -24,21 +25,18 @@ export function underWatch({
     '"$@" 3<&-',
     'code=$?',
     // the watch is waited for, because it stays in the group until then
-    'parent=',
-    findParent,
-    'if [ "$parent" = "$PPID" ]; then kill -KILL $watch; wait $watch 2>/dev/null; exit $code; fi',
+    'kill -KILL $watch; wait $watch 2>/dev/null',
+    // a killed process can look alive for a while after its pipes are closed, and as a zombie: only an answer is proof
+    "trap '' PIPE",
+    '{ echo >&3; } 2>/dev/null && read -r _ <&3 && exit $code',
     ...endAll,
   ]
-  return { command: '/bin/sh', args: ['-c', script.join('\n'), 'sh', command, ...args], onMessage() {} }
+  return {
+    command: '/bin/sh',
+    args: ['-c', script.join('\n'), 'sh', command, ...args],
+    onMessage: (_, answer) => answer('\n'),
+  }
 }
-
-/**
- * Sets `parent` to `PPID` if the process that started the shell is alive. A killed process that nobody waits for, as in
- * a container without an init, still accepts signals: only its children show that it is gone, as they are reparented
- * immediately.
- */
-const findParent =
-  '{ read -r _ _ _ parent _ </proc/self/stat; } 2>/dev/null || { kill -0 "$PPID" 2>/dev/null && parent=$PPID; }'
 
 /** Grace period of an orphaned program: it may be at work, and a resumed run that starts sooner ends it. */
 const graceSeconds = 5

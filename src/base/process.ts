@@ -90,8 +90,8 @@ export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxO
   /** Default: no limit. */
   readonly timeLimitMs?: number
   readonly onOutput: { readonly [Stream in 'stdout' | 'stderr']: (bytes: Buffer) => void }
-  /** Called with what the process writes to file descriptor 3. */
-  readonly onMessage?: (bytes: Buffer) => void
+  /** Called with what the process writes to file descriptor 3; `answer` sends text back over it. */
+  readonly onMessage?: (bytes: Buffer, answer: (text: string) => void) => void
   /** The same for file descriptor 4. */
   readonly onStatus?: (bytes: Buffer) => void
   /** Its stdin receives what is passed to `write`; default: stdin is empty. */
@@ -146,7 +146,10 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   input?.on('error', () => {})
   if (gate !== undefined) input?.write(gateWord)
   if (options.readsInput !== true) input?.end()
-  const readers = [onOutput.stdout, onOutput.stderr, options.onMessage, options.onStatus]
+  const { onMessage, onStatus } = options
+  const answer = (text: string): void => void (child.stdio[3] as Writable).on('error', () => {}).write(text)
+  const readMessage = onMessage === undefined ? undefined : (bytes: Buffer) => onMessage(bytes, answer)
+  const readers = [onOutput.stdout, onOutput.stderr, readMessage, onStatus]
   const streams = readers.flatMap((read, at) => (read === undefined ? [] : [streamOf(child, at + 1).on('data', read)]))
   const closed = Promise.all(streams.map(closing))
   const forget = killAtExit(pid)

@@ -122,7 +122,7 @@ function updateKind(desk: Desk): ToolKind {
   return defineTool<ItemChange & { readonly id: string }>({
     name: 'task_update',
     description:
-      'Change a work item: its subject, description, owner (empty: no owner), dependencies or status. "pending" returns it to the list, "deleted" removes it from the list.',
+      'Change a work item: its subject, description, owner (empty: no owner), dependencies or status. "pending" reopens it, "deleted" removes it from the list.',
     parameters: objectOf(
       {
         id: idParameter,
