@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
-// Begun first, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
+// Started first, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
 const longest = [
   'test/e2e/docs.test.ts',
   'test/script/ways-out.test.ts',
@@ -26,18 +26,18 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Below the longest, the files of a project follow one another: unit tests go on in the process they find. */
+/** After the longest, the files of each project follow one another, so that unit tests reuse the running processes. */
 function rankOf({ moduleId, project }: TestSpecification): number {
   const place = longest.findIndex((path) => moduleId.endsWith(`/${path}`))
   if (place !== -1) return place
   return project.name === 'e2e' ? longest.length : longest.length + 1
 }
 
-// Test files share the processes they run in: no module may keep state. Not threads: to start a program costs by the size of the
-// process that starts it, and thousands are started.
+// Test files share the processes they run in: no module may keep state. Not threads: starting a program takes longer the larger
+// the process is that starts it, and the tests start thousands.
 export default defineConfig({
   test: {
-    // one more than there are cores: many tests wait for processes, servers and limits of time
+    // one more than there are cores: many tests wait for processes, servers and time limits
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
