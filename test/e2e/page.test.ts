@@ -78,7 +78,7 @@ it.skipIf(!hasChromium)('a question is approved by a button, and the run goes on
   await view.getByRole('button', { name: 'Run', exact: true }).click()
   await view.getByRole('article', { name: 'Approve call 1 of todo?' }).waitFor()
   await view.getByRole('button', { name: 'Approve' }).click()
-  await view.getByText('Planned.').waitFor()
+  await view.getByRole('article', { name: 'Answer for plan.md' }).getByText('Planned.').waitFor()
   expect(problems).toEqual([])
 })
 
