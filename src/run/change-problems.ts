@@ -42,8 +42,8 @@ function problemsOf(outcome: Refused): readonly Problem[] {
 }
 
 const unseenAdvice =
-  'it exists, and you were not shown what it holds. Leave it as it is and where it is, do not copy it, or give the new file another name.'
-const goneAdvice = 'it was deleted by somebody else. Make it again only if it is still needed.'
+  'it exists, and you were not shown its content. Leave it unchanged and in place, do not copy it, or give the new file a different name.'
+const goneAdvice = 'it was deleted in the meantime. Create it again only if it is still needed.'
 
 /** Shown files that were deleted since. */
 export function goneFiles(outcome: Refused): readonly string[] {
@@ -89,22 +89,22 @@ export function repairMessage(outcome: Refused, { present, wasShown }: Present):
     left -= shown.length
     const isWhole = present.some((file) => file.path === path)
     const parts = shown.map(({ hunk_body: body, cause, nearest }) => {
-      const hunk = `This part does not fit: ${cause}\n\n<part lines="${body.split('\n').length}">\n${body}\n</part>`
+      const hunk = `This part does not match: ${cause}\n\n<part lines="${body.split('\n').length}">\n${body}\n</part>`
       if (nearest === undefined || isWhole || !wasShown(path)) return hunk
-      return `${hunk}\n\nThe nearest place in the file as it is now:\n\n${quoteLines(path, nearest)}`
+      return `${hunk}\n\nThe nearest place in the current file:\n\n${quoteLines(path, nearest)}`
     })
-    const more = hunks.length > shown.length ? [`${hunks.length - shown.length} more parts do not fit.`] : []
+    const more = hunks.length > shown.length ? [`${hunks.length - shown.length} more parts do not match.`] : []
     return [`- ${path === 'unknown' ? '' : `${path}: `}${advice}`, ...parts, ...more].join('\n\n')
   })
-  const now = present.length === 0 ? '' : `\n\nThis is what is in the files now:\n\n${quoteFiles(present)}`
-  return `None of your file changes was carried out. What is wrong:
+  const now = present.length === 0 ? '' : `\n\nThese are the current contents of the files:\n\n${quoteFiles(present)}`
+  return `None of your file changes was applied. The problems:
 
 ${lines.join('\n\n')}${now}
 
-Send all changes of your last answer again, also those that were right, made for the files as they are now and in the form that the first message describes.`
+Send all changes of your last answer again, including the correct ones, based on the current files and in the format that the first message describes.`
 }
 
-/** The error of a task whose changes were not applied, with the hunks that did not fit and the nearest places. */
+/** The error of a task whose changes were not applied, with the hunks that did not match and the nearest places. */
 export function notApplied(outcome: Unapplied, name: (path: string) => string): BatonError {
   if (outcome.kind === 'rolled_back') {
     const back = `${outcome.error}; the files already written were restored`
@@ -129,14 +129,14 @@ export function changesFailed(reason: string, hint: string, diff?: string): Bato
   return new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${reason}`, { hint, diff })
 }
 
-/** The hunks that did not fit, each with the content at the nearest place in the file. */
+/** The hunks that did not match, each with the content at the nearest place in the file. */
 function misfits(outcome: Refused, name: (path: string) => string): string | undefined {
   const all = problemsOf(outcome).flatMap(({ path, hunks }) => hunks.map((hunk) => ({ path, ...hunk })))
   if (all.length === 0) return undefined
   const shown = all
     .slice(0, mostHunks.people)
     .flatMap(({ path, hunk_body: body, nearest }) => [
-      `@@ does not fit ${name(path)}`,
+      `@@ does not match ${name(path)}`,
       ...cut(body.split('\n').filter((line) => !line.startsWith('@@'))),
       ...(nearest === undefined
         ? [`@@ no similar lines in ${name(path)}`]

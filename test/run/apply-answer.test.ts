@@ -143,7 +143,7 @@ describe('changes that do not fit', () => {
     expect(error?.code).toBe('CHANGES_FAILED')
     expect(error?.message).toContain("the answer's file changes were not applied: a.js: 1 of 1 hunks failed")
     expect(error?.diff).toContain(
-      '@@ does not fit a.js\n-  return "hello, " + someone\n+  return \'bonjour \' + name\n',
+      '@@ does not match a.js\n-  return "hello, " + someone\n+  return \'bonjour \' + name\n',
     )
     expect(error?.diff).toContain('@@ nearest place: a.js:58\n const value57 = 57\n')
     expect(tree).toEqual({ 'a.js': source })
@@ -277,7 +277,7 @@ describe('files that the model does not know as they are', () => {
     const files = { 'a.js': source, '.env': 'KEY=hunter2\n' }
     const answers = [changes(whole('.env', 'x')), changes(whole('b.env', 'x'))]
     const { asked, tree } = await attempt({ files, shown: ['a.js'], answers })
-    expect(asked[0]).toContain('- .env: it exists, and you were not shown what it holds.')
+    expect(asked[0]).toContain('- .env: it exists, and you were not shown its content.')
     expect(asked[0]).not.toContain('hunter2')
     expect(tree).toEqual({ ...files, 'b.env': 'x\n' })
   })

@@ -41,7 +41,7 @@ describe('roles of [collab] (R106)', () => {
       '[collab.roles.worker]\nmodel = "m"\ntools = ["read"]\nmax_turns = 3\n[collab.roles.critic]\ninstructions = "Find faults."'
     const { roles } = await load({ 'ask.md': prompt(keys) })
     expect(roles.get('worker')).toMatchObject({
-      description: 'Does one piece of work and reports what came of it.',
+      description: 'Does one piece of work and reports the result.',
       settings: { model: 'm', max_turns: 3 },
       tools: ['read'],
       maxTurns: 3,

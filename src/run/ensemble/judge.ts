@@ -33,8 +33,8 @@ export function judgeQuestion(views: readonly MemberView[], diffs: ReadonlyMap<s
     return [quoted(view), diff === '' ? framed('no_changes', name.trim(), '') : framed('changes', name.trim(), diff)]
   })
   return [
-    'Others have done what stands above, each in a copy of the files, without the others. These are their answers, and what each has changed, as diffs:',
+    'Several agents have worked on the request above, independently and each in its own copy of the files. These are their answers and their changes, as diffs:',
     ...shown,
-    'Choose the one whose work is taken as it is; that of the others is thrown away. What counts, in this order: it does what was asked, all of it; it breaks nothing; it changes nothing else. Judge what was changed, and not what is said about it. Change no file.',
+    'Choose the one whose work is used as it is; the work of the others is discarded. The criteria, in this order: it does everything that was requested; it breaks nothing; it changes nothing else. Judge the changes, not what the answer says about them. Do not change any files.',
   ].join('\n\n')
 }

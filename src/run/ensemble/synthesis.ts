@@ -12,22 +12,22 @@ export function synthesisQuestion({ views, isText }: Synthesis): string {
   const answered = views.filter(({ status }) => status === 'answered')
   const count = answered.length === views.length ? `${views.length}` : `${answered.length} of ${views.length}`
   return [
-    `Others have answered what stands above, each without the others (${count} answered). These are their answers:`,
+    `Several agents have answered the request above independently (${count} answered). These are their answers:`,
     ...views.map(quoted),
     isText ? asText : asValue,
   ].join('\n\n')
 }
 
-const asText = `Make one answer of them. Write, in this order, and leave out a part that has nothing in it:
+const asText = `Combine them into one answer. Write these parts in this order, and omit a part that would be empty:
 
 1. Consensus: what all of them say.
 2. Said by some: what only some of them say, each point with the names of those who say it.
-3. Contradictions: where they contradict each other, with the names of who says what, and what is right as far as you can tell.
-4. Answer: the one answer to what was asked, with the best of all of them.
+3. Contradictions: where they contradict each other, who says what, and which is right as far as you can tell.
+4. Answer: one answer to the request, with the best of all of them.
 
-What most of them say need not be right. Say nothing that is in none of the answers and that you cannot show.`
+The majority is not necessarily right. Add nothing that is in none of the answers unless you can prove it.`
 
-const asValue = `Make one answer of them. Find out first what all of them say, what only some of them say, and where they contradict each other; what most of them say need not be right. Then answer what was asked.`
+const asValue = `Combine them into one answer. First find out what all of them say, what only some of them say, and where they contradict each other; the majority is not necessarily right. Then answer the request.`
 
 /** The answer of a member, or why it has none, with its name. */
 export function quoted(view: MemberView): string {

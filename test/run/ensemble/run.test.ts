@@ -85,7 +85,7 @@ describe('an ensemble of models', () => {
     expect(new Set(asked.slice(0, 3).map(lastOf))).toEqual(new Set(['What is it?']))
     const synthesis = lastOf(asked.at(-1) as ModelRequest)
     expect(synthesis).toMatch(
-      /^What is it\?\n\nOthers have answered what stands above, each without the others \(3 answered\)/,
+      /^What is it\?\n\nSeveral agents have answered the request above independently \(3 answered\)/,
     )
     expect(synthesis).toContain('<answer member="b" lines="1">\nb says so\n</answer>')
     expect(ofType(sent, 'ensemble.started')[0]?.members).toEqual([

@@ -23,7 +23,7 @@ it('changesInstruction tells what is true of the set it is for, and not what is 
   const set = changesInstruction('udiffx')
   expect(fileChangesInstruction).toContain('is an error')
   expect(set).not.toContain('is an error')
-  expect(set).toContain('when you were shown what it holds')
+  expect(set).toContain('only if you were shown its content')
 })
 
 describe('readFileChanges', () => {

@@ -18,15 +18,15 @@ interface Told {
 /** The instructions of the mode `code` (R173): how to answer, and what programs can do. */
 export function instructionsOf({ tools, added, output, rounds }: Told): string {
   return [
-    `You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It is run at once, and you are told what it logged and what came of it: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
-    `Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers and process. Each starts afresh; only what you store() is kept. A call of a function gives its result at once; await is allowed and not needed. A call that fails throws an Error, which you may catch.`,
-    'What the user gets is what you pass to output(), and nothing else: not your words around a program, not its value, not its logs. What was output stays, also if the program then fails. After an error done() does not count.',
+    `You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It runs immediately, and you get what it logged and its result: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
+    `Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers or process. Each program starts with a clean state; only what you store() is kept. Functions return their result directly; await is allowed but not needed. A call that fails throws an Error, which you can catch.`,
+    'The user gets only what you pass to output(): not the text around a program, not its value, not its logs. What was output is kept even if the program fails later. If a program fails, its done() is ignored.',
     ...(output === undefined
       ? []
       : [
-          `All that you output together must be one JSON value that fits this JSON Schema, without anything around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
+          `All your output together must be exactly one JSON value that matches this JSON Schema, with nothing around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
         ]),
-    block('These functions are there:', ownFunctions(added)),
+    block('These functions are available:', ownFunctions(added)),
     ...(tools.functions.length === 0
       ? []
       : [
@@ -42,8 +42,8 @@ export function instructionsOf({ tools, added, output, rounds }: Told): string {
 export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
   const { functions } = toolFunctions(tools, takenNames(added))
   return [
-    'Run a JavaScript or TypeScript program in a sandbox, without modules, network, files and timers. You are told what it passes to output() and log(), and the value of its last expression. A call of a function gives its result at once; one that fails throws an Error.',
-    block('These functions are there:', ownFunctions(added)),
+    'Run a JavaScript or TypeScript program in a sandbox, without modules, network, files or timers. You get what it passes to output() and log(), and the value of its last expression. Functions return their result directly; a call that fails throws an Error.',
+    block('These functions are available:', ownFunctions(added)),
     ...(functions.length === 0
       ? []
       : [
@@ -57,7 +57,7 @@ function ownFunctions(added: readonly PluginFunction[]): readonly string[] {
 }
 
 const parallelText =
-  'parallel(calls: Array<{ tool: string; input: object }>): any[] // calls tools at the same time; one that fails gives { error: string }'
+  'parallel(calls: Array<{ tool: string; input: object }>): any[] // calls tools at the same time; a call that fails returns { error: string }'
 
 function block(title: string, lines: readonly string[]): string {
   return [title, '```ts', ...lines, '```'].join('\n')
