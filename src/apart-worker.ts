@@ -1,4 +1,4 @@
-// The thread of base/apart.ts. It is an entry of its own: nothing imports it.
+// The thread of base/apart.ts, a separate entry point: nothing imports it.
 import { parentPort } from 'node:worker_threads'
 import type { ApartTask, FromApart } from './base/apart.ts'
 import { isBatonError, messageOf } from './base/error.ts'
