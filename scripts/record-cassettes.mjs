@@ -1,7 +1,7 @@
-// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md, collab-research.md and
-// delegate-team.md again. This is necessary after a change to the texts of a tool, of code mode, or of the prompt that
-// merges several answers. The answers of their models are defined here. Run `npm run build` first.
-// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research] [delegate-team]
+// Records the cassettes of the pipelines again. This is necessary after a change to a text that models get: a prompt, the
+// description of a tool, or the instructions of a mode. The answers of the models are defined here; quickstart and
+// explain-repo are answered offline. Run `npm run build` first.
+// node scripts/record-cassettes.mjs [PIPELINE...]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -126,8 +126,53 @@ function collabResearch(messages) {
   ]
 }
 
-/** The answer of a model in each turn. */
+const patch = (path, before, after) => changes(`<FILE_PATCH file_path="${path}">\n@@\n-${before}\n+${after}\n</FILE_PATCH>`)
+const whole = (path, content) => changes(`<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>`)
+const changes = (directive) => `\n\n<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>`
+
+/** The answers of a model in each iteration, from the last one, by a text that the one before has written. */
+const refined = {
+  'number >= value': `The numerals IV and IX were missing.${patch(
+    'src/roman.js',
+    "const numerals = [['X', 10], ['V', 5], ['I', 1]]",
+    "const numerals = [['X', 10], ['IX', 9], ['V', 5], ['IV', 4], ['I', 1]]",
+  )}`,
+  '': `The loop stopped one too early.${patch('src/roman.js', '    while (number > value) {', '    while (number >= value) {')}`,
+}
+const sum = 'export const sum = (numbers) =>'
+const scored = {
+  'total + number, 0)': 'There is nothing left to do.',
+  'total + number)': `It works for no numbers as well.${whole('src/sum.js', `${sum} numbers.reduce((total, number) => total + number, 0)`)}`,
+  'total += number': `It uses reduce now.${whole('src/sum.js', `${sum} numbers.reduce((total, number) => total + number)`)}`,
+  '': `It is an arrow function now.${whole(
+    'src/sum.js',
+    `${sum} {\n  let total = 0\n  for (const number of numbers) total += number\n  return total\n}`,
+  )}`,
+}
+/** The answer of a model in each step, by a text of its prompt. */
+const notes = {
+  'Check the draft':
+    '## Added\n\n- Uploads can have a limit: `upload(file, { limit: "5mb" })`.\n\n## Fixed\n\n- A failed upload no longer leaves its connection open.',
+  'Write the release notes':
+    '## Added\n\n- Uploads can have a limit.\n\n## Fixed\n\n- A failed upload no longer leaves its connection open.',
+  'Add a limit': 'Added: uploads can have a limit, `upload(file, { limit: "5mb" })`.',
+  'Move the tests': 'internal',
+  'Close the connection': 'Fixed: a failed upload no longer leaves its connection open.',
+}
+
+/** The first answer whose key is in a message. */
+function answerIn(answers, messages) {
+  const text = messages.map(({ content }) => content).join('\n')
+  return [[Object.entries(answers).find(([piece]) => text.includes(piece))?.[1] ?? '']]
+}
+
+/** The answer of a model in each turn; undefined if the offline model answers. */
 const pipelines = {
+  quickstart: undefined,
+  'explain-repo': undefined,
+  'iterate-refine': (_, messages) => answerIn(refined, messages),
+  'iterate-score': (_, messages) => answerIn(scored, messages),
+  'release-notes': (_, messages) => answerIn(notes, messages),
   'tool-coder': () => toolCoder,
   'code-mode': () => codeMode,
   'ensemble-consensus': (model) => [[members[model] ?? consensus]],
@@ -197,7 +242,8 @@ async function textOf(stream) {
 async function record(name, turnsOf) {
   const server = serverOf(turnsOf)
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', 'model=example-model']
+  const model = turnsOf === undefined ? 'offline::extractive' : 'example-model'
+  const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', `model=${model}`]
   const env = {
     PATH: process.env.PATH,
     BATON_HOME: mkdtempSync(join(tmpdir(), 'baton-record-')),

@@ -63,7 +63,7 @@ describe('git-diff', () => {
     world.git('commit', '-qm', 'start')
     const clean = await world.run('with.md')
     expect(clean).toMatchObject({ code: 0, stdout: '' })
-    expect(clean.stderr).toContain('[git-diff] nothing differs from HEAD')
+    expect(clean.stderr).toContain('[git-diff] no changes since HEAD')
     expect(world.asked()).toEqual([])
 
     world.write({ 'src/a.ts': 'b\n', 'src/[new].ts': 'new\n', '.cache/x': 'kept' })
@@ -107,7 +107,7 @@ describe('git-diff', () => {
 
     world.write({ 'ask.md': prompt(['{ name = "git-diff", base = "--output=x" }']) })
     expect((await world.run('ask.md')).stderr).toContain(
-      'Sub-agent [git-diff] failed: git knows no commit "--output=x"',
+      'Sub-agent [git-diff] failed: there is no commit "--output=x"',
     )
   })
 
