@@ -29,7 +29,7 @@ function todo(done) {
  */
 const toolCoder = [
   [
-    'I look for where prices are computed.',
+    'I search for the code that computes prices.',
     todo(0),
     ['glob', { pattern: '**/*.{js,md}' }],
     ['grep', { pattern: 'cents|percent', path: 'src' }],
@@ -40,7 +40,7 @@ const toolCoder = [
     edit(discount, `return ${guessed}`, `return Math.round(${guessed})`),
   ],
   [
-    'The file has no parentheses there; I take the line as it is.',
+    'The line in the file has no parentheses; I use it as it is.',
     edit(discount, `return ${exact}`, `return Math.round(${exact})`),
     edit('README.md', 'takes a discount off.', 'takes a discount off, rounded to whole cents.'),
   ],
@@ -80,18 +80,18 @@ done()
 const members = {
   high: 'src/cart.js adds prices as fractions, so sums are off by parts of a cent: count in whole cents. It has no tests: write them.',
   normal:
-    'src/cart.js: `parseFloat` takes "12abc" as 12. Check what it is given. Sums of fractions are not exact: use whole cents.',
+    'src/cart.js: `parseFloat` reads "12abc" as 12. Check its input. Sums of fractions are not exact: use whole cents.',
   fast: 'There are no tests. The sum in src/cart.js can be off by a fraction of a cent, so whole cents are better.',
 }
 const consensus = `1. Consensus: sums in src/cart.js are not exact; whole cents are.
 
-2. Said by some: there are no tests (one, three). \`parseFloat\` takes "12abc" as 12 (two).
+2. Said by some: there are no tests (one, three). \`parseFloat\` reads "12abc" as 12 (two).
 
-4. Answer: count in whole cents in src/cart.js, refuse what is no price there, and write tests of both.`
+4. Answer: count in whole cents in src/cart.js, reject what is not a price there, and write tests for both.`
 
 const spawn_agent = (message) => ['spawn_agent', { message, role: 'researcher' }]
 const build = 'How is this project built and tested? Name the commands.'
-const dependencies = 'Which parts has this project, and how do they depend on each other?'
+const dependencies = 'Which parts does this project have, and how do they depend on each other?'
 
 /** The answers of the leader, which knows its agents by the IDs that it was given, and the answers of the agents. */
 function collabResearch(messages) {
@@ -116,17 +116,18 @@ function collabResearch(messages) {
     ['', ['wait', { ids: [first, second] }]],
     [
       'The second answer names no place.',
-      ['send_input', { id: second, message: 'Where does it stand? Name path and line.' }],
+      ['send_input', { id: second, message: 'Where is this in the code? Name the path and line.' }],
     ],
     ['', ['wait', { ids: [second] }]],
     ['', ['close_agent', { id: first }], ['close_agent', { id: second }]],
     [
-      'Run `npm test`, which is `node --test` (package.json:1), and know that there is no test yet. src/cart.js:1 takes its prices from src/discount.js, so a change there changes all totals.',
+      'Run `npm test`, which is `node --test` (package.json:1); there is no test yet. src/cart.js:1 takes its prices from src/discount.js, so a change there changes all totals.',
     ],
   ]
 }
 
-const patch = (path, before, after) => changes(`<FILE_PATCH file_path="${path}">\n@@\n-${before}\n+${after}\n</FILE_PATCH>`)
+const patch = (path, before, after) =>
+  changes(`<FILE_PATCH file_path="${path}">\n@@\n-${before}\n+${after}\n</FILE_PATCH>`)
 const whole = (path, content) => changes(`<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>`)
 const changes = (directive) => `\n\n<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>`
 
@@ -182,14 +183,14 @@ const pipelines = {
 
 /** The answers of a team's leader in each turn, and of its worker. */
 const leader = [
-  ['', ['task_create', { items: [{ subject: 'Say in README.md what total takes and gives' }] }]],
+  ['', ['task_create', { items: [{ subject: 'Document in README.md what total takes and returns' }] }]],
   [
     '',
     ['spawn_agent', { role: 'Writer', message: 'Complete the items of the list.', description: 'write the README' }],
   ],
-  ['The worker is at it.'],
+  ['The worker is working on it.'],
   ['', ['leave_delegate', {}]],
-  ['README.md now says what `total` takes and gives.'],
+  ['README.md now says what `total` takes and returns.'],
 ]
 const writer = [
   ['', ['task_claim', {}]],
@@ -199,7 +200,7 @@ const writer = [
     edit(
       'README.md',
       'Adds prices up.',
-      'Adds prices up: `total(prices)` takes a list of numbers and gives their sum.',
+      'Adds prices up: `total(prices)` takes a list of numbers and returns their sum.',
     ),
   ],
   ['', ['task_complete', { id: '1', note: 'one line on total' }]],

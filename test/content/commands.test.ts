@@ -106,9 +106,7 @@ describe('git-diff', () => {
     expect(text).not.toContain('elsewhere')
 
     world.write({ 'ask.md': prompt(['{ name = "git-diff", base = "--output=x" }']) })
-    expect((await world.run('ask.md')).stderr).toContain(
-      'Sub-agent [git-diff] failed: there is no commit "--output=x"',
-    )
+    expect((await world.run('ask.md')).stderr).toContain('Sub-agent [git-diff] failed: there is no commit "--output=x"')
   })
 
   it('says so where there is no repository', async () => {

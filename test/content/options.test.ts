@@ -33,7 +33,11 @@ const wrong: readonly (readonly [string, object, string])[] = [
   ['auto-context', { globs: ['*'], map: { max_file: 3 } }, 'code-map: it has no option "max_file"'],
   ['reviewer', { fail: 'yes' }, 'its option "fail" must be true or false, not "yes"'],
   ['test-runner', {}, 'its option "command" is missing: a command (a string or a list of strings)'],
-  ['test-runner', { command: [] }, 'its option "command" must be a command (a string or a list of strings), not a table'],
+  [
+    'test-runner',
+    { command: [] },
+    'its option "command" must be a command (a string or a list of strings), not a table',
+  ],
   ['test-runner', { command: 'true', timeout: '10 minutes' }, 'must be a duration such as "90s" or "10m"'],
   ['test-runner', { command: 'no-such-program-here'.split(' ') }, 'cannot be run'],
   ['git-diff', { base: 7 }, 'its option "base" must be a non-empty string, not 7'],
