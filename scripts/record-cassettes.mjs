@@ -1,7 +1,7 @@
-// Records the cassettes of pipelines/tool-coder.md, code-mode.md, ensemble-consensus.md, collab-research.md and
-// delegate-team.md again. This is necessary after a change to the texts of a tool, of code mode, or of the prompt that
-// merges several answers. The answers of their models are defined here. Run `npm run build` first.
-// node scripts/record-cassettes.mjs [tool-coder] [code-mode] [ensemble-consensus] [collab-research] [delegate-team]
+// Records the cassettes of the pipelines again. This is necessary after a change to a text that models get: a prompt, the
+// description of a tool, or the instructions of a mode. The answers of the models are defined here; quickstart and
+// explain-repo are answered offline. Run `npm run build` first.
+// node scripts/record-cassettes.mjs [PIPELINE...]
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { mkdtempSync } from 'node:fs'
@@ -29,7 +29,7 @@ function todo(done) {
  */
 const toolCoder = [
   [
-    'I look for where prices are computed.',
+    'I search for the code that computes prices.',
     todo(0),
     ['glob', { pattern: '**/*.{js,md}' }],
     ['grep', { pattern: 'cents|percent', path: 'src' }],
@@ -40,7 +40,7 @@ const toolCoder = [
     edit(discount, `return ${guessed}`, `return Math.round(${guessed})`),
   ],
   [
-    'The file has no parentheses there; I take the line as it is.',
+    'The line in the file has no parentheses; I use it as it is.',
     edit(discount, `return ${exact}`, `return Math.round(${exact})`),
     edit('README.md', 'takes a discount off.', 'takes a discount off, rounded to whole cents.'),
   ],
@@ -80,18 +80,18 @@ done()
 const members = {
   high: 'src/cart.js adds prices as fractions, so sums are off by parts of a cent: count in whole cents. It has no tests: write them.',
   normal:
-    'src/cart.js: `parseFloat` takes "12abc" as 12. Check what it is given. Sums of fractions are not exact: use whole cents.',
+    'src/cart.js: `parseFloat` reads "12abc" as 12. Check its input. Sums of fractions are not exact: use whole cents.',
   fast: 'There are no tests. The sum in src/cart.js can be off by a fraction of a cent, so whole cents are better.',
 }
 const consensus = `1. Consensus: sums in src/cart.js are not exact; whole cents are.
 
-2. Said by some: there are no tests (one, three). \`parseFloat\` takes "12abc" as 12 (two).
+2. Said by some: there are no tests (one, three). \`parseFloat\` reads "12abc" as 12 (two).
 
-4. Answer: count in whole cents in src/cart.js, refuse what is no price there, and write tests of both.`
+4. Answer: count in whole cents in src/cart.js, reject what is not a price there, and write tests for both.`
 
 const spawn_agent = (message) => ['spawn_agent', { message, role: 'researcher' }]
 const build = 'How is this project built and tested? Name the commands.'
-const dependencies = 'Which parts has this project, and how do they depend on each other?'
+const dependencies = 'Which parts does this project have, and how do they depend on each other?'
 
 /** The answers of the leader, which knows its agents by the IDs that it was given, and the answers of the agents. */
 function collabResearch(messages) {
@@ -116,18 +116,64 @@ function collabResearch(messages) {
     ['', ['wait', { ids: [first, second] }]],
     [
       'The second answer names no place.',
-      ['send_input', { id: second, message: 'Where does it stand? Name path and line.' }],
+      ['send_input', { id: second, message: 'Where is this in the code? Name the path and line.' }],
     ],
     ['', ['wait', { ids: [second] }]],
     ['', ['close_agent', { id: first }], ['close_agent', { id: second }]],
     [
-      'Run `npm test`, which is `node --test` (package.json:1), and know that there is no test yet. src/cart.js:1 takes its prices from src/discount.js, so a change there changes all totals.',
+      'Run `npm test`, which is `node --test` (package.json:1); there is no test yet. src/cart.js:1 takes its prices from src/discount.js, so a change there changes all totals.',
     ],
   ]
 }
 
-/** The answer of a model in each turn. */
+const patch = (path, before, after) =>
+  changes(`<FILE_PATCH file_path="${path}">\n@@\n-${before}\n+${after}\n</FILE_PATCH>`)
+const whole = (path, content) => changes(`<FILE_NEW file_path="${path}">\n${content}\n</FILE_NEW>`)
+const changes = (directive) => `\n\n<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>`
+
+/** The answers of a model in each iteration, from the last one, by a text that the one before has written. */
+const refined = {
+  'number >= value': `The numerals IV and IX were missing.${patch(
+    'src/roman.js',
+    "const numerals = [['X', 10], ['V', 5], ['I', 1]]",
+    "const numerals = [['X', 10], ['IX', 9], ['V', 5], ['IV', 4], ['I', 1]]",
+  )}`,
+  '': `The loop stopped one too early.${patch('src/roman.js', '    while (number > value) {', '    while (number >= value) {')}`,
+}
+const sum = 'export const sum = (numbers) =>'
+const scored = {
+  'total + number, 0)': 'There is nothing left to do.',
+  'total + number)': `It works for no numbers as well.${whole('src/sum.js', `${sum} numbers.reduce((total, number) => total + number, 0)`)}`,
+  'total += number': `It uses reduce now.${whole('src/sum.js', `${sum} numbers.reduce((total, number) => total + number)`)}`,
+  '': `It is an arrow function now.${whole(
+    'src/sum.js',
+    `${sum} {\n  let total = 0\n  for (const number of numbers) total += number\n  return total\n}`,
+  )}`,
+}
+/** The answer of a model in each step, by a text of its prompt. */
+const notes = {
+  'Check the draft':
+    '## Added\n\n- Uploads can have a limit: `upload(file, { limit: "5mb" })`.\n\n## Fixed\n\n- A failed upload no longer leaves its connection open.',
+  'Write the release notes':
+    '## Added\n\n- Uploads can have a limit.\n\n## Fixed\n\n- A failed upload no longer leaves its connection open.',
+  'Add a limit': 'Added: uploads can have a limit, `upload(file, { limit: "5mb" })`.',
+  'Move the tests': 'internal',
+  'Close the connection': 'Fixed: a failed upload no longer leaves its connection open.',
+}
+
+/** The first answer whose key is in a message. */
+function answerIn(answers, messages) {
+  const text = messages.map(({ content }) => content).join('\n')
+  return [[Object.entries(answers).find(([piece]) => text.includes(piece))?.[1] ?? '']]
+}
+
+/** The answer of a model in each turn; undefined if the offline model answers. */
 const pipelines = {
+  quickstart: undefined,
+  'explain-repo': undefined,
+  'iterate-refine': (_, messages) => answerIn(refined, messages),
+  'iterate-score': (_, messages) => answerIn(scored, messages),
+  'release-notes': (_, messages) => answerIn(notes, messages),
   'tool-coder': () => toolCoder,
   'code-mode': () => codeMode,
   'ensemble-consensus': (model) => [[members[model] ?? consensus]],
@@ -137,14 +183,14 @@ const pipelines = {
 
 /** The answers of a team's leader in each turn, and of its worker. */
 const leader = [
-  ['', ['task_create', { items: [{ subject: 'Say in README.md what total takes and gives' }] }]],
+  ['', ['task_create', { items: [{ subject: 'Document in README.md what total takes and returns' }] }]],
   [
     '',
     ['spawn_agent', { role: 'Writer', message: 'Complete the items of the list.', description: 'write the README' }],
   ],
-  ['The worker is at it.'],
+  ['The worker is working on it.'],
   ['', ['leave_delegate', {}]],
-  ['README.md now says what `total` takes and gives.'],
+  ['README.md now says what `total` takes and returns.'],
 ]
 const writer = [
   ['', ['task_claim', {}]],
@@ -154,7 +200,7 @@ const writer = [
     edit(
       'README.md',
       'Adds prices up.',
-      'Adds prices up: `total(prices)` takes a list of numbers and gives their sum.',
+      'Adds prices up: `total(prices)` takes a list of numbers and returns their sum.',
     ),
   ],
   ['', ['task_complete', { id: '1', note: 'one line on total' }]],
@@ -197,7 +243,8 @@ async function textOf(stream) {
 async function record(name, turnsOf) {
   const server = serverOf(turnsOf)
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', 'model=example-model']
+  const model = turnsOf === undefined ? 'offline::extractive' : 'example-model'
+  const args = ['dist/bin/baton.js', 'test', `pipelines/${name}.md`, '--record', '-c', `model=${model}`]
   const env = {
     PATH: process.env.PATH,
     BATON_HOME: mkdtempSync(join(tmpdir(), 'baton-record-')),

@@ -1,15 +1,15 @@
--- Reads what a model answered to a built-in agent.
+-- Reads the answer of a model to a built-in agent.
 local M = {}
 
-local no_model = "it needs a model, and none is reachable: offline::extractive only quotes files. Set the key of a "
-  .. 'provider, or write model = "…" into its entry or into the front matter'
+local no_model = "it needs a model, but none is available: offline::extractive only quotes files. Set the API key of a "
+  .. 'provider, or set model = "…" in its entry or in the front matter'
 
---- The text of an answer; or nil and what the agent returns because there is none.
+--- The text of an answer, or nil and the result of the agent if there is none.
 function M.text(ai_response)
   if ai_response.adapter_kind == "offline" then return nil, { success = false, error_msg = no_model } end
   local text = aip.text.trim(value_or(ai_response.content, ""))
   if text == "" then
-    return nil, { success = false, error_msg = ai_response.model_name .. " gave an empty answer" }
+    return nil, { success = false, error_msg = ai_response.model_name .. " returned an empty answer" }
   end
   return text
 end
@@ -19,7 +19,7 @@ local function parsed(text)
   if ok and type(value) == "table" and (next(value) == nil or #value > 0) then return value end
 end
 
---- The JSON list of an answer: all of it, its fenced block, or the first list within other words. nil without one.
+--- The JSON list in an answer: a fenced block, the whole answer, or the first list in other text. nil if there is none.
 function M.list(text)
   for _, block in ipairs(aip.md.extract_blocks(text)) do
     local list = parsed(block.content)

@@ -1,7 +1,7 @@
--- What the built-in agents have in common: the stages they may run in, and options with defaults that are checked.
+-- Shared by the built-in agents: checks the stage and the options of an entry, and fills in defaults.
 local M = {}
 
--- keys of an entry that belong to the chain and not to the agent
+-- keys of an entry that belong to the chain, not to the agent
 local chain_keys = { name = true, enabled = true, stage = true, merge = true, as = true, options = true }
 
 local units = { ms = 1, s = 1000, m = 60000, h = 3600000 }
@@ -23,16 +23,16 @@ local function is_texts(value)
   return true
 end
 
--- what a kind of option must be, and whether a value is that
+-- the kinds of options: what a value must be, and a function that checks it
 local kinds = {
-  text = { "text that is not empty", is_text },
-  texts = { "a list of texts", is_texts },
+  text = { "a non-empty string", is_text },
+  texts = { "a list of non-empty strings", is_texts },
   count = { "a whole number of at least 1", function(value) return math.type(value) == "integer" and value >= 1 end },
   flag = { "true or false", function(value) return type(value) == "boolean" end },
   table = { "a table", function(value) return type(value) == "table" end },
   duration = { 'a duration such as "90s" or "10m"', function(value) return milliseconds(value) ~= nil end },
   command = {
-    "a command: a text, or a list of texts",
+    "a command (a string or a list of strings)",
     function(value) return is_text(value) or (is_texts(value) and #value > 0) end,
   },
 }
@@ -43,7 +43,7 @@ local function shown(value)
   return tostring(value)
 end
 
---- The answer of a sub-agent that failed.
+--- The result of a sub-agent that failed.
 function M.failure(message) return { success = false, error_msg = message } end
 
 local function wrong_stage(stage, stages)
@@ -51,7 +51,7 @@ local function wrong_stage(stage, stages)
     if known == stage then return nil end
   end
   local fitting = '"' .. table.concat(stages, '" or "') .. '"'
-  return M.failure('it has nothing to do in the stage "' .. stage .. '"; write stage = ' .. fitting .. " into its entry")
+  return M.failure('it cannot run in the stage "' .. stage .. '"; set stage = ' .. fitting .. " in its entry")
 end
 
 local function unknown_option(entry, options)
@@ -64,12 +64,12 @@ local function unknown_option(entry, options)
   end
 end
 
---- The options of an entry with their defaults; or nil and what the agent returns because something is wrong with it.
---- `spec.stages` lists the stages that make sense; `spec.options` says of each option its `kind` and its `default`, or
---- that it is `required`. Durations are given in milliseconds.
+--- The options of an entry, with defaults filled in, or nil and the result of the agent if the entry is invalid.
+--- `spec.stages` lists the allowed stages; `spec.options` has the `kind` of each option, and its `default` or
+--- `required`. Durations are returned in milliseconds.
 function M.read(input, spec)
   if type(input) ~= "table" or type(input.agent_config) ~= "table" then
-    error("this agent does not run by itself: name it in sub_agents of a prompt file", 0)
+    error("this agent cannot run on its own: name it in sub_agents of a prompt file", 0)
   end
   local entry, options = input.agent_config, spec.options
   local problem = input.coder_stage and wrong_stage(input.coder_stage, spec.stages) or unknown_option(entry, options)
@@ -80,7 +80,7 @@ function M.read(input, spec)
     local expected, fits = table.unpack(kinds[option.kind])
     local value = value_or(entry[name], option.default)
     if value == nil and option.required then
-      return nil, M.failure('it needs the option "' .. name .. '": ' .. expected)
+      return nil, M.failure('its option "' .. name .. '" is missing: ' .. expected)
     elseif value ~= nil and not fits(value) then
       return nil, M.failure('its option "' .. name .. '" must be ' .. expected .. ", not " .. shown(value))
     end

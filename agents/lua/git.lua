@@ -1,4 +1,4 @@
--- What differs from a commit in a git work tree, new files included.
+-- The changes in a git work tree since a commit, including new files.
 local M = {}
 
 local function git(dir, ...)
@@ -11,12 +11,12 @@ local function split(text)
   return list
 end
 
---- The commit to compare with. For another branch it is where this one left it, so that only our changes are seen.
+--- The commit to compare with. For another branch this is the merge base, so that only changes of this one are seen.
 local function start_of(dir, base)
   local commit = git(dir, "rev-parse", "--verify", "--quiet", "--end-of-options", base .. "^{commit}")
   if commit.exit ~= 0 then
-    if base ~= "HEAD" then return nil, 'git knows no commit "' .. base .. '"' end
-    -- nothing was committed yet: all differs from the empty tree
+    if base ~= "HEAD" then return nil, 'there is no commit "' .. base .. '"' end
+    -- nothing has been committed yet: compare with the empty tree
     return aip.text.trim(git(dir, "hash-object", "-t", "tree", "/dev/null").stdout)
   end
   local sha = aip.text.trim(commit.stdout)
@@ -24,7 +24,7 @@ local function start_of(dir, base)
   return fork.exit == 0 and aip.text.trim(fork.stdout) or sha
 end
 
---- A new file in the words of a diff. What cannot be read as text, or is larger than `room`, is only named.
+--- A new file as a diff. If it cannot be read as text, or is larger than `room`, only its name is given.
 local function as_new(dir, path, room)
   local head = "diff --git a/" .. path .. " b/" .. path .. "\nnew file\n"
   local ok, content = pcall(function()
@@ -43,8 +43,8 @@ local function cut(text, max_bytes)
   return kept .. "[cut here: " .. aip.text.format_size(#text - #kept) .. " more]\n"
 end
 
---- What differs from `options.base` in the folder `dir`: `text` as a unified diff of at most `max_kb`, and `files`, the
---- paths that exist, relative to the folder. `paths` limits both, in the words of git. Or nil and why there is none.
+--- The changes since `options.base` in the folder `dir`: `text`, a unified diff of at most `max_kb`, and `files`, the
+--- changed paths that exist, relative to the folder. `paths`, git pathspecs, limits both. On failure, nil and why.
 function M.changes(dir, options)
   local ok, inside = pcall(git, dir, "rev-parse", "--is-inside-work-tree")
   if not ok then return nil, tostring(inside) end
@@ -52,7 +52,7 @@ function M.changes(dir, options)
   local start, problem = start_of(dir, options.base)
   if start == nil then return nil, problem end
 
-  -- what built-in agents keep for themselves is no change of anybody's
+  -- the caches of built-in agents do not count as changes
   local paths = { "--", ":(exclude,glob)**/.cache/**" }
   for _, path in ipairs(options.paths) do paths[#paths + 1] = path end
   local diff = git(dir, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative", start, table.unpack(paths))
@@ -62,7 +62,7 @@ function M.changes(dir, options)
 
   local max_bytes, text, files = options.max_kb * 1000, diff.stdout, split(changed.stdout)
   for _, path in ipairs(new) do
-    -- a folder here is a repository of its own
+    -- a folder here is a nested repository
     if path:sub(-1) ~= "/" then
       text = text .. as_new(dir, path, max_bytes - #text)
       files[#files + 1] = path
@@ -71,7 +71,7 @@ function M.changes(dir, options)
   return { text = cut(text, max_bytes), files = files }
 end
 
---- The folder of a request in which git is asked.
+--- The folder of a request in which git runs.
 function M.folder(params)
   local base_dir = value_or(params.base_dir, "")
   return base_dir == "" and CTX.WORKSPACE_DIR or base_dir

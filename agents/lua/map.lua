@@ -2,8 +2,8 @@
 local paths, summaries = require("paths"), require("summaries")
 local M = {}
 
---- The files that the map is about, in the order of the globs: `path` from base_dir, `hash`, `summary` when it is known,
---- from the cache or from `new`, and `is_large` for files that nobody is asked about.
+--- The files of the map, in the order of the globs: `path` relative to base_dir, `hash`, `summary` if the cache or
+--- `new` has one, and `is_large` for files that are too large for a note.
 function M.files(plan, new)
   local base_dir, config = plan.base_dir, plan.config
   local globs = paths.joined(config.globs, { "!**/.cache/**" })

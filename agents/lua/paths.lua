@@ -1,16 +1,16 @@
 -- Paths and globs of a request.
 local M = {}
 
--- hidden files hold settings and secrets more often than what a request is about
+-- hidden files are more likely to contain settings and secrets than what a request is about
 M.visible = { "**/*", "!**/.*", "!**/.*/**" }
 
---- The path from the workspace of a path that is relative to base_dir.
+--- Turns a path relative to base_dir into one relative to the workspace.
 function M.below(base_dir, path)
   if base_dir == nil or base_dir == "" then return path end
   return (base_dir:gsub("/+$", "")) .. "/" .. path
 end
 
---- The glob that means this one file, whatever characters are in its name.
+--- A glob that matches only this file, whatever characters its name contains.
 function M.glob(path)
   return (path:gsub("[\\*?%[%]{},!]", "\\%0"))
 end

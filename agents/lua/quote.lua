@@ -1,9 +1,9 @@
--- Shows a model what others wrote, in frames that no text can end.
+-- Quotes texts for a model, in frames that no text can close.
 local M = {}
 
 local entities = { ["&"] = "&amp;", ['"'] = "&quot;", ["<"] = "&lt;", [">"] = "&gt;" }
 
--- control characters, marks of direction and others that are not seen, and line separators
+-- control characters, direction marks and other invisible characters, and line separators
 local unseen = {
   { 0, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x600, 0x605 }, { 0x61C, 0x61C }, { 0x6DD, 0x6DD }, { 0x70F, 0x70F },
   { 0x180E, 0x180E }, { 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F }, { 0xFEFF, 0xFEFF },
@@ -17,14 +17,14 @@ local function escaped(character)
   end
 end
 
---- A name that stays on its line and in its attribute.
+--- A name, escaped so that it stays on its line and in its attribute.
 function M.name(text)
   local plain = text:gsub('[&"<>]', entities)
   return utf8.len(plain) and (plain:gsub(utf8.charpattern, escaped)) or (plain:gsub("[^ -~]", "?"))
 end
 
---- A text between `<tag …>` and `</tag>`. One that could end this frame gets an end that it does not hold, made of its
---- hash, so that the same text is always the same prompt. `attributes` is a list of names with values in turn.
+--- A text between `<tag …>` and `</tag>`. If it could close this frame, it gets an end tag that it does not contain,
+--- made of its hash, so that the same text always gives the same prompt. `attributes` lists names and values alternately.
 function M.block(tag, text, attributes)
   local head = "<" .. tag
   for index = 1, #(attributes or {}), 2 do
@@ -44,7 +44,7 @@ function M.file(path, content)
   return M.block("file", content, { "path", path })
 end
 
---- A text in a code fence that is longer than any in it.
+--- A text in a code fence that is longer than any fence in it.
 function M.fenced(text)
   local fence = "````"
   for marks in text:gmatch("`+") do

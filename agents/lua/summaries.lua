@@ -1,16 +1,16 @@
--- Notes of a model about files, kept by the hash of their content: one line of JSON each, added as soon as it is known,
--- so that a run that was stopped goes on where it was. Whoever deletes the file starts over.
+-- A model's notes on files, stored by the hash of their content: one line of JSON each, appended as soon as it is
+-- known, so that an interrupted run resumes where it stopped. Deleting the file starts over.
 local M = {}
 
---- Lines beyond which old ones are dropped when the file is read.
+--- If the file has more lines than this, old ones are dropped when it is read.
 local many = 2000
 
 function M.file(request) return request.coder_workbench.prompt_cache_dir .. "/code-map.jsonl" end
 
---- The hash behind which a note about this file is kept.
+--- The hash under which the note on this file is stored.
 function M.hash(path) return aip.file.hash_sha256(path):sub(1, 32) end
 
---- Keeps the newest note of each path only.
+--- Keeps only the newest note of each path.
 local function compact(path, lines)
   local newest = {}
   for index, line in ipairs(lines) do newest[line.path] = index end
@@ -21,7 +21,7 @@ local function compact(path, lines)
   if #kept * 2 <= #lines then pcall(aip.file.save, path, table.concat(kept)) end
 end
 
---- All notes by hash. A line that was not written to its end is passed over.
+--- All notes by hash. Incomplete lines are skipped.
 function M.load(path)
   local notes, lines = {}, {}
   if not aip.path.is_file(path) then return notes end
@@ -36,7 +36,7 @@ function M.load(path)
   return notes
 end
 
---- Keeps a note; false when it cannot be written, as below a folder outside the workspace.
+--- Stores a note. Returns false if it cannot be written, for example in a folder outside the workspace.
 function M.add(path, entry) return (pcall(aip.file.append_json_line, path, entry)) end
 
 return M

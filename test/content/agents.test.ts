@@ -119,7 +119,7 @@ describe('reference-checker', () => {
     const input = { ...answer('See src/none.ts:1.'), agent_config: { strict: true } }
     expect(await runShipped('reference-checker', { files: project, ...input })).toEqual({
       success: false,
-      error_msg: 'the answer names what does not exist: src/none.ts:1 (no such file)',
+      error_msg: 'the answer has references that do not exist: src/none.ts:1 (no such file)',
     })
   })
 

@@ -133,7 +133,7 @@ describe('commit-suggester', () => {
     world.git('add', '.')
     world.git('commit', '-qm', 'start')
     expect((await world.run('ask.md', '-m', 'main')).stderr).toBe(
-      '[commit-suggester] no commit message: nothing differs from the last commit\n',
+      '[commit-suggester] no commit message: no changes since the last commit\n',
     )
     expect(world.asked().map(({ model }) => model)).toEqual(['main'])
 
@@ -164,7 +164,7 @@ it.each(['code-map', 'auto-context', 'reviewer', 'summarizer'])(
     }
     expect(await runShipped(name, { ...input, provider: offline })).toEqual({
       success: false,
-      error_msg: expect.stringContaining('it needs a model, and none is reachable'),
+      error_msg: expect.stringContaining('it needs a model, but none is available'),
     })
   },
 )

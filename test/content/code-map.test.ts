@@ -77,7 +77,7 @@ describe('code-map', () => {
     const files = { 'a.ts': '1', 'b.ts': '2' }
     expect(await runShipped('code-map', { files, agent_config: { globs: ['*.ts'], max_files: 1 } })).toEqual({
       success: false,
-      error_msg: 'its globs match 2 files, which is above its option max_files = 1',
+      error_msg: 'its globs match 2 files, more than its option max_files = 1',
     })
   })
 
@@ -153,7 +153,7 @@ describe('auto-context', () => {
     })
     expect(await runShipped('auto-context', { files, provider: provider({ text: ['All.'] }), ...input })).toEqual({
       success: false,
-      error_msg: 'the model named no files, but answered: All.',
+      error_msg: 'the model did not list files, but answered: All.',
     })
   })
 })

@@ -63,7 +63,7 @@ describe('git-diff', () => {
     world.git('commit', '-qm', 'start')
     const clean = await world.run('with.md')
     expect(clean).toMatchObject({ code: 0, stdout: '' })
-    expect(clean.stderr).toContain('[git-diff] nothing differs from HEAD')
+    expect(clean.stderr).toContain('[git-diff] no changes since HEAD')
     expect(world.asked()).toEqual([])
 
     world.write({ 'src/a.ts': 'b\n', 'src/[new].ts': 'new\n', '.cache/x': 'kept' })
@@ -106,9 +106,7 @@ describe('git-diff', () => {
     expect(text).not.toContain('elsewhere')
 
     world.write({ 'ask.md': prompt(['{ name = "git-diff", base = "--output=x" }']) })
-    expect((await world.run('ask.md')).stderr).toContain(
-      'Sub-agent [git-diff] failed: git knows no commit "--output=x"',
-    )
+    expect((await world.run('ask.md')).stderr).toContain('Sub-agent [git-diff] failed: there is no commit "--output=x"')
   })
 
   it('says so where there is no repository', async () => {

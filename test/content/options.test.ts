@@ -24,19 +24,23 @@ function header(name: string): string {
 }
 
 const wrong: readonly (readonly [string, object, string])[] = [
-  ['code-map', { globs: 'src' }, 'its option "globs" must be a list of texts, not "src"'],
-  ['code-map', { globs: { a: 1 } }, 'its option "globs" must be a list of texts, not a table'],
+  ['code-map', { globs: 'src' }, 'its option "globs" must be a list of non-empty strings, not "src"'],
+  ['code-map', { globs: { a: 1 } }, 'its option "globs" must be a list of non-empty strings, not a table'],
   ['code-map', { max_files: 0 }, 'its option "max_files" must be a whole number of at least 1, not 0'],
   ['code-map', { concurrency: 1.5 }, 'its option "concurrency" must be a whole number of at least 1, not 1.5'],
-  ['auto-context', { model: ' ' }, 'its option "model" must be text that is not empty, not " "'],
+  ['auto-context', { model: ' ' }, 'its option "model" must be a non-empty string, not " "'],
   ['auto-context', {}, 'there is nothing to choose from: set its option "globs", or context_globs'],
   ['auto-context', { globs: ['*'], map: { max_file: 3 } }, 'code-map: it has no option "max_file"'],
   ['reviewer', { fail: 'yes' }, 'its option "fail" must be true or false, not "yes"'],
-  ['test-runner', {}, 'it needs the option "command": a command: a text, or a list of texts'],
-  ['test-runner', { command: [] }, 'its option "command" must be a command: a text, or a list of texts, not a table'],
+  ['test-runner', {}, 'its option "command" is missing: a command (a string or a list of strings)'],
+  [
+    'test-runner',
+    { command: [] },
+    'its option "command" must be a command (a string or a list of strings), not a table',
+  ],
   ['test-runner', { command: 'true', timeout: '10 minutes' }, 'must be a duration such as "90s" or "10m"'],
   ['test-runner', { command: 'no-such-program-here'.split(' ') }, 'cannot be run'],
-  ['git-diff', { base: 7 }, 'its option "base" must be text that is not empty, not 7'],
+  ['git-diff', { base: 7 }, 'its option "base" must be a non-empty string, not 7'],
   ['context-builder', { max_files: 'six' }, 'its option "max_files" must be a whole number of at least 1, not "six"'],
 ]
 
@@ -80,7 +84,7 @@ describe('the built-in agents', () => {
     const other = ['pre', 'pre_task', 'post_task', 'post'].find((stage) => !stages.includes(stage))
     expect(await runShipped(name, { coder_stage: other })).toEqual({
       success: false,
-      error_msg: `it has nothing to do in the stage "${other}"; write stage = ${stages.map((stage) => `"${stage}"`).join(' or ')} into its entry`,
+      error_msg: `it cannot run in the stage "${other}"; set stage = ${stages.map((stage) => `"${stage}"`).join(' or ')} in its entry`,
     })
   })
 })

@@ -93,7 +93,7 @@ describe('the pipelines', () => {
 
   it('review-diff asks about what differs, checks the references, and writes nothing', async () => {
     const { run, write, asked, git } = await world('review-diff.md', () => 'Wrong: src/add.js:2 and src/add.js:9.')
-    expect((await run('review-diff.md')).stderr).toContain('nothing differs from HEAD')
+    expect((await run('review-diff.md')).stderr).toContain('no changes since HEAD')
     write({ 'src/add.js': 'export function add(a, b) {\n  return a - b\n}\n' })
     const before = git('status', '--porcelain')
     const { stdout } = await run('review-diff.md')
@@ -103,7 +103,7 @@ describe('the pipelines', () => {
   })
 
   it('map-reduce-files asks about each file and joins the answers', async () => {
-    const { run, read, asked } = await world('map-reduce-files.md', answers({ 'Join these notes': 'All add.' }))
+    const { run, read, asked } = await world('map-reduce-files.md', answers({ 'Merge these notes': 'All add.' }))
     const { code, stdout } = await run('map-reduce-files.md')
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -150,7 +150,7 @@ describe('the pipelines', () => {
     expect(texts).toHaveLength(4)
     expect(texts.some((text) => text.includes('src/twice.js') && text.includes('Say in one sentence'))).toBe(true)
     expect(texts[2]).toContain(
-      'Release notes for the people who use this project, in Markdown.\n\n- internal\n- Added: a thing.',
+      'Release notes for the users of this project, in Markdown.\n\n- internal\n- Added: a thing.',
     )
     expect(texts[3]).toContain('# Notes\n\ninternal\n\nAdded: a thing.\n\n# Draft\n\nThe notes.')
   })

@@ -60,14 +60,14 @@ describe('a new project', () => {
     const flags = ['-m', 'offline::extractive', '-c', `lua.engine=${engine}`]
     const example = await baton(['.baton/packs/demo/short/example.md', ...flags], { cwd })
     expect(example).toMatchObject({ code: 0, stderr: '' })
-    expect(example.stdout).toMatch(/\n\nThe answer has \d+ words; 40 were asked for\.\n$/)
+    expect(example.stdout).toMatch(/\n\nThe answer has \d+ words; the limit is 40\.\n$/)
   })
 
   it('runs each of its agents by itself', async () => {
     const runs = await Promise.all(
       ['demo@short', 'agents/lint', 'agents/plain'].map((name) => baton([name, '-i', 'two words'], { cwd })),
     )
-    const rules = 'two words\n\nRules:\n- Name the file and the line of everything you say.\n'
+    const rules = 'two words\n\nRules:\n- Cite the file and line for every statement.\n'
     expect(runs.map(({ stdout }) => stdout)).toEqual(['2 words\n', rules, rules])
   })
 
@@ -103,7 +103,7 @@ describe('a new project', () => {
     const found = await baton(['list', 'COUNTS the words'], { cwd })
     expect(found.stdout).toBe(
       'pack demo@short 0.1.0 (.baton/packs/demo/short)\n' +
-        '  demo@short/check  Counts the words of the answer and says below it when they are too many.\n',
+        '  demo@short/check  Counts the words of the answer and adds a note if there are too many.\n',
     )
   })
 
