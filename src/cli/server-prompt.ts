@@ -94,7 +94,7 @@ function textOf({ content }: McpPromptMessage, file: string): string {
 
 function notAPrompt(file: string, why: string): BatonError {
   return new BatonError('NOT_AVAILABLE', `${file} cannot be run as a prompt: ${why}`, {
-    hint: 'Only text can.',
+    hint: 'Only text is supported.',
   })
 }
 
