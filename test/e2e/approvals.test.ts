@@ -99,7 +99,7 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect(done.stdout).toContain('two ends: Error: rejected by the user: not today')
   expect(told()).toHaveLength(2)
   expect(server.requests.length).toBe(4)
-  expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for an approval\n')
+  expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for approval\n')
 })
 
 it('ends with the open calls in the last event, and says what is asked and decided', async () => {
