@@ -54,7 +54,7 @@ function checkQuorum({ quorum, agents = [], ...others }: WrittenEnsemble): reado
     return [wrongKey(['ensemble', 'quorum'], { message, hint: 'Remove it.' })]
   }
   if (quorum <= agents.length) return []
-  const message = `"ensemble.quorum" is ${quorum}, but there are only ${agents.length} members`
+  const message = `"ensemble.quorum" is ${quorum}, but there ${agents.length === 1 ? 'is only 1 member' : `are only ${agents.length} members`}`
   return [wrongValue(['ensemble', 'quorum'], { message, hint: `Write ${agents.length} or less, or add members.` })]
 }
 
