@@ -35,7 +35,7 @@ export async function filesNamed(
       const found = await filesInFolder(folder, around, signal)
       if (found.length > 0) return { name, isFolder: true, files: found.map((file) => join(name, file)) }
       throw new BatonError('USAGE', `${name} contains no prompt files and no agents`, {
-        hint: 'In folders, .aip and .lua files count, and .md files with front matter. Name other files explicitly.',
+        hint: 'Folders are searched for .aip and .lua files, and for .md files with front matter. Name other files explicitly.',
       })
     }),
   )

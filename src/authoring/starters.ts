@@ -102,7 +102,7 @@ export function packStarter(text: string, { cwd, workspace, starters }: StarterP
     files: packFiles.map((path) => ({ path: join(folder, path), text: fill(join(starters, 'pack', path), values) })),
     next: [
       command(`baton check ${identity} ${identity}/check ${example}`),
-      command(`baton ${identity} -i "some text"`, 'its main.aip alone'),
+      command(`baton ${identity} -i "some text"`, 'only its main.aip'),
       command(`baton ${example} -m offline::extractive`, 'both agents, without a key'),
     ],
   }

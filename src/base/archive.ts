@@ -70,7 +70,7 @@ export function checkSizes(entries: readonly ArchiveEntry[], { archive, limits =
   for (const entry of entries) {
     const { name, size, packed } = entry
     if (size > limits.entryBytes) {
-      const problem = `has ${megabytes(size)}; at most ${megabytes(limits.entryBytes)} are unpacked`
+      const problem = `is ${megabytes(size)}; at most ${megabytes(limits.entryBytes)} can be unpacked`
       throw refusedEntry(archive, name, problem)
     }
     if (isBomb(entry, limits)) throw refusedEntry(archive, name, bombText(entry, limits))

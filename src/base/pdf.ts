@@ -40,7 +40,7 @@ async function pageOf(source: PDFDocument, index: number, name: string): Promise
     for (const page of await single.copyPages(source, [index])) single.addPage(page)
     return await single.save()
   } catch (error) {
-    throw pdfFailed(name, `is damaged in page ${index + 1}: ${messageOf(error)}`, { cause: error })
+    throw pdfFailed(name, `is damaged on page ${index + 1}: ${messageOf(error)}`, { cause: error })
   }
 }
 

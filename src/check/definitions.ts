@@ -37,7 +37,7 @@ async function checkDefinition(
   const isMeant = isOffered && description !== undefined && from !== 'built-in'
   if (isMeant) return checkAgent({ agent: { ...agent, builtIn: false }, trail: [] }, around)
   if (from !== 'prompt' || isNamed(name, spec)) return []
-  const why = isOffered ? 'it has no description, so its model is not offered it' : 'tools does not name task'
+  const why = isOffered ? 'it has no description, so it is not offered to the model' : 'tools does not name task'
   const hint = `Name it in sub_agents or as agent; for a model to start it, give it a description and add "task" to tools.`
   const finding = wrongKey(['agents', name], { message: `nothing uses the agent "${name}": ${why}`, hint })
   const place = await placeInPrompt(spec, ['agents', name], 'key')

@@ -34,7 +34,7 @@ async function toolsNotGiven(name: string, role: AgentDefinition, spec: RunSpec)
   if (kept.length === 0 || !isHere || spec.settings.collab?.roles[name]?.['tools'] === undefined) return []
   const message = `the role "${name}" does not get ${kept.join(', ')}: agents have at most the tools of the file`
   const it = kept.length === 1 ? 'it' : 'them'
-  const hint = `Add ${it} to tools of the file, or remove ${it} from the role.`
+  const hint = `Add ${it} to the tools of the file, or remove ${it} from the role.`
   const place = await placeInPrompt(spec, ['collab', 'roles', name, 'tools'], 'value')
   const finding = { code: 'CONFIG_INVALID', message, hint, place } as const
   return [problemOf(finding, { severity: 'warning', file: spec.document.file, trail: [] })]

@@ -68,7 +68,7 @@ function withoutTerminal(absent: Approver | 'allow' | 'deny' | undefined): Appro
   return async (action, question) => {
     if (absent === 'allow') return 'allow'
     if (absent === undefined && question.isReopened) return suspend(action, question)
-    throw new BatonError('NEEDS_INPUT', `${actionText(action)} needs an approval`, {
+    throw new BatonError('NEEDS_INPUT', `${actionText(action)} needs approval`, {
       hint: 'Standard input is not a terminal: use -y or --on-ask.',
     })
   }

@@ -119,7 +119,7 @@ export const commandSpecs = {
     ],
     flags: {
       ids: { kind: 'switch', describe: 'list: print ids only' },
-      waiting: { kind: 'switch', describe: 'list: only runs that wait for an approval, with their pending calls' },
+      waiting: { kind: 'switch', describe: 'list: only runs that wait for approval, with their pending calls' },
       limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
@@ -143,7 +143,7 @@ export const commandSpecs = {
     },
     examples: [
       ['baton runs --status failed', 'the newest runs that failed'],
-      ['baton runs --waiting', 'the runs that wait for an approval, with the commands that answer'],
+      ['baton runs --waiting', 'the runs that wait for approval, with the commands that answer'],
       ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
       ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],
       ['baton runs show last --diff', 'what the newest run changed in files'],

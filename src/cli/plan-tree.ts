@@ -36,7 +36,7 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   const { stages, files, tasks, skipped } = plan
   const gate = plan.gate === null ? '' : `; the changes reach the workspace if the gate passes: ${shown(plan.gate)}`
   const head = [
-    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git work tree${gate}`]),
+    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git worktree${gate}`]),
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
   ]
   if (skipped !== null)
@@ -144,7 +144,7 @@ function ensembleLines(
   options: AnswerOptions,
 ): readonly string[] {
   const { length } = members
-  const facts = aggregate === 'first' ? 'the first answer is taken' : `${quorum} of ${length} must answer`
+  const facts = aggregate === 'first' ? 'the first answer is used' : `${quorum} of ${length} must answer`
   return [
     `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
     ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),

@@ -11,7 +11,10 @@ const name = /^mcp:([^/]+)\/(.+)$/s
 /** Turns `baton run mcp:SERVER/PROMPT` into `-p TEXT`. @throws BatonError as `serverPrompt` does */
 export async function asText(file: string, flags: Flags<'run'>, io: CommandIo): Promise<Flags<'run'>> {
   if (!name.test(file)) {
-    throw usageError(`${file} does not name a prompt`, 'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists them.')
+    throw usageError(
+      `${file} does not name a prompt`,
+      'Write mcp:SERVER/PROMPT; baton mcp tools SERVER lists the prompts.',
+    )
   }
   if (flags.prompt !== undefined) {
     throw usageError('-p and a prompt of a server cannot be combined', 'Leave one of them out.')
@@ -94,7 +97,7 @@ function textOf({ content }: McpPromptMessage, file: string): string {
 
 function notAPrompt(file: string, why: string): BatonError {
   return new BatonError('NOT_AVAILABLE', `${file} cannot be run as a prompt: ${why}`, {
-    hint: 'Only text can.',
+    hint: 'Only text is supported.',
   })
 }
 

@@ -67,7 +67,7 @@ export function trustPath(name: string, around: Surroundings): string {
   if (pack === undefined) throw noPack(ref, places)
   const file = serverFileOf(pack)
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return file
-  throw usageError(`${pack.identity} has no MCP servers`, 'It needs no trust: its folder has no .mcp.json.')
+  throw usageError(`${pack.identity} has no MCP servers`, 'There is nothing to trust: its folder has no .mcp.json.')
 }
 
 async function read(path: string, name: string, around: Surroundings): Promise<Subject> {

@@ -77,7 +77,7 @@ export function checkAgents(agents: JsonObject): readonly Finding[] {
 
 function badName(name: string): Finding {
   const message = `"${name}" cannot be the name of an agent`
-  const hint = 'Use letters, digits, - and _, a letter first, and at most 64 of them.'
+  const hint = 'Use at most 64 letters, digits, - and _, starting with a letter.'
   return wrongKey(['agents', name], { message, hint })
 }
 
@@ -86,7 +86,7 @@ function checkAgent(name: string, values: JsonObject): readonly Finding[] {
   const alone = commandKeys.find((key) => values[key] !== undefined)
   if (alone === undefined) return []
   const message = `"agents.${name}.${alone}" is for a command line, but none is named`
-  const hint = 'Name the program as command, or a known one as preset.'
+  const hint = 'Set command to the program, or preset to a known one.'
   return [wrongKey(['agents', name, alone], { message, hint })]
 }
 

@@ -55,7 +55,7 @@ function isRoleName(name: string): boolean {
 }
 
 function badName(name: string, path: DataPath): Finding {
-  const hint = 'Use letters, digits, - and _, a letter first, and at most 64 of them.'
+  const hint = 'Use at most 64 letters, digits, - and _, starting with a letter.'
   return wrongKey(path, { message: `"${name}" cannot be the name of a role`, hint })
 }
 

@@ -15,7 +15,7 @@ export function checkDelegate(value: JsonObject): readonly Finding[] {
     const path: DataPath = ['delegate', 'workers', index ?? 0]
     if (!workerName.test(name) || ownNames.has(name)) {
       const hint =
-        'Write { name = "Code", agent = "…" }: letters, digits, - and _, a letter first, and neither leader nor all.'
+        'Write { name = "Code", agent = "…" }: letters, digits, - and _, starting with a letter, but not leader or all.'
       return [wrongValue(path, { message: `"${name}" cannot be the name of a worker`, hint })]
     }
     if (names.indexOf(name) === names.lastIndexOf(name) || names.indexOf(name) === index) return []

@@ -23,8 +23,8 @@ function checkMember(member: WrittenMember, index: number): readonly Finding[] {
   const shown = name === undefined ? `member ${index + 1} of the ensemble` : `ensemble member "${name}"`
   const isProgram = command !== undefined || preset !== undefined
   if (model === undefined && agent === undefined && !isProgram) {
-    const hint = 'Name a model, an agent, a command or a preset.'
-    return [wrongKey(at(index), { message: `${shown} does not name who answers`, hint })]
+    const hint = 'Add one of them.'
+    return [wrongKey(at(index), { message: `${shown} has no model, agent, command or preset`, hint })]
   }
   if (agent !== undefined && isProgram) {
     const key = command === undefined ? 'preset' : 'command'
@@ -35,7 +35,7 @@ function checkMember(member: WrittenMember, index: number): readonly Finding[] {
     .filter((key) => member[key] !== undefined)
     .map((key) => {
       const message = `"${key}" of ${shown} is for a command line, but none is named`
-      return wrongKey(at(index, key), { message, hint: 'Name the program as command, or remove it.' })
+      return wrongKey(at(index, key), { message, hint: `Set command to the program, or remove ${key}.` })
     })
 }
 
@@ -50,11 +50,11 @@ function checkNames(agents: readonly WrittenMember[]): readonly Finding[] {
 function checkQuorum({ quorum, agents = [], ...others }: WrittenEnsemble): readonly Finding[] {
   if (quorum === undefined) return []
   if (aggregateOf(others) === 'first') {
-    const message = '"ensemble.quorum" has no effect if the first answer is taken'
+    const message = '"ensemble.quorum" has no effect if the first answer is used'
     return [wrongKey(['ensemble', 'quorum'], { message, hint: 'Remove it.' })]
   }
   if (quorum <= agents.length) return []
-  const message = `"ensemble.quorum" is ${quorum}, but there are only ${agents.length} members`
+  const message = `"ensemble.quorum" is ${quorum}, but there ${agents.length === 1 ? 'is only 1 member' : `are only ${agents.length} members`}`
   return [wrongValue(['ensemble', 'quorum'], { message, hint: `Write ${agents.length} or less, or add members.` })]
 }
 

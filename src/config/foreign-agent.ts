@@ -39,10 +39,10 @@ const shown: ReadonlySet<string> = new Set(['color'])
 /** Keys that change what the agent may do and are set differently here. */
 const refused: { readonly [key: string]: string } = {
   hooks: 'Remove it.',
-  mcpServers: 'Configure the servers below [mcp_servers], and name their tools in tools.',
+  mcpServers: 'Configure the servers in [mcp_servers], and name their tools in tools.',
   memory: 'Remove it.',
   permissionMode: 'Set what it may do in [permission] and sandbox.mode.',
-  skills: 'Write what it needs to know into the instruction.',
+  skills: 'Put what it needs to know into its instructions.',
 }
 
 /**
@@ -91,7 +91,7 @@ export async function translateForeign(document: PromptDocument): Promise<JsonOb
   for (const [key, value] of Object.entries(data)) {
     const hint = refused[key]
     if (hint !== undefined && !(key === 'permissionMode' && value === 'default')) {
-      throw await wrong(document, [key], `"${key}" of agents of other programs is not supported`, hint)
+      throw await wrong(document, [key], `"${key}" is not supported in agents of other programs`, hint)
     }
     if (hint !== undefined || shown.has(key) || (key === 'model' && value === 'inherit')) continue
     const own = keys[key] ?? key

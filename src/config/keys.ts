@@ -43,7 +43,7 @@ const promptOnly: Kind = { ...frame, isPromptOnly: true }
 const entries = {
   model: {
     ...requestForModels,
-    text: 'The model: an alias, a name, or provider::name. A suffix -low, -medium or -high is an effort.',
+    text: 'The model: an alias, a name, or provider::name. A suffix -low, -medium or -high sets the effort.',
   },
   model_aliases: { ...requestForModels, isMerged: true, text: 'Your own names for models.' },
   temperature: { ...requestForModels, text: 'Sent to the model if set.' },
@@ -80,11 +80,11 @@ const entries = {
     ...promptOnly,
     text: 'What the file is for; shown by baton list and to a model that may start it.',
   },
-  fork_context: { ...promptOnly, text: 'As an agent that a model starts, it starts with the messages of its caller.' },
-  reminder: { ...promptOnly, text: 'As an agent that a model starts, this is repeated after its prompt.' },
+  fork_context: { ...promptOnly, text: 'If a model starts it, it starts with the messages of its caller.' },
+  reminder: { ...promptOnly, text: 'If a model starts it, this is repeated after its prompt.' },
   mcp: {
     ...promptOnly,
-    text: 'As an agent that a model starts: "all" gives it the tools of MCP servers, whatever its lists say.',
+    text: 'If a model starts it, "all" gives it the tools of MCP servers, whatever its lists say.',
   },
   agent: { ...promptOnly, text: 'An agent that answers instead of the built-in one.' },
   params: { ...promptOnly, text: 'Values for sub-agents, passed verbatim.' },
@@ -149,7 +149,7 @@ const entries = {
   timeouts: {
     ...frameTable,
     initial: { connect: '10s', headers: '30s', stream_idle: '5m', request: '1h' },
-    text: 'Time limits of models, agents and people. Durations are texts such as "30s" or "10m".',
+    text: 'Time limits of models, agents and approvals. Durations are texts such as "30s" or "10m".',
   },
   budget: { ...frameTable, initial: { unpriced: 'deny' }, text: 'Limits of the whole run.' },
   lua: {
@@ -163,12 +163,12 @@ const entries = {
     initial: false,
     text: 'Continue after a failed task. The exit code is still 1.',
   },
-  mode: { ...frameForModels, text: 'How messages are executed: classic, code, or a mode of a plugin.' },
+  mode: { ...frameForModels, text: 'How messages are executed: classic, code, or a mode of a plug-in.' },
   instructions: { ...frame, available: [false], text: 'Files with standing instructions, such as AGENTS.md.' },
   runs: { ...frameTable, initial: { max_size: '2gb' }, text: 'Where runs are recorded, and how large one may get.' },
   timeout: {
     ...frame,
-    text: 'Time limit of the run, or of the agent that the file is, such as "30m". A resumed run has the whole time again.',
+    text: 'Time limit of the run, or of the agent that the file defines, such as "30m". A resumed run has the whole time again.',
   },
   auto_approve_plan_mode: {
     ...frame,
@@ -184,7 +184,7 @@ const entries = {
   },
   model_files: {
     ...frame,
-    text: 'Files that the models accept directly, "image" and "pdf", if Baton does not know: of other files, a tool returns the text.',
+    text: 'Kinds of files that the models accept directly ("image", "pdf"), if Baton does not know. For other files, a tool returns the text.',
   },
   tools: { ...frame, text: 'Tools the model may use: names or patterns.' },
   disallowed_tools: { ...frame, text: 'Tools the model may not use, whatever else allows them.' },

@@ -170,7 +170,7 @@ export function withoutQueries(value: Json): Json {
 }
 
 function bareAddress(value: string): string {
-  if (!URL.canParse(value)) return '(not an address)'
+  if (!URL.canParse(value)) return '(not a URL)'
   const { protocol, host, pathname } = new URL(value)
   return `${protocol}//${host}${pathname}`
 }

@@ -21,7 +21,7 @@ export function checkServers(servers: JsonObject): readonly Finding[] {
 
 function badName(name: string): Finding {
   const message = `"${name}" cannot be the name of a server: it precedes "__" in the names of its tools`
-  const hint = 'Use letters, digits, - and single _, a letter or digit first, no _ at the end, and at most 40 of them.'
+  const hint = 'Use at most 40 letters, digits, - and single _, starting with a letter or digit and not ending with _.'
   return wrongKey(['mcp_servers', name], { message, hint })
 }
 

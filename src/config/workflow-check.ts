@@ -53,7 +53,7 @@ function checkStep(step: WrittenStep, index: number): readonly Finding[] {
   // a single word can only be a variable, and no variable is a condition
   if (when !== undefined && /^\s*\w+\s*$/.test(when) && ![...whenWords, 'true', 'false'].includes(when.trim())) {
     const otherwise = 'Write "success", "failure", "always", or a Lua expression such as "#steps.a.output > 3".'
-    const message = `workflow step "${id}": "${when.trim()}" is not known to when`
+    const message = `workflow step "${id}": unknown condition "${when.trim()}"`
     findings.push(wrongValue(at(index, 'when'), { message, hint: meantHint(when.trim(), whenWords, otherwise) }))
   }
   return findings

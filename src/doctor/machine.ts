@@ -28,8 +28,8 @@ export function checkTerminal({ env, terminal: { out, err, columns } }: Patient)
 export async function checkSandbox({ env, cwd }: Patient): Promise<Check> {
   const boxer = await findBoxer({ env, workspace: cwd })
   return boxer.kind === 'none'
-    ? warn('sandbox', `programs of models are not run: ${boxer.problem}`, boxer.hint)
-    : ok('sandbox', `${boxer.program} provides the sandbox for programs of models`)
+    ? warn('sandbox', `models cannot run programs: ${boxer.problem}`, boxer.hint)
+    : ok('sandbox', `${boxer.program} provides the sandbox for programs that models start`)
 }
 
 export async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {

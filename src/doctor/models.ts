@@ -137,7 +137,7 @@ async function whereNamed(model: string, origins: ConfigFound['origins']): Promi
 
 function reasonFor({ provider }: ModelChoice, sources: ModelSources): string {
   if (provider.kind === 'offline') return 'no key is set, and no server of this machine has a model'
-  if (gatewayTarget(sources) !== undefined) return `the gateway ${hostOf(provider)} answers every name`
+  if (gatewayTarget(sources) !== undefined) return `the gateway ${hostOf(provider)} accepts every model name`
   if (provider.isFree && provider.apiKeyEnv === undefined) {
     return `no key is set, and ${provider.name} on ${hostOf(provider)} has it`
   }

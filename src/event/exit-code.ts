@@ -10,7 +10,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   2: 'invalid input',
   3: 'a key is missing or was refused',
   4: 'a limit was reached',
-  5: 'a decision or input from a person is needed',
+  5: 'a decision or input from the user is needed',
   6: 'a file is not trusted with its settings, or no sandbox is available',
   7: 'the iterate condition was never met',
   13: 'the command ended before its work was finished',

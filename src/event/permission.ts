@@ -252,22 +252,24 @@ export function passesVariable({ packs }: Rights, variable: string): boolean {
   return packs.every(({ granted }) => granted.env.includes(variable))
 }
 
-/** The action as an infinitive phrase for messages, for example `to write a.txt`. */
+/** The action as a phrase for messages, for example `writing a.txt`. */
 export function actionText(action: Action): string {
   switch (action.kind) {
     case 'read':
+      return `reading ${action.shown ?? action.named}`
     case 'write':
+      return `writing ${action.shown ?? action.named}`
     case 'delete':
-      return `to ${action.kind} ${action.shown ?? action.named}`
+      return `deleting ${action.shown ?? action.named}`
     case 'command':
-      return `to run ${action.program}`
+      return `running ${action.program}`
     case 'connect':
-      return `to connect to ${action.url}`
+      return `connecting to ${action.url}`
     case 'model':
-      return `to ask ${action.label}`
+      return `calling ${action.label}`
     case 'mcp':
-      return `to use ${action.what} of the MCP server ${action.server}`
+      return `using ${action.what} of the MCP server ${action.server}`
     case 'tool':
-      return `to use ${action.tool}`
+      return `using ${action.tool}`
   }
 }

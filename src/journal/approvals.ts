@@ -156,7 +156,7 @@ function covers({ tool, subject }: Grant, action: Action): boolean {
 
 /** The error for a question that is answered later. */
 export function waitingForApproval(action: Action): BatonError {
-  return new BatonError('WAITING_FOR_APPROVAL', `${actionText(action)} needs an approval`, {
+  return new BatonError('WAITING_FOR_APPROVAL', `${actionText(action)} needs approval`, {
     hint: 'Answer with baton approve or baton reject.',
   })
 }

@@ -102,7 +102,7 @@ function decidesOf({ beforeAll, data, parts }: AipDocument): readonly string[] {
   if (parts.length === 0 && data === undefined) return []
   return [
     ...(beforeAll === undefined ? [] : ['its inputs']),
-    ...(beforeAll === undefined && data === undefined ? [] : ['its options', 'what its prompt holds']),
+    ...(beforeAll === undefined && data === undefined ? [] : ['its options', 'what its prompt contains']),
     ...(data === undefined ? [] : ['which inputs it skips']),
   ]
 }

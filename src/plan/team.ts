@@ -19,7 +19,10 @@ export async function planTeam(
   const asks: Ask[] = []
   for (const [name, role] of roles) {
     const kept = keptTools(role, settings)
-    if (kept.length > 0) onNote(`the role ${name} is not given ${kept.join(', ')}: tools of the file does not have it`)
+    if (kept.length > 0)
+      onNote(
+        `the role ${name} is not given ${kept.join(', ')}: the tools of the file do not include ${kept.length === 1 ? 'it' : 'them'}`,
+      )
     const { model } = role.settings
     const own = typeof model === 'string' ? await models.chooseOrNote(model) : undefined
     if (own !== undefined) asks.push(perhaps(own))

@@ -160,7 +160,7 @@ const endTexts: Readonly<Record<string, string>> = {
   until_met: 'condition met',
   score_reached: 'target score reached',
   stalled: 'no more changes',
-  oscillating: 'the files are back to an earlier state',
+  oscillating: 'the files are back in an earlier state',
 }
 
 function step(event: RunEvent, paint: Paint): string | undefined {

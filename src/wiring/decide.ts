@@ -104,17 +104,17 @@ function chosenCalls(call: DecideOptions['call'], { open, index, folder }: Choos
         hint: `If the run has not ended, baton resume ${run} continues it.`,
       })
     }
-    throw new BatonError('USAGE', `run ${run} is not waiting for call ${call}`, {
-      hint: listed === '' ? 'It is not waiting for any call.' : `It waits for:\n${listed}`,
+    throw new BatonError('USAGE', `run ${run} is not waiting for approval of call ${call}`, {
+      hint: listed === '' ? 'It has no pending calls.' : `Pending calls:\n${listed}`,
     })
   }
   if (open.length === 0) {
-    throw new BatonError('USAGE', `run ${run} is not waiting for an approval`, {
-      hint: 'baton runs --waiting lists the runs that do.',
+    throw new BatonError('USAGE', `run ${run} is not waiting for approval`, {
+      hint: 'baton runs --waiting lists the runs that are.',
     })
   }
   if (call === undefined && open.length > 1) {
-    throw new BatonError('USAGE', `run ${run} waits for ${open.length} calls`, {
+    throw new BatonError('USAGE', `run ${run} has ${open.length} pending calls`, {
       hint: `Name one of them, or use --all:\n${listed}`,
     })
   }

@@ -48,7 +48,7 @@ describe('checkEntries', () => {
     ['a file and a folder', [folder('a/'), file('a')], '"a" needs "a" to be a file, but it is a folder too'],
     ['a folder with content', [{ ...folder('a/'), size: 4 }], '"a/" is a folder, but has content'],
     ['a file that is the folder itself', [file('.')], '"." is a file without a name'],
-    ['an entry that is too large', [file('a', { size: 300e6, packed: 300e6 })], '"a" has 286.1 MiB; at most 256.0 MiB'],
+    ['an entry that is too large', [file('a', { size: 300e6, packed: 300e6 })], '"a" is 286.1 MiB; at most 256.0 MiB'],
     [
       'entries that are too large together',
       ['a', 'b', 'c'].map((name) => file(name, { size: 250e6, packed: 250e6 })),

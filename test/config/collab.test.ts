@@ -156,7 +156,7 @@ describe('what does not fit together', () => {
     ['[collab]\nmax_agent = 2', '3:1 unknown key "max_agent" in collab | Did you mean "max_agents"?'],
     [
       '[collab.roles."my worker"]\nmodel = "m"',
-      '2:15 "my worker" cannot be the name of a role | Use letters, digits, - and _, a letter first, and at most 64 of them.',
+      '2:15 "my worker" cannot be the name of a role | Use at most 64 letters, digits, - and _, starting with a letter.',
     ],
     [
       '[collab.roles.worker]\ncommand = "claude"',

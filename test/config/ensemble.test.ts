@@ -14,7 +14,10 @@ async function findings(text: string): Promise<readonly string[]> {
 describe('what does not fit together in [ensemble]', () => {
   it.each([
     ['[ensemble]\nquorum = 2', 'ensemble: "ensemble" has no agents'],
-    ['[[ensemble.agents]]\nname = "x"', 'ensemble.agents.0: ensemble member "x" does not name who answers'],
+    [
+      '[[ensemble.agents]]\nname = "x"',
+      'ensemble.agents.0: ensemble member "x" has no model, agent, command or preset',
+    ],
     [
       '[[ensemble.agents]]\nname = "x"\nagent = "a"\ncommand = "c"',
       'ensemble.agents.0.command: ensemble member "x" has both agent and command',
@@ -30,7 +33,7 @@ describe('what does not fit together in [ensemble]', () => {
     [`[ensemble]\nquorum = 3\n${two}`, 'ensemble.quorum: "ensemble.quorum" is 3, but there are only 2 members'],
     [
       `[ensemble]\nquorum = 1\naggregate = "first"\n${two}`,
-      'ensemble.quorum: "ensemble.quorum" has no effect if the first answer is taken',
+      'ensemble.quorum: "ensemble.quorum" has no effect if the first answer is used',
     ],
     [
       `[ensemble]\naggregate = "vote"\naggregator = "a"\n${two}`,

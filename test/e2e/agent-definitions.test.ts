@@ -137,7 +137,7 @@ describe('agents that a model may start', () => {
       2, 1, 1,
     ])
     expect(stdout).toContain('"agents.own.instructions" must be text')
-    expect(stdout).toContain('the same 3 more times: agents/p3.md:2:1, agents/p4.md:2:1, agents/p5.md:2:1')
+    expect(stdout).toContain('3 more of the same: agents/p3.md:2:1, agents/p4.md:2:1, agents/p5.md:2:1')
     expect(stdout).toContain('ok agents/fine.md')
   })
 

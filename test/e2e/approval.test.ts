@@ -27,7 +27,7 @@ it('without a terminal --on-ask decides: a suspended run goes on where it was, a
   const { server, cwd, env, read } = await world()
   const denied = await baton(['ask.md'], { cwd, env })
   expect([denied.code, read()]).toEqual([5, 'one\n'])
-  expect(denied.stderr).toContain('error: to write a.txt needs an approval, and nobody can be asked\n')
+  expect(denied.stderr).toContain('error: writing a.txt needs approval, and nobody can be asked\n')
 
   const suspended = await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
   expect([suspended.code, read(), server.requests.length]).toEqual([5, 'one\n', 2])

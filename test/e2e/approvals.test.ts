@@ -79,14 +79,17 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect((await run('runs', '--waiting', '--ids')).stdout).toBe(`${id}\n`)
 
   const several = await run('approve')
-  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining(`run ${id} waits for 2 calls`)])
+  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining(`run ${id} has 2 pending calls`)])
   const recorded = await run('reject', id, two, '--reason', 'not today', '--no-resume')
   expect([recorded.code, recorded.stdout]).toEqual([0, expect.stringContaining(`rejected ${two}  todo`)])
   const twice = await run('approve', id, two)
   expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining(`call ${two} of run`)])
   expect(twice.stderr).toContain('is already decided: rejected')
   const unknown = await run('approve', id, '7')
-  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`run ${id} is not waiting for call 7`)])
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    expect.stringContaining(`run ${id} is not waiting for approval of call 7`),
+  ])
   expect(server.requests.length).toBe(2)
 
   // the only waiting run, and its only pending call
@@ -96,7 +99,7 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect(done.stdout).toContain('two ends: Error: rejected by the user: not today')
   expect(told()).toHaveLength(2)
   expect(server.requests.length).toBe(4)
-  expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for an approval\n')
+  expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for approval\n')
 })
 
 it('ends with the open calls in the last event, and says what is asked and decided', async () => {

@@ -87,7 +87,7 @@ it('a model of a pack calls them, and replays and resumed runs need no file of t
   for (const cassette of ['it.cassette', 'chain.cassette']) {
     const replayed = await run(['run', '--replay', cassette])
     expect(replayed, replayed.stderr).toMatchObject({ code: 0 })
-    expect(replayed.stderr).toMatch(/calls? of (?:an )?MCP server.*the result is the same as recorded/)
+    expect(replayed.stderr).toMatch(/calls? to (?:an )?MCP server.*the result is the same as recorded/)
   }
 })
 

@@ -53,7 +53,7 @@ it.each([
     for (const record of ['it.cassette', id]) {
       const replayed = await run('run', '--replay', record)
       expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: recorded.stdout })
-      expect(replayed.stderr).toMatch(/replayed: .*1 call of an MCP server.*the result is the same as recorded/)
+      expect(replayed.stderr).toMatch(/replayed: .*1 call to an MCP server.*the result is the same as recorded/)
     }
   }
   expect(existsSync(join(cwd, 'started'))).toBe(false)

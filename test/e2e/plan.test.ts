@@ -61,7 +61,7 @@ describe('baton plan', () => {
         1:agents/pick.aip  .aip agents/pick.aip · limit = 5
           may change params, files, model, instruction, the agents after it
           asks a local server, else offline::extractive (chosen at the start) · 1 request · 4 tokens in · once for each input
-          decides its inputs, its options, what its prompt holds
+          decides its inputs, its options, what its prompt contains
       tasks  2 from working_globs, 2 at once · decided by pre/1:agents%2Fpick.aip
         src/a.ts  1 file (1 kB) · 94 tokens
         src/b.ts  1 file (1 kB) · 94 tokens
@@ -76,7 +76,7 @@ describe('baton plan', () => {
         files     up to 1,500 kB in one request
 
       decided at run time
-        decided by pre/1:agents%2Fpick.aip: params, files, model, instruction, the agents after it, its inputs, its options, what its prompt holds
+        decided by pre/1:agents%2Fpick.aip: params, files, model, instruction, the agents after it, its inputs, its options, what its prompt contains
         decided by task/*/post_task/0:agents%2Flint.lua: the answer, the agents after it
 
       total

@@ -176,7 +176,7 @@ describe('what is refused by the permission', () => {
         allow(write)
         return { record: change, act: () => void gate.log.push('act') }
       })
-    expect(planned).toThrow(verdict.kind === 'ask' ? 'needs an approval' : 'not here')
+    expect(planned).toThrow(verdict.kind === 'ask' ? 'needs approval' : 'not here')
     // a script gets the same refusal again when the run is resumed
     expect(gate.log).toEqual(['permission write', 'journal obs'])
     expect(gate.records).toMatchObject([{ k: 'obs', name: 'file.change', status: 'error' }])
@@ -188,7 +188,7 @@ describe('what may not be read', () => {
     'is not looked at, and the refusal is what was observed: %j',
     async (verdict) => {
       const gate = openLoggedGate({ verdict })
-      const refusal = verdict.kind === 'ask' ? 'needs an approval' : 'not here'
+      const refusal = verdict.kind === 'ask' ? 'needs approval' : 'not here'
       await expect(gate.effects.observeAsync(at, search, searching(gate))).rejects.toThrow(refusal)
       expect(gate.log).toEqual(['permission read', 'journal obs'])
       expect(gate.records).toMatchObject([{ k: 'obs', name: 'grep', status: 'error' }])

@@ -133,7 +133,7 @@ describe('the tree', () => {
       sections: ['Before All', 'User', 'Output'],
       options: { model: 'offline::extractive' },
       runs_agents: ['a.lua'],
-      decides: ['its inputs', 'its options', 'what its prompt holds', 'the agents it runs'],
+      decides: ['its inputs', 'its options', 'what its prompt contains', 'the agents it runs'],
     })
     expect(total.requests).toEqual({ at_least: 0, as_written: 1, at_most: null })
   })

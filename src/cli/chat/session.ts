@@ -197,7 +197,7 @@ async function takeUp(session: Session): Promise<void> {
   const last = messages.findLast(({ kind }) => kind !== 'background')
   if (last === undefined || !open.includes(last)) return
   session.say(
-    `the last message ${isWaiting(last.summary.status) ? 'waits for an approval' : 'was interrupted'}; resuming it`,
+    `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
   )
   await session.goOn(last.run)
 }

@@ -54,9 +54,9 @@ async function onlyWaitingRun(runs: string): Promise<string> {
   const fits = ({ status }: { readonly status: string }): boolean => status !== 'running'
   for await (const { run } of waitingRuns(runs, { limit: 5, fits })) waiting.push(run.id)
   const [id, ...others] = waiting
-  if (id === undefined) throw usageError('no run of this workspace waits for an approval', 'See baton runs.')
+  if (id === undefined) throw usageError('no run of this workspace waits for approval', 'See baton runs.')
   if (others.length === 0) return join(runs, id)
-  throw usageError(`several runs wait for an approval: ${waiting.join(', ')}`, 'Name one. See baton runs --waiting.')
+  throw usageError(`several runs wait for approval: ${waiting.join(', ')}`, 'Name one. See baton runs --waiting.')
 }
 
 interface Telling {

@@ -72,7 +72,7 @@ function withoutAlike(problems: readonly Problem[], cwd: string) {
   const leftOut = new Set(left.flat())
   const rest = left.map((group) => {
     const places = group.map(({ place }) => harmlessName(placeText(place, cwd)))
-    return `the same ${countOf(group.length, 'more time')}: ${places.join(', ')}`
+    return `${group.length} more of the same: ${places.join(', ')}`
   })
   return { shown: problems.filter((problem) => !leftOut.has(problem)), rest }
 }

@@ -46,7 +46,7 @@ function parameterLines({ properties = {}, required = [] }: JsonObject): string 
 }
 
 function describeResource({ uri, name, description, mimeType, isTemplate }: McpResource, bold: Bold): string {
-  const what = `${isTemplate === true ? 'resources' : 'resource'}${mimeType === undefined ? '' : ` of ${harmlessName(mimeType)}`}`
+  const what = `${isTemplate === true ? 'resources' : 'resource'}${mimeType === undefined ? '' : ` of type ${harmlessName(mimeType)}`}`
   return `${bold(uri)}: ${what}${line(description ?? name)}\n`
 }
 

@@ -94,7 +94,7 @@ function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): 
   if (service.servers.some((server) => server.name === name)) return
   const file = leftOut.find(({ names }) => names.includes(name))
   if (file !== undefined) {
-    const message = `the server ${name} is one of ${ownerOf(file)}, and ${whyLeftOut(file)}`
+    const message = `the server ${name} of ${ownerOf(file)} is left out: ${whyLeftOut(file)}`
     throw new BatonError(leftOutCode(file), message, { hint: leftOutHint(file), place: { file: file.file } })
   }
   if (tables[name] !== undefined) {

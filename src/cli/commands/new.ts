@@ -102,7 +102,7 @@ function describeWorkspace({ folder, above, place }: NewWorkspace): string {
     lines.push(`until now, the workspace was ${above}; to keep that, remove the file and run baton init there`)
   }
   if (existsSync(join(folder, '.git'))) {
-    lines.push('runs are recorded elsewhere; you may want to add the folders that agents write to to .gitignore:')
+    lines.push('runs are recorded elsewhere; you may want to list the folders that agents write to in .gitignore:')
     lines.push('  .aipack/', '  .cache/', '  workbench-default/')
   }
   lines.push('next:', `  baton new prompt ask${place}`, `  baton list${place}`, `  baton doctor${place}`)

@@ -40,7 +40,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   print(facts, () => `${file}\n`)
   if (flags.json) return 0
   if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
-  note(`${identity} ${version}: ${files.length} files, ${digest}\n`)
+  note(`${identity} ${version}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${digest}\n`)
   if (!isInstallable(version)) {
     io.err(`warning: a pre-release without a number can only be installed with --force: name it ${version}.1\n`)
   }

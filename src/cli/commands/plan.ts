@@ -80,7 +80,7 @@ function limitLines({ budget, max_attempts: tries, max_files_size_kb: size, redo
     `budget    ${budgetText(budget) ?? 'none: --max-cost or [budget] sets one'}`,
     `retries   ${tries === 1 ? 'none' : `up to ${tries} tries of each request; one that fails midway is paid for as well`}`,
     `files     up to ${formatCount(size)} kB in one request`,
-    ...(redo === 0 ? [] : [`redo      up to ${redo} more rounds`]),
+    ...(redo === 0 ? [] : [`redo      up to ${countOf(redo, 'more round')}`]),
   ]
 }
 

@@ -66,7 +66,7 @@ const kindNames: Readonly<Record<string, string>> = {
 function summaryLines({ replayed, scratch, ...report }: ReplayReport): readonly string[] {
   const counts = Object.entries(replayed).map(([kind, count]) => {
     const name = kindNames[kind]
-    if (kind === 'mcp') return `${countOf(count, 'call')} of ${count === 1 ? 'an MCP server' : 'MCP servers'}`
+    if (kind === 'mcp') return `${countOf(count, 'call')} to ${count === 1 ? 'an MCP server' : 'MCP servers'}`
     return name === undefined ? `${count} ${kind}` : countOf(count, name)
   })
   const what = counts.length === 0 ? 'no effects' : counts.join(', ')

@@ -88,5 +88,5 @@ function textOfDiff(
 ): string {
   const all = harmless(diff).trimEnd().split('\n')
   const more = all.length - lines
-  return `${[...paintDiff(all.slice(0, lines), paint), ...(more > 0 ? [`… ${more} more lines (--all)`] : [])].join('\n')}\n`
+  return `${[...paintDiff(all.slice(0, lines), paint), ...(more > 0 ? [`… ${more} more ${more === 1 ? 'line' : 'lines'} (--all)`] : [])].join('\n')}\n`
 }

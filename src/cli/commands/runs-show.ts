@@ -105,7 +105,9 @@ async function showWhole(
       options,
     ),
     ...waiting,
-    ...(damages === 0 ? [] : [paint('red', `${damages} parts of the journal are damaged and not shown`)]),
+    ...(damages === 0
+      ? []
+      : [paint('red', `${damages} damaged ${damages === 1 ? 'part' : 'parts'} of the journal not shown`)]),
     ...(isOpen && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>

@@ -7,7 +7,7 @@ import { jsonLine } from '../io.ts'
 import { withPlace } from '../with-place.ts'
 import type { RunsContext } from './runs.ts'
 
-/** `baton runs --waiting`: each run that waits for an approval, with its pending calls; with `--json` one per line. */
+/** `baton runs --waiting`: each run that waits for approval, with its pending calls; with `--json` one per line. */
 export async function listWaiting(
   options: ListOptions,
   flags: Flags<'runs'>,
@@ -26,6 +26,6 @@ export async function listWaiting(
     }
     count += 1
   }
-  if (count === 0) note('no run of this workspace waits for an approval\n')
+  if (count === 0) note('no run of this workspace waits for approval\n')
   return 0
 }

@@ -39,7 +39,7 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     if ((common as readonly string[]).includes(root)) return undefined
     const known = [...common, ...(node.step.for_each === undefined ? [] : ofItems)]
     return {
-      message: `${who}: "${root}" is not known to ${key}`,
+      message: `${who}: unknown name "${root}" in ${key}`,
       hint: meantHint(root, known, `Known names are ${list(known)}.`),
     }
   }
@@ -71,7 +71,7 @@ function itemProblem(root: string, { node, key }: Naming): NameProblem | undefin
   const who = `workflow step "${node.step.id}"`
   if (key === 'when' || key === 'for_each') {
     return {
-      message: `${who}: "${root}" is not known to ${key}`,
+      message: `${who}: "${root}" is not available in ${key}`,
       hint: 'It is evaluated once, before the items exist.',
     }
   }

@@ -223,7 +223,7 @@ function questionsOf(open: ReadonlyMap<string, { readonly question: ServerQuesti
 function whyNotShown(kind: ServerQuestion['kind']): string {
   return kind === 'form'
     ? 'the client cannot show forms (it does not declare the capability elicitation)'
-    : 'the client cannot open addresses (it does not declare the capability elicitation.url)'
+    : 'the client cannot open URLs (it does not declare the capability elicitation.url)'
 }
 
 function progressOf(event: RunEvent): string | undefined {

@@ -93,7 +93,7 @@ describe('what cannot work is found before anything runs', () => {
     [
       'a misspelled word',
       steps('a', 'b:a;when = "sucess"'),
-      '11:8 workflow step "b": "sucess" is not known to when | Did you mean "success"?',
+      '11:8 workflow step "b": unknown condition "sucess" | Did you mean "success"?',
     ],
     [
       'a failure of nobody',
@@ -155,12 +155,12 @@ describe('what cannot work is found before anything runs', () => {
     [
       'an item in a condition',
       steps('a;for_each = "params.x";when = "item == 1"'),
-      '8:9 workflow step "a": "item" is not known to when',
+      '8:9 workflow step "a": "item" is not available in when',
     ],
     [
       'an unknown name',
       steps('a;input = "{{step.b}}"'),
-      '7:12 workflow step "a": "step" is not known to input | Did you mean "steps"?',
+      '7:12 workflow step "a": unknown name "step" in input | Did you mean "steps"?',
     ],
     [
       'an agent that is not there',
