@@ -298,8 +298,8 @@ it('names items that wait for each other and calls that are made again and again
     { kind: 'cycle', message: round },
     { kind: 'repeats', agents: ['Code-1'], message: repeats },
   ])
-  expect(told.join('\n').split(`The team stands still: ${round}`)).toHaveLength(2)
-  expect(told.join('\n').split(`The team stands still: ${repeats}`)).toHaveLength(2)
+  expect(told.join('\n').split(`The team is stalled: ${round}`)).toHaveLength(2)
+  expect(told.join('\n').split(`The team is stalled: ${repeats}`)).toHaveLength(2)
   expect(result.code).toBe(1)
 })
 

@@ -230,7 +230,7 @@ describe('commits', () => {
     const cwd = tempTree(files)
     const refused = await world.run(['ask.md'], { cwd })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('is in no git repository')
+    expect(refused.stderr).toContain('is not in a git repository')
     expect(world.server.requests).toEqual([])
 
     const result = await world.run(['ask.md', '--json', '-c', 'iterate.commits=false'], { cwd })

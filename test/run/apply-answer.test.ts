@@ -358,7 +358,7 @@ describe('write_mode = "ask"', () => {
     const changed = { ...settings, changes: { ...defaults.changes, repair: 0 } }
     const answers = [changes(patch('a.js', '-a\n+A'))]
     const { error, tree } = await attempt({ files, answers, settings: changed, approver })
-    expect(error?.message).toContain('a.js: it would do something else by now than what was agreed to')
+    expect(error?.message).toContain('a.js: it would now do something other than what was approved')
     expect(tree).toMatchObject({ 'a.js': 'new\na\n' })
   })
 

@@ -57,7 +57,7 @@ describe('an agent that a model waits for', () => {
     })
     const life = await only(world)
     expect(life.result.text).toMatch(
-      /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" asks it again\]$/,
+      /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" continues its conversation\]$/,
     )
     expect(world.asked).toEqual(['parent/0', 'cat/0', 'parent/1'])
   })
@@ -210,7 +210,7 @@ describe('agents in the background', () => {
     })
     const results = resultsIn(await only(world))
     expect(results.filter((text) => text.includes('works in the background'))).toHaveLength(8)
-    expect(results.at(-1)).toContain('limit reached: 8 agents work in the background already')
+    expect(results.at(-1)).toContain('limit reached: 8 agents are already working in the background')
   })
 
   it('are stopped by their caller, are never asked again, and are not told of twice', async () => {
@@ -298,7 +298,7 @@ describe('a caller in code mode', () => {
     }
     const world = taskWorld({ mode: 'code', script })
     const life = await only(world, records)
-    expect(life.result.text).toMatch(/^cat is at home\n\n\[agent a\w+; resume = "a\w+" asks it again\]\n\ntrue$/)
+    expect(life.result.text).toMatch(/^cat is at home\n\n\[agent a\w+; resume = "a\w+" continues its conversation\]\n\ntrue$/)
     expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
     // a program that has ended makes its calls again in a resumed run, and no agent is called again
     const again = taskWorld({ mode: 'code', script })

@@ -24,7 +24,7 @@ describe('planChange', () => {
     for (const content of ['foobar\n', '  foo\n', 'foo \n', 'x\nbarfoo']) {
       expect(byLine(content, 'foo', 'x')).toMatchObject({
         kind: 'refused',
-        failures: [{ cause: 'Search block found only inside of lines: it must hold whole lines' }],
+        failures: [{ cause: 'Search block found only inside lines: it must contain whole lines' }],
       })
     }
     expect(byLine('bar\n', 'foo', 'x')).toMatchObject({ failures: [{ cause: 'Search block not found in content' }] })

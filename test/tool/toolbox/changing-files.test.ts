@@ -69,7 +69,7 @@ describe('write', () => {
   it('says that nothing changes where the file holds it already', async () => {
     const folder = tempTree({ 'a.txt': 'same\n' })
     const { call, box, context } = toolHost(folder)
-    const same = { text: 'a.txt holds exactly this already: nothing was changed.' }
+    const same = { text: 'a.txt already has exactly this content: nothing was changed.' }
     expect(await call('write', { path: 'a.txt', content: 'same\n' })).toEqual(same)
     expect(box.work.changes()).toEqual([])
     expect(context.sent).toEqual([])
@@ -124,7 +124,7 @@ describe('edit', () => {
     const several = await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x' })
     expect(several).toMatchObject({ isError: true })
     expect(several.text).toBe(
-      'the text to be replaced stands 4 times in a.txt, at lines 1, 10, 11, 12: add lines around it until it stands there once, or set all. Nothing was changed.',
+      'the text to replace occurs 4 times in a.txt, at lines 1, 10, 11, 12: include surrounding lines to make it unique, or set all. Nothing was changed.',
     )
     expect(await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x', all: true })).toEqual({
       text: 'Changed a.txt in 4 places, at lines 1, 10, 11, 12.',
@@ -137,13 +137,13 @@ describe('edit', () => {
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const missing = await call('edit', { path: 'a.txt', old_text: 'Line  7', new_text: 'x' })
     expect(missing.isError).toBe(true)
-    expect(missing.text).toContain('the text to be replaced is not in a.txt. The nearest place is:\n3→line 3\n')
+    expect(missing.text).toContain('the text to replace is not in a.txt. The nearest place is:\n3→line 3\n')
     expect(missing.text).toContain('\n7→line 7\n')
     const hidden = await call('edit', { path: 'secret.txt', old_text: 'the key is 1', new_text: 'The key is 1' })
     expect(hidden.text).toBe('Changed secret.txt at line 1.')
     const unread = await call('edit', { path: 'secret.txt', old_text: 'the key is', new_text: 'x' })
     expect(unread.text).toBe(
-      'the text to be replaced is not in secret.txt. You have not read this file: read it first.',
+      'the text to replace is not in secret.txt. You have not read this file: read it first.',
     )
   })
 
@@ -245,7 +245,7 @@ describe('a dry run', () => {
   const dryHost = (folder: string, planned = createOverlay()) =>
     toolHost(folder, { scope: { dry: 'changes' }, services: { planned } })
   const dryText = (path: string) =>
-    `This is a dry run: ${path} stays as it is on the disk. read, edit and write see it with this change.`
+    `This is a dry run: ${path} is unchanged on disk, but read, edit and write see this change.`
 
   it('changes nothing, and later calls see what would have been changed', async () => {
     const folder = tempTree({ 'a.txt': lines })
@@ -304,7 +304,7 @@ describe('a dry run', () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = dryHost(folder, createOverlay(lines.length + 10))
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(lines.length + 11) })).text).toContain(
-      'a dry run holds at most',
+      'a dry run keeps at most',
     )
     expect((await call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })).isError).toBeUndefined()
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(20) })).isError).toBe(true)
