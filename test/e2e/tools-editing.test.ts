@@ -55,7 +55,7 @@ describe('a model that changes files by calling tools', () => {
     expect(model.offered()).toEqual(['edit', 'write'])
     expect(model.results()).toEqual([
       'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 22\n3→const c = 3',
-      'Made docs/new.md, 1 line.',
+      'Created docs/new.md, 1 line.',
       expect.stringMatching(/^Error: the text to replace is not in src\/a\.js\. The nearest place is:\n1→/),
     ])
     // the format for changes in answers is not requested
@@ -278,7 +278,7 @@ describe('plan mode', () => {
     expect(results(alone.model)).toEqual([
       expect.stringContaining('Plan mode is on.'),
       expect.stringContaining('Error: plan mode is on'),
-      'Made plan.md, 1 line.',
+      'Created plan.md, 1 line.',
       expect.stringContaining('Error: permission denied'),
       expect.stringContaining('Error: plan mode is on'),
     ])

@@ -22,7 +22,9 @@ export function mailText(
 /** The notice for the spawner of an agent when a piece of its work has ended. */
 export function noticeText(name: string, status: AgentStatus): string {
   const text = `${name} ${endText(status)}`
-  return text.length <= mostInNotice ? text : `${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
+  return text.length <= mostInNotice
+    ? text
+    : `${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
 }
 
 function endText(status: AgentStatus): string {

@@ -65,7 +65,10 @@ function stateOf(child: Child): { readonly text: string; readonly ended: boolean
   const who = `agent ${order.id} (${order.description})`
   switch (state.kind) {
     case 'running':
-      return { ended: false, text: `${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd() }
+      return {
+        ended: false,
+        text: `${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+      }
     case 'broken':
       return {
         ended: false,

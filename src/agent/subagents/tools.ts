@@ -158,7 +158,9 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   }
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {
-    return { text: `agent ${order.id} (${input.description}) is working in the background: you are notified when it has ended` }
+    return {
+      text: `agent ${order.id} (${input.description}) is working in the background: you are notified when it has ended`,
+    }
   }
   return endOutput(order, await child.ended, box)
 }
@@ -177,7 +179,9 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   if (found === undefined) return refused(unknownType(name, offered))
   const plan = box.plan.file() !== undefined
   if (plan && found.agent.kind !== 'prompt') {
-    return refused(`plan mode is on: ${name} is a program, which cannot be restricted to reading. Call exit_plan first.`)
+    return refused(
+      `plan mode is on: ${name} is a program, which cannot be restricted to reading. Call exit_plan first.`,
+    )
   }
   const all = children.all()
   if (all.length >= mostStarted) {

@@ -71,7 +71,8 @@ async function wordsOf(
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
   const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfWords
-  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
+  if (pages.length === 0)
+    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   const texts = pages.map(
@@ -112,7 +113,8 @@ async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Rea
   if (pages === 'all') {
     return { text: `${shown} (PDF, ${pagesText(count)})`, files: [part(name, Buffer.from(bytes).toString('base64'))] }
   }
-  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
+  if (pages.length === 0)
+    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   return {

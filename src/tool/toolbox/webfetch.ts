@@ -137,7 +137,9 @@ async function download(url: URL, { input, context, limits, allow }: Asking, sig
 /** @throws BatonError if the address cannot be fetched */
 function readAddress(given: string): URL {
   if (!URL.canParse(given)) {
-    throw new BatonError('FILE_FAILED', `${given} is not a full URL`, { hint: 'It must begin with https:// or http://.' })
+    throw new BatonError('FILE_FAILED', `${given} is not a full URL`, {
+      hint: 'It must begin with https:// or http://.',
+    })
   }
   const url = new URL(given)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

@@ -130,7 +130,9 @@ describe('what is no text', () => {
     ])
     const last = await call('read', { path: 'a.pdf', offset: 23 })
     expect(last.text).toContain('[pages 23 to 23 of 23]\n--- page 23 ---\nPage 23 of the report')
-    expect((await call('read', { path: 'a.pdf', offset: 24 })).text).toContain('has 23 pages: offset 24 is past the end')
+    expect((await call('read', { path: 'a.pdf', offset: 24 })).text).toContain(
+      'has 23 pages: offset 24 is past the end',
+    )
     expect((await call('read', { path: 'b.pdf' })).text).toContain('the text of b.pdf cannot be read: ')
     const image = Buffer.from('89504e470d0a1a0a', 'hex')
     const text = toolHost(tempTree({ 'a.png': image }), { scope: { taken: { image: false, document: false } } })
