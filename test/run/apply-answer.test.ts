@@ -119,7 +119,7 @@ describe('changes that do not fit', () => {
   it('in a fence beside text are carried out when the model means them, and left alone when it does not', async () => {
     const fenced = `Like this:\n\n\`\`\`xml\n${changes(fit)}\n\`\`\`\n`
     const meant = await attempt({ files: { 'a.js': source }, answers: [fenced, changes(fit)] })
-    expect(meant.asked[0]).toContain('if you mean it, write it outside of a fence')
+    expect(meant.asked[0]).toContain('if you mean it, write it outside a fence')
     expect(meant.tree).toEqual({ 'a.js': source.replace('hello', 'bonjour') })
 
     const shown = await attempt({ files: { 'a.js': source }, answers: [fenced, 'It was an example.'] })
