@@ -68,7 +68,7 @@ describe('planChange', () => {
       failures: [failure],
     })
     expect(planChange(patch('@@\n-a\n+a\n'), 'a\n')).toMatchObject({ reason: 'the patch leaves the file as it is' })
-    expect(planChange(patch('nothing'), 'a\n')).toMatchObject({ reason: expect.stringContaining('holds no hunk') })
+    expect(planChange(patch('nothing'), 'a\n')).toMatchObject({ reason: expect.stringContaining('contains no hunk') })
     const cause = 'there is no file a to patch'
     expect(planChange(patch('@@\n-z\n'), undefined)).toEqual({
       kind: 'refused',
