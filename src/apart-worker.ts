@@ -20,7 +20,7 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
 }
 
 const parent = parentPort
-if (parent === null) throw new Error('this file is started as a worker thread')
+if (parent === null) throw new Error('this file must be run as a worker thread')
 const post = (message: FromApart): void => parent.postMessage(message)
 
 parent.on('message', (task: ApartTask) => void perform(task))

@@ -138,5 +138,5 @@ async function openJournal(
 
 function unwritableText(folder: string): string | undefined {
   const why = whyUnwritable(folder)
-  return why === undefined ? undefined : `no file can be made in ${folder} (${why})`
+  return why === undefined ? undefined : `no file can be created in ${folder} (${why})`
 }

@@ -87,7 +87,7 @@ interface ChatMessage extends ListedMessage {
 /** The request size in tokens from which a chat is summarized. */
 const usualCompactAt = 100_000
 
-const summaryInstruction = `Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; leave out what is settled and needed no more. Call no tools. Answer with the summary alone.`
+const summaryInstruction = `Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; omit what is settled and no longer needed. Do not call any tools. Answer with the summary only.`
 
 /** @param place where its runs work */
 export function openChat(place: Place, settings: ChatSettings): Chat {

@@ -113,7 +113,7 @@ export function readBlob(runFolder: string, { $blob, bytes: size }: BlobReferenc
   const file = join(blobFolder(runFolder), $blob)
   const bytes = readWhole(file, size, files)
   if (bytes.length === size && sha256(bytes) === $blob) return JSON.parse(bytes.toString('utf8')) as Json
-  throw new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, is not as it was written`, {
+  throw new BatonError('JOURNAL_FAILED', `${file}, which holds a recorded value, is corrupt`, {
     hint: repairHint,
     place: { file },
   })

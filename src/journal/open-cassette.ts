@@ -72,7 +72,7 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
           const record = decodeLine(line.bytes)
           if (number === 1 && (record?.k as string) !== 'cassette') throw none(file)
           if (record === undefined) {
-            throw unusable(file, `is damaged: line ${number}, at byte ${line.offset}, is not as it was written`, {
+            throw unusable(file, `is damaged: line ${number}, at byte ${line.offset}, is corrupt`, {
               hint: 'Was it edited, or were its line endings changed? Record it again.',
               line: number,
             })

@@ -129,7 +129,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
   /** Finished work that was stopped while it waited for an approval: it is suspended here too. */
   function waitAgain(at: Place, node: PlaceNode | undefined): void {
     if (node?.waits !== true || node.ended !== undefined || !isFinished(tree, placeText(at))) return
-    throw new BatonError('WAITING_FOR_APPROVAL', `${placeText(at)} waited for an approval until it was stopped`)
+    throw new BatonError('WAITING_FOR_APPROVAL', `${placeText(at)} waited for approval until it was stopped`)
   }
 
   async function endOf(

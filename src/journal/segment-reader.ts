@@ -23,7 +23,7 @@ export interface Located {
   readonly offset: number
 }
 
-export const notSigned = 'not as this installation signed it'
+export const notSigned = 'not signed by this installation'
 
 /** Turns the lines of one epoch's file, passed in order, into readings. */
 export interface SegmentReader {
@@ -66,7 +66,7 @@ export function createSegmentReader(folder: string, epoch: number, seal: Seal | 
           signed.push(...sealed(record.n, { mac: (record as UnknownRecord)['mac'], end: offset + size }))
         } else seal?.add(bytes, '\n')
         if (record === undefined || record.e !== epoch || record.n < expected) {
-          damage ??= { file, offset, bytes: 0, reason: 'not as it was written' }
+          damage ??= { file, offset, bytes: 0, reason: 'corrupt' }
           damage = { ...damage, bytes: offset + size - damage.offset }
           continue
         }

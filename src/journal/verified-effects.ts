@@ -221,7 +221,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (match.started === undefined) {
         // nothing was to be changed then
         const planned = attempt(() => plan(() => {}))
-        if (planned.status === 'ok' && planned.value !== undefined) return refuse(`${asked.path} was changed since`)
+        if (planned.status === 'ok' && planned.value !== undefined) return refuse(`${asked.path} has changed since`)
         settle(at, { name: changeName, args: asked }, planned)
         return false
       }

@@ -12,7 +12,7 @@ export const always: { readonly [K in EffectKind]: string } = {
   git: 'it uses git',
   agent: 'it starts an agent of another program',
   message: 'it sends a message',
-  approval: 'it asks for an approval',
+  approval: 'it asks for approval',
 }
 
 /** Why a part is repeated that reads something different than before. */

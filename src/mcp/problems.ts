@@ -103,7 +103,7 @@ function told(
     case 'invalid':
       return {
         message: `${called} sent an invalid answer${while_}: ${saidText(problem.reason)}`,
-        hint: `This is a bug of the server at ${where}; another version of it may work.`,
+        hint: `This is a bug in the server at ${where}; another version of it may work.`,
       }
     case 'http':
       return httpTold(problem, called, where, server)

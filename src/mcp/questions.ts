@@ -55,7 +55,7 @@ function answerer({ server, at, context }: AskedCall): AnswerQuestion {
       return { action: 'accept', content: await sampled(question.params, { server, at, context, number, signal }) }
     }
     questions += 1
-    if (questions > mostQuestions) throw tooMany('asked a person')
+    if (questions > mostQuestions) throw tooMany('asked the user')
     return askPerson(question, { server, at, context, signal })
   }
 }
@@ -68,7 +68,7 @@ export function questionsTo(askPerson: AskPerson, server: string, signal: AbortS
   return async (question, withdrawn) => {
     if (question.kind === 'sampling') return { action: 'decline' }
     questions += 1
-    if (questions > mostQuestions) throw tooMany('asked a person')
+    if (questions > mostQuestions) throw tooMany('asked the user')
     const answer = await askPerson({ server, question, at: [] }, AbortSignal.any([withdrawn, signal]))
     return answer ?? { action: 'decline' }
   }

@@ -81,7 +81,7 @@ export interface AskedTool {
 
 /** The result of a call whose outcome is unknown, once the user says that it was made. */
 const assumed: McpResult = {
-  content: [{ type: 'text', text: 'The call was made. What it gave is not known: the run was interrupted.' }],
+  content: [{ type: 'text', text: 'The call was made. Its result is unknown: the run was interrupted.' }],
 }
 
 /**

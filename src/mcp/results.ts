@@ -45,7 +45,7 @@ export function toolOutput(
 }
 
 function nothing(isError: boolean): string {
-  return isError ? 'It failed, and the server does not say why.' : '[the server gave an empty result]'
+  return isError ? 'It failed, and the server does not say why.' : '[the server returned an empty result]'
 }
 
 /** Whether a text is the JSON of a value. */

@@ -18,7 +18,7 @@ export function readBaseUrl(text: string, source: string): BaseUrl {
   if (!URL.canParse(text)) throw invalid(source, 'is not a URL')
   const { protocol, username, password, origin, pathname, host, searchParams } = new URL(text)
   if (protocol !== 'http:' && protocol !== 'https:') throw invalid(source, `starts with ${protocol}`)
-  if (username !== '' || password !== '') throw invalid(source, 'holds a user name or a password')
+  if (username !== '' || password !== '') throw invalid(source, 'contains a user name or a password')
   return { url: `${origin}${pathname.replace(/\/+$/, '')}`, host, query: Object.fromEntries(searchParams) }
 }
 

@@ -57,7 +57,7 @@ export function unknownModel({ wanted, resolved }: UnknownName, sources: ModelSo
   const hints = [
     ...suggestion(resolved, sources, table),
     `Available: ${available.join('; ')}.`,
-    `If their key is set: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) takes every name.`,
+    `If their key is set: ${others.join(', ')}. A gateway (${gatewayUrlEnv}) accepts any name.`,
   ]
   return invalid(`unknown model "${wanted}"${alias}`, hints.join(' '))
 }

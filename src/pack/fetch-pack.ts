@@ -82,7 +82,7 @@ export async function loosePack(
   const ref = parsePackRef(what)
   if (ref.scope !== 'pack' || ref.subPath !== undefined) {
     const hint = 'Write namespace@name, or an .aipack file.'
-    throw new BatonError('USAGE', `"${what}" is not a whole pack`, { hint })
+    throw new BatonError('USAGE', `"${what}" does not name a whole pack`, { hint })
   }
   const found = findPack(ref, places)
   if (found === undefined) throw noPack(ref, places)

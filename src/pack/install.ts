@@ -80,7 +80,7 @@ function isUpToDate({ manifest: { identity, version }, digest, origin }: Fetched
     throw new BatonError('USAGE', message, { hint })
   }
   if (!isInstallable(version))
-    refuse(`${identity} ${version} is a pre-release without a number`, `Call it ${version}.1, or give --force.`)
+    refuse(`${identity} ${version} is a pre-release without a number`, `Call it ${version}.1, or use --force.`)
   if (state === 'foreign' || state === 'changed') {
     const why = state === 'foreign' ? 'was not put there by baton install' : 'was changed since it was installed'
     refuse(`${folder} ${why}`, `--force replaces it with ${identity}; nothing is kept.`)
@@ -91,7 +91,7 @@ function isUpToDate({ manifest: { identity, version }, digest, origin }: Fetched
     refuse(`${identity} ${version} is older than the installed ${installed}`, '--force installs it anyway.')
   if (order === 'same' && locked?.digest !== digest) {
     const message = `${identity} ${version} of ${originText(origin)} is not the ${version} that is installed`
-    refuse(message, 'The same version has different content: raise the version, or give --force.')
+    refuse(message, 'The same version has different content: raise the version, or use --force.')
   }
   return order === 'same'
 }

@@ -30,7 +30,7 @@ export type LockedPacks = ReadonlyMap<string, LockedPack>
 const lock: DataFile<LockedPack> = {
   key: 'packs',
   what: 'a lock of packs',
-  hint: 'It is written by baton install; take it from your version control, or remove it and install again.',
+  hint: 'It is written by baton install; restore it from version control, or remove it and install again.',
   parse(value) {
     if (!isJsonObject(value)) return undefined
     const { version, source, digest, capabilities: table = null, installed = '' } = value
@@ -73,7 +73,7 @@ export interface AgreedPack {
 
 const agreements: DataFile<readonly string[]> = {
   key: 'packs',
-  what: 'a list of packs that were agreed to',
+  what: 'a list of approved packs',
   hint: 'Remove it: packs of workspaces then need your agreement again.',
   parse: (value) => (Array.isArray(value) ? (value as readonly Json[]).map(String) : undefined),
 }

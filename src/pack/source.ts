@@ -157,5 +157,5 @@ export function notedUrl(url: URL): NotedUrl {
 
 /** A hint for a URL that leads to something else without its query. */
 export function queryHint(what: string): string {
-  return `Its address had a query, which is not stored because it may be a secret: run baton install '${what}?…' with the whole address.`
+  return `Its address had a query, which is not stored because it may be a secret: run baton install '${what}?…' with the full address.`
 }

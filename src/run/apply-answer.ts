@@ -103,11 +103,11 @@ async function repair(
 }
 
 function remarkMessage(remark: string): string {
-  return `The person who asked looked at your file changes, and none was carried out. They say:
+  return `The user reviewed your file changes, and none of them were applied. They say:
 
 ${remark}
 
-Send all changes again as they should be, in the form that the first message describes.`
+Send all changes again, corrected, in the form that the first message describes.`
 }
 
 /** A truncated answer may contain only part of its changes. */

@@ -188,10 +188,10 @@ function readAnswer(
   const { content, file_changes: fileChanges = null, ...others } = isJsonObject(value) ? value : {}
   const hint = 'Return text, or { content = "…", file_changes = "…" }.'
   if (typeof content !== 'string') {
-    throw wrong(`answered ${isJsonObject(value) ? 'a table without text in "content"' : describeAnswer(value)}`, hint)
+    throw wrong(`returned ${isJsonObject(value) ? 'a table without text in "content"' : describeAnswer(value)}`, hint)
   }
   if (fileChanges !== null && typeof fileChanges !== 'string') {
-    throw wrong(`answered file_changes that are ${describeAnswer(fileChanges)}, not text`, hint)
+    throw wrong(`returned file_changes that are ${describeAnswer(fileChanges)}, not text`, hint)
   }
   return { text: content, others, ...(fileChanges === null ? {} : { fileChanges }) }
 }

@@ -190,7 +190,7 @@ function refused(problem: ValueProblem, { name: agent }: Pick<PromptAgent, 'name
     case 'missing': {
       const { name, description } = problem.variable
       const what = description === undefined ? '' : `: ${description}`
-      const hint = `Give it by name: { name = ${JSON.stringify(agent)}, ${name} = … }, or as input = { ${name} = … } of aip.agent.run.`
+      const hint = `Pass it by name: { name = ${JSON.stringify(agent)}, ${name} = … }, or as input = { ${name} = … } of aip.agent.run.`
       return error(`"${agent}" needs the input variable "${name}"${what}`, hint)
     }
   }

@@ -62,9 +62,9 @@ export function createOwnFiles(
   function whyChangeAgain(record: FileChangeRecord, plan: PlanChange): string | undefined {
     const { op, path } = record
     const from = isText(record['from']) ? record['from'] : path
-    if (op === 'mkdir') return isFolder(resolve(workspace, path)) ? undefined : `${path} was removed since`
+    if (op === 'mkdir') return isFolder(resolve(workspace, path)) ? undefined : `${path} has been removed since`
     const changed = (op === 'move' ? [path, from] : [path]).find((one) => !stillHolds(resolve(workspace, one)))
-    if (changed !== undefined) return `${changed} was changed since`
+    if (changed !== undefined) return `${changed} has changed since`
     switch (op) {
       case 'delete':
       case 'move':

@@ -133,7 +133,7 @@ export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSp
  */
 function alone(agent: FoundAgent): FoundAgent {
   if (!agent.builtIn) return agent
-  throw new BatonError('CONFIG_INVALID', `the built-in agent "${agent.name}" works in sub_agents only`, {
+  throw new BatonError('CONFIG_INVALID', `the built-in agent "${agent.name}" works only in sub_agents`, {
     hint: 'Name it in sub_agents, or give your own agent a different name or write its path, such as ./agents/NAME.md.',
   })
 }

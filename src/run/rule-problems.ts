@@ -125,7 +125,7 @@ function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], 
   if (tightens === agentsOwn) {
     return {
       message: `${shown(rule)} changes nothing: rules of an agent only tighten those of the run`,
-      hint: 'Remove it, or put it after a stricter rule from which it is an exception. Your config file decides what the run allows.',
+      hint: 'Remove it, or put it after a stricter rule to which it is an exception. Your config file decides what the run allows.',
     }
   }
   return {

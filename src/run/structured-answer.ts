@@ -93,7 +93,7 @@ export async function readStructured(
   }
   const [first, second] = fitting.values()
   if (first === undefined) return { kind: 'wrong', problems: await checkBySchema(output, longest.value, signal) }
-  if (second !== undefined) return wrong(`holds ${fitting.size} different JSON values, and only one may be there`)
+  if (second !== undefined) return wrong(`contains ${fitting.size} different JSON values, but only one is allowed`)
   return { kind: 'ok', value: first.value, text: indentJson(first.text) }
 }
 

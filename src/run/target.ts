@@ -194,7 +194,7 @@ function refusePromptFlags({ file, flags: { vars = [], outputSchema } }: TargetO
   const refuse = (flag: string, hint: string): BatonError =>
     new BatonError('USAGE', `${flag} is for prompt files, and ${file} is an agent`, { hint })
   if (vars.length > 0) throw refuse('--var', 'Pass its input with -i.')
-  if (outputSchema !== undefined) throw refuse('--output-schema', 'An agent answers what its script returns.')
+  if (outputSchema !== undefined) throw refuse('--output-schema', 'The answer of an agent is what its script returns.')
 }
 
 async function loadPrompt(options: TargetOptions): Promise<PromptTarget> {

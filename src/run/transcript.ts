@@ -52,7 +52,8 @@ export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileC
       },
     }
   })
-  if (!isWritten) return warn(`the answers were not written to ${path}: ${refusal ?? 'as before'}`, context)
+  if (!isWritten)
+    return warn(`the answers were not written to ${path}: ${refusal ?? 'for the same reason as before'}`, context)
   emit(context, { type: 'file.changed', op: 'write', path })
   return 'written'
 }

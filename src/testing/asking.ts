@@ -93,8 +93,7 @@ const judging = `+++
 [input.criteria]
 [input.result]
 +++
-You check the result of a program. Say of each criterion, in their order, whether the result meets it, and why in a few
-words. Judge by what is there, not by what may be meant.
+You check the result of a program. For each criterion, in order, say whether the result meets it, and why in a few words. Judge by what is there, not by what may be meant.
 
 # Criteria
 

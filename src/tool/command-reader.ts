@@ -64,7 +64,7 @@ function readList(cursor: ShellCursor, closer: ')' | undefined): void {
       if (closer !== undefined) throw new NotUnderstood()
       finish()
       cursor.depth -= 1
-      if (cursor.pending.length > 0) sink.doubt('a here-document without an end')
+      if (cursor.pending.length > 0) sink.doubt('an unterminated here-document')
       return
     }
     if (next === '\n') {
@@ -202,7 +202,7 @@ function readHereDocuments(cursor: ShellCursor): void {
         break
       }
       if (stop === -1) {
-        sink.doubt('a here-document without an end')
+        sink.doubt('an unterminated here-document')
         cursor.at = source.length
         break
       }

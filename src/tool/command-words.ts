@@ -108,7 +108,7 @@ function readPlain(cursor: ShellCursor, draft: Draft): void {
   if (next === '!' && !isLone('!') && !' \t\n=(;&|'.includes(peek(cursor, 1) || ' ')) sink.doubt('a history expansion')
   const code = source.codePointAt(at) ?? 0
   if (code < 0x20 || code === 0x7f || (code > 0x7f && /[\s\p{C}\p{Z}]/u.test(String.fromCodePoint(code))))
-    sink.doubt('a character that cannot be seen')
+    sink.doubt('an invisible character')
   const taken = isEmptyBraces ? '{}' : String.fromCodePoint(code)
   draft.text += taken
   cursor.at += taken.length

@@ -66,7 +66,7 @@ export function allowOf({ services }: RunContext): Allow {
   return (action, content) => {
     const verdict = services.permission.check(action, content)
     if (verdict.kind === 'allow') return
-    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', 'this needs an approval, but nobody can be asked')
+    if (verdict.kind === 'ask') throw new BatonError('NEEDS_INPUT', 'this needs approval, but nobody can be asked')
     const { reason, code, hint } = verdict
     throw new BatonError(code, reason, hint === undefined ? {} : { hint })
   }

@@ -18,11 +18,11 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
   const { subject } = action
   const index = lists.findLastIndex((rules) => decidingRule(rules, action, workspace)?.effect === 'ask')
   if (index === -1)
-    return 'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked'
+    return 'permission denied: changes are shown to the user first (write_mode = "ask"), and nobody can be asked'
   const rule = decidingRule(lists[index] ?? [], action, workspace)
   if (index > 0) return `permission denied: ${rule?.origin} asks about it, and nobody can be asked`
   if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {
-    return `permission denied: the line holds ${subject.doubt}, and no pattern allows that; leave it out, or let a person be asked`
+    return `permission denied: the line contains ${subject.doubt}, and no pattern allows that; leave it out, or let the user be asked`
   }
   const ignored = decidingRule((lists[index] ?? []).map(trusted), action, workspace)
   if (ignored?.effect === 'allow') {

@@ -175,7 +175,7 @@ describe('tools of a session', () => {
       { role: 'assistant', parts: [{ type: 'tool_call', id: 'call_0' }] },
       {
         role: 'tool',
-        parts: [{ id: 'call_0', is_error: true, parts: [{ text: expect.stringContaining('limit of calls') }] }],
+        parts: [{ id: 'call_0', is_error: true, parts: [{ text: expect.stringContaining('call limit') }] }],
       },
       user('2'),
     ])

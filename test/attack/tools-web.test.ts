@@ -64,7 +64,7 @@ interface Asking {
 const attempts: Readonly<Record<string, Asking>> = {
   'spellings of this machine': {
     rules: 'webfetch = "allow"',
-    says: /is a private address|cannot be fetched|no whole address|holds a user name/,
+    says: /is a private address|cannot be fetched|not a full URL|contains a user name/,
     urls: (at) => [
       `http://127.0.0.1:${at}/`,
       `http://localhost:${at}/`,
@@ -96,7 +96,7 @@ const attempts: Readonly<Record<string, Asking>> = {
   },
   'what is no page': {
     rules: 'webfetch = "allow"',
-    says: /are not fetched|no whole address|do not fit its schema/,
+    says: /are not fetched|not a full URL|do not fit its schema/,
     urls: () => [
       'file:///etc/passwd',
       'data:text/plain,x',
@@ -118,7 +118,7 @@ const attempts: Readonly<Record<string, Asking>> = {
   },
   'pages that are made to stop who reads them': {
     rules: 'webfetch = { "127.0.0.1" = "allow" }',
-    says: /\[cut: |deeper than 512 levels|longer than|more than \d+ MB|redirects more than|cannot be fetched|no text: binary|^# /,
+    says: /\[cut: |deeper than 512 levels|longer than|more than \d+ MB|redirects more than|cannot be fetched|not text: binary|^# /,
     isAsked: true,
     urls: (at) =>
       Object.keys(pages)

@@ -84,7 +84,7 @@ const refused: readonly (readonly [Call, RegExp])[] = [
   [write('baton.toml', '[providers]\n'), /protected/],
   [write('.baton/config.toml'), /protected/],
   [write('.mcp.json', '{}'), /protected/],
-  [write('huge.txt', 'x'.repeat(12 * 1024 * 1024)), /a call writes 10mb at most/],
+  [write('huge.txt', 'x'.repeat(12 * 1024 * 1024)), /a call writes at most 10mb/],
   [write('src'), /is a folder/],
   [edit('src', 'a'), /is a folder/],
   [write('.'), /is the base folder itself/],

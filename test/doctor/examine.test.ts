@@ -118,7 +118,7 @@ describe('doctor with a key', () => {
     const right = await look({ env: { ...env, ANTHROPIC_BASE_URL: 'https://proxy.example/x?token=t' } })
     expect(of(right, 'address')).toEqual(['ok ANTHROPIC_BASE_URL points to proxy.example'])
     const wrong = await look({ env: { OPENAI_BASE_URL: 'https://me:secret@host/v1' } })
-    expect(of(wrong, 'address')).toEqual(['warn the base URL of OPENAI_BASE_URL holds a user name or a password'])
+    expect(of(wrong, 'address')).toEqual(['warn the base URL of OPENAI_BASE_URL contains a user name or a password'])
     expect(JSON.stringify([right, wrong])).not.toMatch(/token|secret@/)
   })
 

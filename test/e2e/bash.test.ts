@@ -91,7 +91,7 @@ it.skipIf(!hasBox)('what runs in the background is ended with the run, which say
   const { run, told } = await world(replies, allowed)
   const end = await run('ask.md', '--json')
   expect(end.code, end.stderr).toBe(0)
-  expect(told()[1]).toBe('bash_1 runs\nup')
+  expect(told()[1]).toBe('bash_1 is running\nup')
   const messages = jsonLines(end.stdout).flatMap(({ type, message }) => (type === 'warning' ? [message] : []))
   expect(messages).toEqual(['background commands stopped at the end of the conversation: bash_1 (echo up; sleep 300)'])
 })

@@ -136,7 +136,7 @@ it('fails with the open items named when the leader ends, once it was told of th
   const result = await run(['run', 'team.md'])
   expect(result.code).toBe(1)
   expect(result.stderr).toContain('team "auth" has ended, and 1 of 1 items are open: [ ] #1 Design')
-  expect(told.filter((text) => text.includes('No worker is at work, and items are open'))).toHaveLength(1)
+  expect(told.filter((text) => text.includes('No worker is running, and items are still open'))).toHaveLength(1)
 })
 
 it('refuses a sixth worker, and to leave while items are open, unless by force (TV36)', async () => {
@@ -298,8 +298,8 @@ it('names items that wait for each other and calls that are made again and again
     { kind: 'cycle', message: round },
     { kind: 'repeats', agents: ['Code-1'], message: repeats },
   ])
-  expect(told.join('\n').split(`The team stands still: ${round}`)).toHaveLength(2)
-  expect(told.join('\n').split(`The team stands still: ${repeats}`)).toHaveLength(2)
+  expect(told.join('\n').split(`The team is stalled: ${round}`)).toHaveLength(2)
+  expect(told.join('\n').split(`The team is stalled: ${repeats}`)).toHaveLength(2)
   expect(result.code).toBe(1)
 })
 

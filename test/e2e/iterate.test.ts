@@ -186,7 +186,7 @@ describe('what iterates', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'two\n' })
     const asked = world.server.requests.map(({ body }) => body?.messages.at(-1)?.content)
     expect(asked[0]).toBe('Do $& {it}.')
-    expect(asked[1]).toMatch(/^Do \$& \{it\}\.\n\nEarlier iterations have worked on this task already/)
+    expect(asked[1]).toMatch(/^Do \$& \{it\}\.\n\nEarlier iterations have already worked on this task/)
   })
 
   it.each([
@@ -230,7 +230,7 @@ describe('commits', () => {
     const cwd = tempTree(files)
     const refused = await world.run(['ask.md'], { cwd })
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('is in no git repository')
+    expect(refused.stderr).toContain('is not in a git repository')
     expect(world.server.requests).toEqual([])
 
     const result = await world.run(['ask.md', '--json', '-c', 'iterate.commits=false'], { cwd })

@@ -101,7 +101,7 @@ it.skipIf(!hasBox)(
     const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
     const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })
     expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
-    expect(model.results()).toEqual(['[it counts as done; what it printed is not known]'])
+    expect(model.results()).toEqual(['[it counts as done; its output is unknown]'])
     expect(model.requests.length).toBe(2)
   },
 )

@@ -30,7 +30,7 @@ it('keeps an output that was cut with the run, without secrets, and gives its re
   const resumed = await baton(['resume', '--last', '-c', 'budget.calls=9'], { cwd: folder, env })
   expect(resumed).toMatchObject({ code: 0, stdout: 'Seen.\n' })
   const [, , turn] = model.requests
-  expect(JSON.stringify(turn?.body)).toContain(`for the rest read \\"${id}\\" from offset `)
+  expect(JSON.stringify(turn?.body)).toContain(`for the rest, read \\"${id}\\" from offset `)
   expect(model.requests.length).toBe(3)
   expect(model.results()).toEqual([`${names.at(-1)}\nname-${secret}\n[lines 1201 to 1202 of 1202]`])
 })
@@ -45,7 +45,7 @@ it('gives a PDF as text where nobody knows what the model takes, and as a file w
   })
   for (const [args, said, isFile] of [
     [[], 'a.pdf (PDF, the text of its pages)\\n--- page 1 ---\\nThe report of the year', false],
-    [['-c', 'model_files=["pdf"]'], 'a.pdf (PDF, 1 pages)', true],
+    [['-c', 'model_files=["pdf"]'], 'a.pdf (PDF, 1 page)', true],
   ] as const) {
     const model = await startToolModel([callsTools(['read', { path: 'a.pdf' }]), { text: 'Seen.' }])
     const env = { BATON_GATEWAY_URL: model.url }

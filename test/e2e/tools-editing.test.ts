@@ -55,8 +55,8 @@ describe('a model that changes files by calling tools', () => {
     expect(model.offered()).toEqual(['edit', 'write'])
     expect(model.results()).toEqual([
       'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 22\n3→const c = 3',
-      'Made docs/new.md, 1 line.',
-      expect.stringMatching(/^Error: the text to be replaced is not in src\/a\.js\. The nearest place is:\n1→/),
+      'Created docs/new.md, 1 line.',
+      expect.stringMatching(/^Error: the text to replace is not in src\/a\.js\. The nearest place is:\n1→/),
     ])
     // the format for changes in answers is not requested
     expect(JSON.stringify(model.requests[0]?.body)).not.toContain('FILE_PATCH')
@@ -95,7 +95,7 @@ describe('a model that changes files by calling tools', () => {
     expect(stdout).toContain('--- a/src/a.js\n+++ b/src/a.js\n')
     expect(stdout).toContain('-const b = 2\n+const b = 222\n')
     expect(model.results()).toEqual([
-      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 222\n3→const c = 3\nThis is a dry run: src/a.js stays as it is on the disk. read, edit and write see it with this change.',
+      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 222\n3→const c = 3\nThis is a dry run: src/a.js is unchanged on disk, but read, edit and write see this change.',
     ])
     expect(look()).toEqual(before)
   })
@@ -278,7 +278,7 @@ describe('plan mode', () => {
     expect(results(alone.model)).toEqual([
       expect.stringContaining('Plan mode is on.'),
       expect.stringContaining('Error: plan mode is on'),
-      'Made plan.md, 1 line.',
+      'Created plan.md, 1 line.',
       expect.stringContaining('Error: permission denied'),
       expect.stringContaining('Error: plan mode is on'),
     ])

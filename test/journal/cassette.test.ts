@@ -96,7 +96,7 @@ it('names the line and the byte of any damage', async () => {
   for (const [line, start] of starts.slice(1, -1).entries()) {
     const flipped = Buffer.from(bytes)
     flipped[start + 12] = (flipped[start + 12] ?? 0) ^ 1
-    await expect(open(flipped)).rejects.toThrow(`line ${line + 2}, at byte ${start}, is not as it was written`)
+    await expect(open(flipped)).rejects.toThrow(`line ${line + 2}, at byte ${start}, is corrupt`)
     await expect(open(bytes.subarray(0, start))).rejects.toThrow('is incomplete')
     await expect(open(bytes.subarray(0, start + 20))).rejects.toThrow(`line ${line + 2}`)
   }

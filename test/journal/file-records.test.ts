@@ -148,8 +148,8 @@ describe('a large value that is damaged or missing', () => {
 
   it.each([
     ['is missing', (file: string) => rmSync(file)],
-    ['is not as it was written', (file: string) => truncateSync(file, 50_000)],
-    ['is not as it was written', (file: string) => writeFileSync(file, JSON.stringify(large('c')))],
+    ['is corrupt', (file: string) => truncateSync(file, 50_000)],
+    ['is corrupt', (file: string) => writeFileSync(file, JSON.stringify(large('c')))],
   ])(
     '%s: the error names the part and the way, and a repair does that part again, no finished one',
     async (reason, change) => {

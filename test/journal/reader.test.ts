@@ -89,7 +89,7 @@ describe('damage', () => {
     const offset = line(0).length
     expect(read).toMatchObject([
       { type: 'record', record: { n: 0 } },
-      { type: 'corrupt', file: join('run', 'j-000001.jsonl'), offset, bytes: 21, reason: 'not as it was written' },
+      { type: 'corrupt', file: join('run', 'j-000001.jsonl'), offset, bytes: 21, reason: 'corrupt' },
       { type: 'record', record: { n: 3 } },
       { type: 'record', record: { n: 4 } },
     ])
@@ -147,7 +147,7 @@ describe('damage', () => {
       writeFileSync(blob, wrong)
       await expect(readValue(value, { folder, mask: noMask })).rejects.toMatchObject({
         code: 'JOURNAL_FAILED',
-        message: `${blob}, which holds a recorded value, is not as it was written`,
+        message: `${blob}, which holds a recorded value, is corrupt`,
       })
     }
     unlinkSync(blob)

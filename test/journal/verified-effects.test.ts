@@ -293,11 +293,11 @@ describe('what a part changes', () => {
     const hooks: Hooks = {
       whyChangeAgain(given) {
         expect(given).toEqual(record)
-        return 'out.txt was changed since'
+        return 'out.txt has changed since'
       },
     }
     const { reason } = await look(changing('out.txt', record), changing('out.txt', record), hooks)
-    expect(reason()).toBe('out.txt was changed since')
+    expect(reason()).toBe('out.txt has changed since')
   })
 
   it('makes it dirty when it is another file', async () => {
@@ -308,7 +308,7 @@ describe('what a part changes', () => {
   it('may be nothing, as it was, and no more than that', async () => {
     const nothing = changing('out.txt', undefined)
     expect(await look(nothing, nothing)).toMatchObject({ value: false, told: [] })
-    expect((await look(nothing, changing('out.txt', record))).reason()).toBe('out.txt was changed since')
+    expect((await look(nothing, changing('out.txt', record))).reason()).toBe('out.txt has changed since')
   })
 })
 

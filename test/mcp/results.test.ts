@@ -17,7 +17,7 @@ function text(value: string): McpContent {
 it('texts are told in their order, with what failed as an error', () => {
   expect(told({ content: [text('one'), text('two')] })).toEqual({ text: 'one\ntwo' })
   expect(told({ content: [text('no')], isError: true })).toEqual({ text: 'no', isError: true })
-  expect(told({ content: [] })).toEqual({ text: '[the server gave an empty result]' })
+  expect(told({ content: [] })).toEqual({ text: '[the server returned an empty result]' })
   expect(told({ content: [], isError: true })).toMatchObject({ isError: true, text: expect.stringMatching(/fail/) })
 })
 

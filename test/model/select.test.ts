@@ -288,7 +288,7 @@ describe('a name nobody takes', () => {
     expect(hint).toBe(
       'Available: lab::NAME; xai::NAME; ollama::NAME; lmstudio::NAME; llama-server::NAME; offline::extractive; ' +
         'the aliases tiny, normal, high, fast. If their key is set: openai, anthropic, gemini, groq, deepseek, mistral, ' +
-        'openrouter, together, fireworks, cerebras, moonshot, zai. A gateway (BATON_GATEWAY_URL) takes every name.',
+        'openrouter, together, fireworks, cerebras, moonshot, zai. A gateway (BATON_GATEWAY_URL) accepts any name.',
     )
   })
 

@@ -133,12 +133,12 @@ describe('its answer', () => {
   })
 
   it.each<[string, string]>([
-    ['return nil', 'agent "x.lua" answered nothing'],
-    ['return 42', 'agent "x.lua" answered the number 42'],
-    ['return { 1 }', 'agent "x.lua" answered a list'],
-    ['return {}', 'agent "x.lua" answered a table without text in "content"'],
-    ['return { content = 1 }', 'agent "x.lua" answered a table without text in "content"'],
-    ['return { content = "x", file_changes = { 1 } }', 'agent "x.lua" answered file_changes that are a list, not text'],
+    ['return nil', 'agent "x.lua" returned nothing'],
+    ['return 42', 'agent "x.lua" returned the number 42'],
+    ['return { 1 }', 'agent "x.lua" returned a list'],
+    ['return {}', 'agent "x.lua" returned a table without text in "content"'],
+    ['return { content = 1 }', 'agent "x.lua" returned a table without text in "content"'],
+    ['return { content = "x", file_changes = { 1 } }', 'agent "x.lua" returned file_changes that are a list, not text'],
   ])('%s is none', async (code, message) => {
     expect(await failure(code)).toMatchObject({
       code: 'AGENT_FAILED',

@@ -119,7 +119,7 @@ describe('changes that do not fit', () => {
   it('in a fence beside text are carried out when the model means them, and left alone when it does not', async () => {
     const fenced = `Like this:\n\n\`\`\`xml\n${changes(fit)}\n\`\`\`\n`
     const meant = await attempt({ files: { 'a.js': source }, answers: [fenced, changes(fit)] })
-    expect(meant.asked[0]).toContain('if you mean it, write it outside of a fence')
+    expect(meant.asked[0]).toContain('if you mean it, write it outside a fence')
     expect(meant.tree).toEqual({ 'a.js': source.replace('hello', 'bonjour') })
 
     const shown = await attempt({ files: { 'a.js': source }, answers: [fenced, 'It was an example.'] })
@@ -358,7 +358,7 @@ describe('write_mode = "ask"', () => {
     const changed = { ...settings, changes: { ...defaults.changes, repair: 0 } }
     const answers = [changes(patch('a.js', '-a\n+A'))]
     const { error, tree } = await attempt({ files, answers, settings: changed, approver })
-    expect(error?.message).toContain('a.js: it would do something else by now than what was agreed to')
+    expect(error?.message).toContain('a.js: it would now do something other than what was approved')
     expect(tree).toMatchObject({ 'a.js': 'new\na\n' })
   })
 

@@ -178,7 +178,7 @@ describe('reading a structured answer', () => {
 
   it('asks for one answer where two different ones fit', async () => {
     const two = '```json\n{"name": "Ada"}\n```\nor\n```json\n{"name": "Bo"}\n```\n'
-    expect(await problems(two)).toStrictEqual(['$ holds 2 different JSON values, and only one may be there'])
+    expect(await problems(two)).toStrictEqual(['$ contains 2 different JSON values, but only one is allowed'])
     expect(await read(two.replace('Bo', 'Ada'))).toMatchObject({ kind: 'ok', value: { name: 'Ada' } })
     expect(await read(two.replace('"Bo"', '7'))).toMatchObject({ kind: 'ok', value: { name: 'Ada' } })
   })

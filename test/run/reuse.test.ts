@@ -270,7 +270,7 @@ describe('what the parts are given', () => {
     expect(read('out.txt')).toBe('10')
     expect(await run()).toMatchObject({ again: [], counts: { reused: 1, rerun: 0 }, totalCalls: 0 })
     save('out.txt', 'theirs')
-    expect((await run()).again).toEqual(['ask.md: out.txt was changed since'])
+    expect((await run()).again).toEqual(['ask.md: out.txt has changed since'])
   })
 
   it('may come from a prompt file that runs as an agent', async () => {
@@ -316,7 +316,7 @@ describe('files that a part writes', () => {
     if (theirs === '') rmSync(at('out.txt'))
     else save('out.txt', theirs)
     const third = await run()
-    expect(third.again[0]).toMatch(/^write: (out\.txt changed|out\.txt was changed since|aip)/)
+    expect(third.again[0]).toMatch(/^write: (out\.txt changed|out\.txt has changed since|aip)/)
     expect(read('out.txt')).toBe('made from one')
     expect((await run()).counts.rerun).toBe(0)
   })
@@ -362,7 +362,7 @@ describe('files that a part writes', () => {
     save('c.txt', 'two')
     expect(await run()).toMatchObject({ counts: { reused: 1, rerun: 1 } })
     expect(read('out.txt')).toBe('theirs')
-    expect((await run()).again).toEqual(['write: out.txt was changed since'])
+    expect((await run()).again).toEqual(['write: out.txt has changed since'])
     expect(read('out.txt')).toBe('mine')
   })
 
@@ -408,10 +408,10 @@ describe('files that a part writes', () => {
       await run()
       save('log.txt', change(read('log.txt')))
       expect((await run()).again).toEqual([
-        'src/a.ts: log.txt was changed since',
-        'src/b.ts: log.txt was changed since',
-        'src/c.ts: log.txt was changed since',
-        'src/d.ts: log.txt was changed since',
+        'src/a.ts: log.txt has changed since',
+        'src/b.ts: log.txt has changed since',
+        'src/c.ts: log.txt has changed since',
+        'src/d.ts: log.txt has changed since',
       ])
       expect((await run()).counts).toEqual({ reused: 4, rerun: 0 })
     })
@@ -432,7 +432,7 @@ describe('files that a part writes', () => {
       await run()
       expect((await run()).counts.rerun).toBe(0)
       save('src/a.ts', 'content aa')
-      expect((await run()).again).toContain('src/d.ts: log.txt was changed since')
+      expect((await run()).again).toContain('src/d.ts: log.txt has changed since')
       expect(read('log.txt')).toBe('src/d.ts')
     })
   })

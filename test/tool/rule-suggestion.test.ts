@@ -55,7 +55,7 @@ it('of a line only the commands that are not allowed yet are named', () => {
 
 it('where no pattern would help it is said', () => {
   expect(told('bash', commandSubject('npm test > x'))).toBe(
-    'permission denied: the line holds a redirect into a file, and no pattern allows that; leave it out, or let a person be asked',
+    'permission denied: the line contains a redirect into a file, and no pattern allows that; leave it out, or let the user be asked',
   )
   const mine = { ...asks('bash'), effect: 'allow', origin: 'mine:1' } as const
   const held = [mine, asks('bash', { origin: 'baton.toml:3', tightens: 'baton.toml' })]
@@ -66,6 +66,6 @@ it('where no pattern would help it is said', () => {
     'permission denied: child.md:4 asks about it, and nobody can be asked',
   )
   expect(told('edit', undefined, [{ ...asks('*'), effect: 'allow' }])).toBe(
-    'permission denied: changes are shown to a person first (write_mode = "ask"), and nobody can be asked',
+    'permission denied: changes are shown to the user first (write_mode = "ask"), and nobody can be asked',
   )
 })

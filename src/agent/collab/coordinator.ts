@@ -133,7 +133,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
       breakWith(new BatonError('AGENT_FAILED', `the team is stalled: ${message}`, { endsRun: true, hint }))
     } else if (by !== leaderId) {
       stalls += 1
-      deliver(leaderId, { id: `stall/${clock.now()}/${stalls}`, text: `The team stands still: ${message}` })
+      deliver(leaderId, { id: `stall/${clock.now()}/${stalls}`, text: `The team is stalled: ${message}` })
     }
   }
 

@@ -61,5 +61,5 @@ function notFound(id: string): string {
 }
 
 function invalidId(id: string): string {
-  return `invalid agent id ${id}: an id is what spawn_agent gave, such as 67e55044-10b1-426f-9247-bb680e5fe0c8`
+  return `invalid agent id ${id}: use an id returned by spawn_agent, such as 67e55044-10b1-426f-9247-bb680e5fe0c8`
 }

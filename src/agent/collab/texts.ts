@@ -22,11 +22,13 @@ export function mailText(
 /** The notice for the spawner of an agent when a piece of its work has ended. */
 export function noticeText(name: string, status: AgentStatus): string {
   const text = `${name} ${endText(status)}`
-  return text.length <= mostInNotice ? text : `${cutText(text, mostInNotice)}\n[cut: wait gives all that it has said]`
+  return text.length <= mostInNotice
+    ? text
+    : `${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
 }
 
 function endText(status: AgentStatus): string {
   if (typeof status === 'string') return `is ${status}`
   if ('errored' in status) return `failed: ${status.errored}`
-  return status.completed === null ? 'is done; it has said nothing' : `is done: ${status.completed}`
+  return status.completed === null ? 'is done; it returned no text' : `is done: ${status.completed}`
 }

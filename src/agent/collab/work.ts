@@ -74,7 +74,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
     return { order, context: watchProgress({ team, id }, inTeam) }
   }
 
-  const introduction = `[You are the agent ${id}. By send_input you reach who gave you this work, which is ${parent === leaderId ? `the leader, ${leaderId}` : parent}.]`
+  const introduction = `[You are agent ${id}. You got this work from ${parent === leaderId ? `the leader, ${leaderId}` : parent}; use send_input to reach it.]`
 
   function roleOf(of: string): string | undefined {
     return team.members().find((member) => member.id === of)?.role
@@ -101,7 +101,7 @@ export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunC
         return { kind: 'completed', text: text === '' ? null : text }
       }
       case 'failed':
-        return { kind: 'errored', message: end.error?.message ?? 'nobody knows why' }
+        return { kind: 'errored', message: end.error?.message ?? 'unknown error' }
       case 'stopped':
         return { kind: 'stopped' }
     }

@@ -19,7 +19,7 @@ export function commandSandbox({ name, line }: CommandAgent, { scope }: RunConte
     if (sandbox.mode === 'danger-full-access' || line.mode === 'danger-full-access') return 'open'
     throw new BatonError(
       'SANDBOX',
-      `agent "${name}" runs ${line.command}, which Baton cannot hold to the sandbox mode ${sandbox.mode}`,
+      `agent "${name}" runs ${line.command}, which Baton cannot restrict to the sandbox mode ${sandbox.mode}`,
       {
         hint: `It runs with all of your rights. If you trust it with them, set sandbox = { mode = "danger-full-access" } in [agents.${name}].`,
       },

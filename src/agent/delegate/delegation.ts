@@ -128,7 +128,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     items: () => store.state().items,
     onStall(stall) {
       announceStall(stall, context)
-      tellLeader(`The team stands still: ${stall.message}`)
+      tellLeader(`The team is stalled: ${stall.message}`)
     },
   })
 
@@ -158,7 +158,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
   function reminder(): readonly InboxMessage[] {
     if (!isReminded) return []
     const open = openItems(store.state().items).map(itemLine)
-    const text = `No worker is at work, and items are open:\n${open.join('\n')}\nLet workers complete them, or leave with leave_delegate and force.`
+    const text = `No worker is running, and items are still open:\n${open.join('\n')}\nLet workers complete them, or call leave_delegate with force.`
     return [{ id: 'delegate/open', text }]
   }
 

@@ -102,7 +102,7 @@ export function updateItem(items: WorkItems, id: string, change: ItemChange): Do
 export function claimItem(items: WorkItems, owner: string, id?: string): Done {
   const item = id === undefined ? nextFor(items, owner) : find(items, id)
   if (item === undefined) return id === undefined ? nothingToClaim(items) : notFound(items, id)
-  if (item.status === 'completed') return refused(items, `#${item.id} is completed already`)
+  if (item.status === 'completed') return refused(items, `#${item.id} is already completed`)
   const holder = item.status === 'in_progress' ? (item.owner ?? 'somebody') : item.owner
   if (holder !== undefined && holder !== owner) return refused(items, `already claimed by ${holder}`)
   if (item.blocked_by.length > 0) {
@@ -118,7 +118,7 @@ export function claimItem(items: WorkItems, owner: string, id?: string): Done {
 export function completeItem(items: WorkItems, owner: string, id: string, note?: string): Done {
   const item = find(items, id)
   if (item === undefined) return notFound(items, id)
-  if (item.status === 'completed') return refused(items, `#${item.id} is completed already`)
+  if (item.status === 'completed') return refused(items, `#${item.id} is already completed`)
   if (item.status === 'pending') return refused(items, `#${item.id} is not claimed: claim it first`)
   if (item.owner !== owner) return refused(items, `#${item.id} is claimed by ${item.owner ?? 'somebody'}, not by you`)
   const done = replaced(items, { ...item, status: 'completed', ...defined({ note }) })

@@ -195,8 +195,8 @@ function find(id: string, { children, handles }: Team): Child | undefined {
 }
 
 function unknown(id: string, { handles }: Team): ToolOutput {
-  const known = handles.size === 0 ? 'none was started' : `there are ${[...handles.values()].join(', ')}`
-  return { text: `there is no worker ${id}: ${known}`, isError: true }
+  const known = handles.size === 0 ? ': none was started' : `; known workers: ${[...handles.values()].join(', ')}`
+  return { text: `there is no worker ${id}${known}`, isError: true }
 }
 
 function sendKind(team: Team): ToolKind {
@@ -218,7 +218,7 @@ function sendKind(team: Team): ToolKind {
       const place = callPlace(call.at, 1)
       const asked = { name: 'send_input', args: { id } }
       const hasEnded = call.context.services.effects.observe(place, asked, () => child.state().kind === 'ended')
-      if (!hasEnded) return { text: `${id} is at work: send it a message with send_message`, isError: true }
+      if (!hasEnded) return { text: `${id} is still running: send it a message with send_message`, isError: true }
       const role = [...team.options.workers].find(([, one]) => one === child.order.offered)?.[0] ?? ''
       return spawn({ message, role }, call, team, child)
     },

@@ -35,7 +35,7 @@ async function converse(work: PromptWork, maxRounds: number): Promise<ModelEnd> 
           : undefined
     if (text.trim() !== '') work.timeline.addText(text, { itemId, interim: limit === undefined })
     if (limit !== undefined) {
-      work.refuseCalls(calls, 'not run: the limit of calls is reached')
+      work.refuseCalls(calls, 'not run: the call limit is reached')
       // R206
       if (limit === 'max_rounds') work.timeline.addText(`Exceeded maximum number of rounds (${maxRounds}). Stopping.`)
       return limit

@@ -39,6 +39,6 @@ export async function refuseOptions(id: string, options: JsonObject, modes: Exec
 
 function wrong(message: string): BatonError {
   return new BatonError('CONFIG_INVALID', message, {
-    hint: 'See the options that the plug-in of the mode documents.',
+    hint: 'See the documentation of the plug-in that defines the mode.',
   })
 }

@@ -65,11 +65,14 @@ function stateOf(child: Child): { readonly text: string; readonly ended: boolean
   const who = `agent ${order.id} (${order.description})`
   switch (state.kind) {
     case 'running':
-      return { ended: false, text: `${who} works: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd() }
+      return {
+        ended: false,
+        text: `${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+      }
     case 'broken':
       return {
         ended: false,
-        text: `${who} waits for a person: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+        text: `${who} is waiting for the user: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
       }
     case 'ended': {
       const { end } = state
@@ -100,7 +103,7 @@ export function stopKind(children: Children): ToolKind {
         const state = child.state()
         if (state.kind !== 'ended') return `agent ${id} was stopped`
         if (state.end.status === 'stopped') return failureText(child.order, state.end)
-        return `agent ${id} had ended already: task_output shows how`
+        return `agent ${id} had already ended: task_output shows how`
       }
       return stopByCall(child, { tool: 'task_stop', id, inbox: children.inbox, stop }, call)
     },
@@ -110,5 +113,5 @@ export function stopKind(children: Children): ToolKind {
 /** The text for a model that names an agent which this conversation did not start. */
 export function unknownAgent(id: string, children: Children): string {
   const known = children.all().map(({ order }) => order.id)
-  return `there is no agent ${id} in this conversation: ${known.length === 0 ? 'none was started' : `there are ${known.join(', ')}`}`
+  return `there is no agent ${id} in this conversation${known.length === 0 ? ': none was started' : `; known agents: ${known.join(', ')}`}`
 }

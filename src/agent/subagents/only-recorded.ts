@@ -47,7 +47,9 @@ function askingNobody(permission: Permission): Permission {
     ...permission,
     check(action, content) {
       const verdict = permission.check(action, content)
-      return verdict.kind === 'ask' ? { kind: 'deny', code: 'UNTRUSTED', reason: 'a replay asks nobody' } : verdict
+      return verdict.kind === 'ask'
+        ? { kind: 'deny', code: 'UNTRUSTED', reason: 'a replay does not ask the user' }
+        : verdict
     },
   }
 }

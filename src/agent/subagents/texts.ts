@@ -58,7 +58,7 @@ function withinList(offered: readonly Offered[], lineOf: (one: Offered) => strin
 /** The result for a caller that waited for an agent. */
 export function answerText({ id }: Pick<Order, 'id'>, end: ChildEnd): string {
   const { messages, session } = end
-  const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" asks it again`
+  const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" continues its conversation`
   return `${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
 }
 
@@ -67,7 +67,7 @@ export function failureText({ id, description }: Pick<Order, 'id' | 'description
   const left =
     end.leftOut === undefined
       ? ''
-      : `\n\nThe workspace got nothing of what it has changed in its own work tree:\n${end.leftOut}`
+      : `\n\nNone of the changes in its own work tree were applied to the workspace:\n${end.leftOut}`
   const said = `${end.text === '' ? '' : `\n\nWhat it said until then:\n${end.text}`}${left}`
   if (end.status === 'stopped') return `agent ${id} (${description}) was stopped${said}`
   return `agent ${id} (${description}) failed: ${errorText(end)}${said}`
@@ -75,7 +75,7 @@ export function failureText({ id, description }: Pick<Order, 'id' | 'description
 
 /** For a USAGE error the hint is included, because the reader can fix the call. */
 function errorText({ error }: ChildEnd): string {
-  if (error === undefined) return 'nobody knows why'
+  if (error === undefined) return 'unknown error'
   return error.code === 'USAGE' && error.hint !== undefined ? `${error.message}. ${error.hint}` : error.message
 }
 
@@ -86,13 +86,13 @@ export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildE
     end.status === 'done' ? `agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
   return text.length <= mostInNotice
     ? text
-    : `${cutText(text, mostInNotice)}\n[cut: task_output shows all that ${id} has said]`
+    : `${cutText(text, mostInNotice)}\n[cut: task_output shows everything ${id} has said]`
 }
 
-/** `3 calls of its model, 12345 tokens, $0.0123`. */
+/** `3 model calls, 12345 tokens, $0.0123`. */
 export function spentText({ usage, costUsd }: Spent): string {
-  const price = costUsd === null ? 'price not known' : `$${costUsd.toFixed(4)}`
-  const calls = usage.calls === 1 ? '1 call of its model' : `${usage.calls} calls of its model`
+  const price = costUsd === null ? 'price unknown' : `$${costUsd.toFixed(4)}`
+  const calls = usage.calls === 1 ? '1 model call' : `${usage.calls} model calls`
   return `${calls}, ${usage.input + usage.output} tokens, ${price}`
 }
 
@@ -118,8 +118,8 @@ function withLimit(text: string, limit: ModelEnd | undefined): string {
 const limitTexts: { readonly [K in ModelEnd]: string } = {
   done: 'it is done',
   max_tokens: 'its answer is cut off: its output limit was reached',
-  incomplete: 'its answer is not whole: its model stopped in the middle',
-  max_turns: 'it stopped before it was done: its model was asked as often as it may be (max_turns)',
-  max_rounds: 'it stopped before it was done: its model was asked as often as it may be (max_rounds)',
+  incomplete: 'its answer is incomplete: its model stopped early',
+  max_turns: 'it stopped before it was done: it reached its limit of model requests (max_turns)',
+  max_rounds: 'it stopped before it was done: it reached its limit of model requests (max_rounds)',
   repeated_calls: 'it was stopped, because it called the same tools with the same input again and again',
 }

@@ -158,7 +158,9 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   }
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {
-    return { text: `agent ${order.id} (${input.description}) works in the background: you are told when it has ended` }
+    return {
+      text: `agent ${order.id} (${input.description}) is working in the background: you are notified when it has ended`,
+    }
   }
   return endOutput(order, await child.ended, box)
 }
@@ -177,7 +179,9 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   if (found === undefined) return refused(unknownType(name, offered))
   const plan = box.plan.file() !== undefined
   if (plan && found.agent.kind !== 'prompt') {
-    return refused(`plan mode is on: ${name} is a program, which cannot be held to reading. Call exit_plan first.`)
+    return refused(
+      `plan mode is on: ${name} is a program, which cannot be restricted to reading. Call exit_plan first.`,
+    )
   }
   const all = children.all()
   if (all.length >= mostStarted) {
@@ -187,7 +191,7 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
   if (isBackground && running.length >= mostInBackground) {
     const ids = running.map(({ order }) => order.id).join(', ')
     return refused(
-      `limit reached: ${mostInBackground} agents work in the background already (${ids}). Wait until one has ended, or stop one with task_stop.`,
+      `limit reached: ${mostInBackground} agents are already working in the background (${ids}). Wait until one has ended, or stop one with task_stop.`,
     )
   }
   const problem = resume === undefined ? undefined : whyNotResumed(resume, name, children)
@@ -204,9 +208,9 @@ function whyNotResumed(id: string, name: string, children: Children): string | u
   const { offered } = child.order
   if (offered.name !== name) return `agent ${id} is of the type ${offered.name}, not ${name}`
   const state = child.state()
-  if (state.kind !== 'ended') return `agent ${id} still works: it can be resumed when it has ended`
+  if (state.kind !== 'ended') return `agent ${id} is still working: it can be resumed when it has ended`
   return state.end.messages === undefined && state.end.session === undefined
-    ? `agent ${id} cannot be resumed: nothing of a conversation is kept of it. Give the work to a new agent.`
+    ? `agent ${id} cannot be resumed: its conversation was not kept. Give the work to a new agent.`
     : undefined
 }
 

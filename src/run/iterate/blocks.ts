@@ -85,14 +85,14 @@ export function shortCommit(id: string | undefined): string | undefined {
 }
 
 /** The default assessment, which every iteration makes first. */
-export const defaultAssessment = `Judge the task before you begin:
+export const defaultAssessment = `Assess the task before you start:
 - Does it touch three or more files?
-- Does it need an understanding of how the parts of this project work together?
+- Does it require understanding how the parts of this project work together?
 - Could it break something that works now?
 
-If any answer is yes, the task is complex: work out a short plan first, name the files it concerns, and then carry it out.
-If all are no, do it directly.`
+If any answer is yes, the task is complex: first work out a short plan that names the files concerned, then carry it out.
+If all answers are no, do it directly.`
 
 /** The default text after the prompt of later iterations if the context block is off. */
 const defaultContinuation =
-  'Earlier iterations have worked on this task already, and the files show their result. Look at what is there, improve what is unfinished or weak, and change nothing that is good.'
+  'Earlier iterations have already worked on this task, and the files contain their results. Look at what exists, improve what is unfinished or weak, and leave what is good unchanged.'

@@ -114,7 +114,7 @@ function noRepository(workspace: string, reason: string | undefined): BatonError
       hint: 'Make git work in this folder, or set commits = false in [iterate].',
     })
   }
-  return new BatonError('USAGE', `${workspace} is in no git repository`, {
+  return new BatonError('USAGE', `${workspace} is not in a git repository`, {
     hint: 'Run git init, or set commits = false in [iterate].',
   })
 }

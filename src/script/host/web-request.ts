@@ -131,7 +131,7 @@ function privateCheck({ context: { scope }, name }: ActCall, allow: (action: Act
         ? [`${target.host}, the target of a redirect, is a private address`, 'Request that address directly.']
         : [
             `the pack may not connect to ${target.host}, a private address: its capabilities do not name that host`,
-            '`baton unpack` makes a copy of the pack that is your own, and may connect.',
+            '`baton unpack` makes your own copy of the pack, which may connect.',
           ]
     throw new BatonError('UNTRUSTED', `${name}: ${what}`, { hint })
   }

@@ -10,5 +10,5 @@ export const userAgents = {
 /** @throws BatonError if the text is not an absolute URL */
 export function readUrl(given: string, call: HostCall): URL {
   if (URL.canParse(given)) return new URL(given)
-  throw call.error(`Cannot parse url '${given}': it must be whole, like https://example.com/page`)
+  throw call.error(`Cannot parse url '${given}': it must be a full URL, like https://example.com/page`)
 }

@@ -61,7 +61,7 @@ function valuesOf(outcome: Outcome): Values {
 }
 
 const parent = parentPort
-if (parent === null) throw new Error('this file is started as a worker thread')
+if (parent === null) throw new Error('this file must be run as a worker thread')
 const { engine: engineName, wasmFile, clock, answers } = workerData as WorkerSetup
 const post = (message: FromWorker): void => parent.postMessage(message)
 const proxy = createHostProxy(answers, clockOf(clock))

@@ -8,7 +8,7 @@ import { runProgram } from './run-program.ts'
 import type { HostCalls } from './world.ts'
 
 const parent = parentPort
-if (parent === null) throw new Error('this file is started as a worker thread')
+if (parent === null) throw new Error('this file must be run as a worker thread')
 const { answers, clock: memory, wasmFile } = workerData as WorkerSetup
 const clock = clockOf(memory)
 const post = (message: FromWorker): void => parent.postMessage(message)

@@ -209,7 +209,7 @@ function blocksIn(content: string, filePath: string): Directive {
       continue
     }
     if (!searchMark.test(lines.line)) {
-      const reason = `the changes cannot be read: line ${lines.at + 1} stands outside of a block: ${lines.line.trim().slice(0, 80)}`
+      const reason = `the changes cannot be read: line ${lines.at + 1} is outside a block: ${lines.line.trim().slice(0, 80)}`
       return failDirective('malformed', reason, { filePath })
     }
     const part = readSearchBlock(lines)

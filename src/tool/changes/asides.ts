@@ -68,7 +68,7 @@ function readReasoning(lines: AnswerLines, written: Piece[], opening: string): b
     return isContainer(tag.name) || isDirective(tag.name) || tag.name === 'AIP_FILE_CHANGE'
   })
   pass(lines, written, lines.all.length - 1)
-  const reason = `${opening} is never closed, and the changes behind it count as reasoning: write them behind ${closing}`
+  const reason = `${opening} is never closed, and the changes after it count as reasoning: write them after ${closing}`
   if (change !== undefined) written.push(faultPiece(failDirective('malformed', reason)))
   return true
 }

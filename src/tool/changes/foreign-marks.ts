@@ -33,6 +33,6 @@ export function foreignMarkIn(content: string, form: WrittenForm): string | unde
 
 /** The fault for a change that contains a mark of another form: it is unclear where one ends and the other starts. */
 export function mixedFault(name: string, mark: string, filePath?: string): Directive {
-  const reason = `the line ${mark} is a mark of another form within ${name}: write each change in one form only. If the file shall really hold this line, write it in a FILE_PATCH, where + stands before it`
+  const reason = `the line ${mark} is a mark of another form within ${name}: write each change in one form only. If the file should really contain this line, write it in a FILE_PATCH, with + before it`
   return failDirective('mixed', reason, { filePath })
 }

@@ -12,43 +12,43 @@ const inForm = 'write it as the instruction for file changes says'
 const lookalikes: readonly Lookalike[] = [
   {
     mark: /^[^\n`]*(?:<|\[\[\[)(?:FILE_(?:NEW|PATCH|APPEND|COPY|RENAME|DELETE)|AIP_FILE_CHANGE)\s+\w+\s*=/m,
-    what: 'holds a file change that is indented, quoted, in a fence or in the middle of a line, and was not carried out: if you mean it, write it outside of a fence, from the first column on',
+    what: 'contains a file change that is indented, quoted, in a fence or in the middle of a line, and was not applied: if you mean it, write it outside a fence, starting in the first column',
   },
   {
     mark: /^[ \t>]*<{5,9} ?SEARCH>?\s*$/m,
-    what: 'holds a search and replace block that is indented, quoted or in a fence with other text, and was not carried out: if you mean it, write it from the first column on',
+    what: 'contains a search and replace block that is indented, quoted or in a fence with other text, and was not applied: if you mean it, write it starting in the first column',
   },
   {
     mark: /^\*\*\* (?:Begin Patch|Update File: |Add File: |Delete File: )/m,
-    what: `holds a patch in a form that is not read here: ${inForm}`,
+    what: `contains a patch in an unsupported form: ${inForm}`,
   },
   {
     mark: /^[ \t>]*(?:-{5,9} ?SEARCH|<{5,9} ?ORIGINAL)\b/m,
-    what: `holds a search and replace block with other marks: ${inForm}`,
+    what: `contains a search and replace block with different markers: ${inForm}`,
   },
   {
     mark: /^[ \t>]*(?:<|\[\[\[)[Ff]ile_?(?:[Cc]hanges|[Nn]ew|[Pp]atch|[Aa]ppend|[Cc]opy|[Rr]ename|[Dd]elete)\b/m,
-    what: `holds a tag for a file change that is not in capital letters: ${inForm}`,
+    what: `contains a tag for a file change that is not in capital letters: ${inForm}`,
   },
   {
     mark: /^[ \t]*<(?:write_to_file|write_file|create_file|edit_file|replace_in_file|apply_diff|search_and_replace|tool_call|function_calls)>/m,
-    what: `calls a tool that is not there: ${inForm}`,
+    what: `calls a tool that does not exist: ${inForm}`,
   },
   {
     mark: /(?:^|[{,])[ \t]*"(?:old|new)_str(?:ing)?"[ \t]*:/m,
-    what: `holds JSON that describes a replacement: ${inForm}`,
+    what: `contains JSON that describes a replacement: ${inForm}`,
   },
   {
     mark: /^[ \t>]*--- \S.*\r?\n[ \t>]*\+\+\+ \S.*\r?\n[ \t>]*@@/m,
-    what: 'holds a unified diff that was not carried out: if you mean it, write it into a fence of its own that begins with ```diff',
+    what: 'contains a unified diff that was not applied: if you mean it, write it into a fence of its own that begins with ```diff',
   },
   {
     mark: /^(?:`{3,}|~{3,})(?:diff|patch)\b[^\n]*\n(?:(?![`~+-])[^\n]*\n)*[+-]/m,
-    what: 'holds a diff that names no file: begin it with the lines --- and +++ that name it',
+    what: 'contains a diff that names no file: begin it with the lines --- and +++ that name it',
   },
   {
     mark: /^<(?:file|write_file|write_to_file|create_file|edit_file|edit|replace|str_replace|apply_diff|boltAction)\s[^>\n]*?(?:path|name|file)\w{0,20}[ \t]*=/im,
-    what: `holds a tag that is no file change here: ${inForm}`,
+    what: `contains a tag that is not a file change here: ${inForm}`,
   },
 ]
 

@@ -39,14 +39,14 @@ const mostDirectives = 100_000
 
 /** The fault for an answer that is too long to be read. */
 export function tooLong({ length }: string): Directive {
-  const reason = `the answer has ${length} characters, and changes are read from ${mostCharacters} at most: send fewer changes at once`
+  const reason = `the answer has ${length} characters, but changes are read from at most ${mostCharacters}: send fewer changes at once`
   return failDirective('limit', reason)
 }
 
 /** The changes, or the fault for too many of them. */
 export function withinLimits(directives: readonly Directive[]): readonly Directive[] {
   if (directives.length <= mostDirectives) return directives
-  const reason = `the answer holds ${directives.length} changes, and ${mostDirectives} are the most: send fewer changes at once`
+  const reason = `the answer contains ${directives.length} changes, but at most ${mostDirectives} are allowed: send fewer changes at once`
   return [failDirective('limit', reason)]
 }
 
@@ -127,7 +127,7 @@ function readDirectives(lines: AnswerLines, open: Tag, policy: ReadingPolicy) {
 
 /** The fault for a container with only text: the text would be lost, and may be a change in an unknown form. */
 function proseOnly({ name }: Tag): Directive {
-  return failDirective('malformed', `${name} holds text and no file change; leave it out if nothing is to be changed`)
+  return failDirective('malformed', `${name} contains text but no file change; leave it out if nothing needs to change`)
 }
 
 interface Entry {
@@ -161,7 +161,7 @@ function readUnknown(lines: AnswerLines, tag: Tag | undefined, previous: Directi
   lines.goTo(tag?.form === 'open' ? behindUnknown(lines, tag) : lines.at + 1)
   if (tag?.form === 'close') return closesNothing(tag)
   if (isDirective(name)) return unreadable(line)
-  const reason = `there is no directive ${name}; there are ${Object.keys(directiveKinds).join(', ')}`
+  const reason = `there is no directive ${name}; known ones: ${Object.keys(directiveKinds).join(', ')}`
   return failDirective('malformed', reason, { filePath: tag?.attributes.get('file_path') })
 }
 
@@ -185,7 +185,7 @@ export function refuseRepeatedPatches(directives: readonly Directive[]): readonl
       patched.add(path)
       return directive
     }
-    const cause = `${directive.filePath} has a FILE_PATCH already; all hunks of a file belong into one`
+    const cause = `${directive.filePath} already has a FILE_PATCH; put all hunks of a file into one`
     const hunks = parseHunks(directive.content).map(({ body }) => ({ body, cause }))
     return failDirective('repeated', cause, { filePath: directive.filePath, hunks })
   })

@@ -110,7 +110,7 @@ function tryHunk(document: Document, hunk: Hunk, options: PlaceOptions): Applied
   if (place.tier === 'none') return place
   const loosely = options.tolerance === 'letters' ? ({ ...place, tier: 'whitespace' } as const) : undefined
   const applied = applyHunk(document, hunk, place) ?? (loosely && applyHunk(document, hunk, loosely))
-  if (applied === undefined) return { cause: 'its lines are in the file with other quotes, dashes or entities' }
+  if (applied === undefined) return { cause: 'its lines are in the file with different quotes, dashes or entities' }
   const alike = place.alike ?? []
   const [line = 0, ...others] = [place.start, ...alike.slice(-mostAlike)].map((index) => lines[index]?.number ?? 0)
   return { ...applied, place: { line, others } }
@@ -128,12 +128,12 @@ const mostGaps = 50
 function problemOf(hunk: Hunk): string | undefined {
   if (!hunk.lines.some(({ kind }) => kind === 'add' || kind === 'remove')) return 'no line of it begins with + or -'
   const parts = oldParts(hunk)
-  if (parts.length > mostGaps + 1) return `it has more than ${mostGaps} lines ~: make several hunks of it`
+  if (parts.length > mostGaps + 1) return `it has more than ${mostGaps} ~ lines: split it into several hunks`
   const hasNeighbours = parts.every((part, number) => {
     const before = number === 0 || part.slice(0, gapNeighbours).every(({ kind }) => kind === 'remove')
     const behind = number === parts.length - 1 || part.slice(-gapNeighbours).every(({ kind }) => kind === 'remove')
     return before && behind && (parts.length === 1 || part.length >= gapNeighbours)
   })
-  if (!hasNeighbours) return `a ~ needs at least ${gapNeighbours} removed lines directly before it and behind it`
+  if (!hasNeighbours) return `a ~ needs at least ${gapNeighbours} removed lines directly before it and after it`
   return undefined
 }

@@ -107,7 +107,7 @@ export function withMeantChanges(pieces: readonly Piece[]): readonly Piece[] {
 
 function fencedFault(line: number, { pieces }: Fenced): Directive {
   const paths = [...new Set(directivesOf(pieces).map(({ filePath }) => filePath))]
-  const reason = `its change stands in a code fence at line ${line} of the answer, beside other text: if you mean it, write it outside of a fence`
+  const reason = `its change is in a code fence at line ${line} of the answer, next to other text: if you mean it, write it outside a fence`
   return failDirective('fenced', reason, { filePath: paths.length === 1 ? paths[0] : undefined })
 }
 

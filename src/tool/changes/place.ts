@@ -62,7 +62,7 @@ export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOpti
       const found = search(hunk, { ...options, lines, pass, without })
       if (found === undefined) continue
       if (found.tier === 'fuzzy' && options.tolerance === 'marks' && !differsInMarks(hunk, found, lines)) {
-        return { tier: 'none', cause: 'the lines it removes are not in the file as they stand, only lines like them' }
+        return { tier: 'none', cause: 'the lines it removes are not in the file exactly, only similar ones' }
       }
       return found
     }
@@ -115,7 +115,7 @@ function search(hunk: Hunk, options: Looking): Placement | Misplacement | undefi
     pass.tier === 'fuzzy' ? onlyOne(starts, target, previousEnd) : oneOf(starts, { ...options, hunk, parts, target })
   if (chosen === undefined) return undefined
   if (chosen === 'several') {
-    return { tier: 'none', cause: 'its lines are not in the file as they stand, and several places are like them' }
+    return { tier: 'none', cause: 'its lines are not in the file exactly, and several places are similar' }
   }
   const at: (number | undefined)[] = hunk.lines.map(() => undefined)
   for (const [number, part] of parts.entries()) {
@@ -127,7 +127,7 @@ function search(hunk: Hunk, options: Looking): Placement | Misplacement | undefi
 }
 
 const tooMuch =
-  'too many hunks of the patch have to be looked for in the whole file: send fewer of them, or let each name a line that the file holds only once'
+  'too many hunks of the patch must be searched for in the whole file: send fewer, or include in each a line that occurs only once in the file'
 
 interface Chosen {
   readonly starts: Starts

@@ -61,7 +61,7 @@ function planReplacement(
 ): ContentPlan {
   if (search === '') {
     if (present === undefined || present === '') return changed(content)
-    return refused(`${filePath} is not empty: give the text to be replaced, or write the whole file`)
+    return refused(`${filePath} is not empty: give the text to replace, or write the whole file`)
   }
   if (present === undefined) return refused(`there is no file ${filePath}`)
   const result = replaceText(present, { search, replace: content, all })
@@ -71,12 +71,12 @@ function planReplacement(
     case 'same':
       return refused('the new text is the same as the old one: there is nothing to change')
     case 'missing': {
-      const cause = `the text to be replaced is not in ${filePath}`
+      const cause = `the text to replace is not in ${filePath}`
       return refused(cause, [{ body: blockText(search, content), cause }])
     }
     case 'several':
       return refused(
-        `the text to be replaced stands ${result.lines.length} times in ${filePath}, at ${linesText(result.lines)}: add lines around it until it stands there once, or set all`,
+        `the text to replace occurs ${result.lines.length} times in ${filePath}, at ${linesText(result.lines)}: include surrounding lines to make it unique, or set all`,
       )
   }
 }
@@ -100,7 +100,7 @@ function planPatch(directive: ContentDirective, content: string | undefined, tol
     )
   }
   const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content, tolerance)
-  if (hunkCount === 0) return refused('the patch holds no hunk: hunks begin with a line @@')
+  if (hunkCount === 0) return refused('the patch contains no hunk: hunks begin with an @@ line')
   if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
   if (patched === content) return refused('the patch leaves the file as it is', failures)
   return { kind: 'changed', content: patched, failures, hunkCount, doubts }
@@ -147,7 +147,7 @@ const mostCauses = 20
 function blockCause(body: string, index: number, content: string): string {
   const isPart = index < mostCauses && content.includes(searchedText(body))
   return isPart
-    ? 'Search block found only inside of lines: it must hold whole lines'
+    ? 'Search block found only inside lines: it must contain whole lines'
     : 'Search block not found in content'
 }
 

@@ -119,7 +119,7 @@ async function planIn(
   return { kind: 'ready', steps }
 }
 
-const notApproved = 'it would do something else by now than what was agreed to'
+const notApproved = 'it would now do something other than what was approved'
 
 /** The error of a change that did not fail itself. */
 export const notDone = 'not done, because another change of the answer failed'

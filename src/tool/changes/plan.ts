@@ -121,7 +121,7 @@ export function errorItem(directive: Directive, error: unknown): ChangeItem {
   return { ...named(directive), kind: directive.kind, isSuccess: false, error: error.message }
 }
 
-const sameContent = 'the file holds exactly this content already'
+const sameContent = 'the file already has exactly this content'
 
 async function contentStep(
   directive: ContentDirective | ReplaceDirective,
@@ -164,7 +164,7 @@ function transferStep(directive: TransferDirective, { files, resolve }: ChangeSp
   if (from === path) throw new BatonError('FILE_FAILED', `from_path and to_path are both ${directive.filePath}`)
   const there = files.kindAt(path)
   if (there !== undefined && (there !== 'file' || kind !== 'file')) {
-    throw new BatonError('FILE_FAILED', `${directive.filePath} exists already`)
+    throw new BatonError('FILE_FAILED', `${directive.filePath} already exists`)
   }
   const item = { ...done(directive), ...(there === undefined ? {} : ({ isReplaced: true } as const)) }
   return { item, action: { op: isCopy ? 'copy' : 'move', from, path } }

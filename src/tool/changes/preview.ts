@@ -50,7 +50,7 @@ async function diffOf(action: ChangeAction, { before, after, name }: Sides, thre
   // copied and moved content does not change
   if ('from' in change) return head
   const { op, path } = action
-  if (op === 'delete' && before.kindAt(path) === 'folder') return `${head}a folder, with all that is in it\n`
+  if (op === 'delete' && before.kindAt(path) === 'folder') return `${head}a folder, with everything in it\n`
   const [old, present] = [textOf(before, path), textOf(after, path)]
   const names = diffNames(change)
   if (old === undefined || present === undefined) return head + binaryDiff(names)

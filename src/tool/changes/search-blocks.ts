@@ -92,7 +92,7 @@ function readBlocks(lines: AnswerLines, { fence, name }: Run): readonly Directiv
 }
 
 function outside(line: string, filePath: string | undefined): Directive {
-  const reason = `the line ${line.trim().slice(0, 80)} stands between search and replace blocks: write nothing else into their fence`
+  const reason = `the line ${line.trim().slice(0, 80)} is between search and replace blocks: write nothing else into their fence`
   return failDirective('malformed', reason, { filePath })
 }
 

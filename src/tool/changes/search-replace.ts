@@ -66,7 +66,7 @@ const mostLookedAt = 2e9
 
 function tooMany(blocks: number, characters: number): BatonError {
   const most = Math.floor(mostLookedAt / characters)
-  const message = `the changes are too many: ${blocks} blocks for a text of ${characters} characters, at most ${most} can be`
+  const message = `too many changes: ${blocks} blocks for a text of ${characters} characters, at most ${most} are possible`
   return new BatonError('SCRIPT_FAILED', message, {
     hint: 'Save the file whole, or make the changes in several calls.',
   })
@@ -90,7 +90,7 @@ export function readBlocks(changes: string): readonly Block[] {
   for (let start = 0; start < lines.length; start += 1) {
     const line = lines[start] ?? ''
     if (line.trim() === '') continue
-    if (marker(line) !== searchLine) throw malformed(`line ${start + 1} stands outside of a block: ${shortened(line)}`)
+    if (marker(line) !== searchLine) throw malformed(`line ${start + 1} is outside a block: ${shortened(line)}`)
     const separator = indexOfMarker(lines, separatorLine, start)
     const end = indexOfMarker(lines, endLine, separator)
     blocks.push({
@@ -108,7 +108,7 @@ function indexOfMarker(lines: readonly string[], wanted: string, from: number): 
     if (found === wanted) return index
     if (found === searchLine) break
   }
-  throw malformed(`the block has no line "${wanted}" behind line ${from + 1}`)
+  throw malformed(`the block has no line "${wanted}" after line ${from + 1}`)
 }
 
 function textBetween(lines: readonly string[], before: number, behind: number): string {

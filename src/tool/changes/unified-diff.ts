@@ -126,6 +126,6 @@ function patchOf(hunks: readonly string[], filePath: string): Directive {
   const content = hunks.map((line) => `${line}\n`).join('')
   const mark = foreignMarkIn(content, '<') ?? foreignMarkIn(content, '[[[')
   if (mark !== undefined) return mixedFault('a unified diff', mark, filePath)
-  if (hunks.length === 0) return failDirective('malformed', 'the diff of the file holds no hunk', { filePath })
+  if (hunks.length === 0) return failDirective('malformed', 'the diff of the file contains no hunk', { filePath })
   return { kind: 'Patch', filePath, content }
 }

@@ -21,9 +21,9 @@ export function settleDirectory(said: string, before: string, context: RunContex
   const stays = `the next command runs in ${shown(before)} again`
   const directory = realOf(said)
   if (directory === undefined)
-    return { remark: `[${stays}: the folder it ended in is not there outside of its sandbox]` }
+    return { remark: `[${stays}: the folder it ended in does not exist outside its sandbox]` }
   if (directory === before) return {}
-  if (!mayEnter(directory, context)) return { remark: `[${stays}: ${shown(directory)} is outside of what may be read]` }
+  if (!mayEnter(directory, context)) return { remark: `[${stays}: ${shown(directory)} may not be read]` }
   return { directory, remark: `[the next command runs in ${shown(directory)}]` }
 }
 

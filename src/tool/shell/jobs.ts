@@ -47,7 +47,7 @@ export function createJobs(): Jobs {
   return {
     async start(line, start) {
       if (running().length + starting.size >= mostAtOnce) {
-        throw new BatonError('LIMIT', `${mostAtOnce} commands run in the background already`, {
+        throw new BatonError('LIMIT', `${mostAtOnce} commands are already running in the background`, {
           hint: 'End one of them with kill.',
         })
       }

@@ -52,8 +52,8 @@ export function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOut
   }
   if (job !== undefined) return job
   const known = jobs.ids()
-  const others = known.length === 0 ? 'none was started' : `there are ${known.join(', ')}`
-  return { text: `there is no command ${id} in the background: ${others}`, isError: true }
+  const others = known.length === 0 ? ': none was started' : `; known commands: ${known.join(', ')}`
+  return { text: `there is no command ${id} in the background${others}`, isError: true }
 }
 
 function stateOf(job: Job, call: ToolCall): ToolOutput {
@@ -63,7 +63,7 @@ function stateOf(job: Job, call: ToolCall): ToolOutput {
     { nothing: '[nothing new]', runs: ended === undefined },
     call,
   )
-  const state = ended === undefined ? 'runs' : `has ended: ${statusText(ended, undefined) ?? 'exit code 0'}`
+  const state = ended === undefined ? 'is running' : `has ended: ${statusText(ended, undefined) ?? 'exit code 0'}`
   return { text: `${job.id} ${state}\n${text}`, ...(kept === undefined ? {} : { kept }) }
 }
 

@@ -56,7 +56,7 @@ export const bash = defineTool<BashInput>({
     const { scope, services } = context
     const { command, background = false } = input
     if (scope.dry === 'changes') return notInDryRun(input)
-    if (command.includes('\0')) return { text: 'a command line cannot hold a NUL character', isError: true }
+    if (command.includes('\0')) return { text: 'a command line cannot contain a NUL character', isError: true }
     const cwd = displayPath(scope.folders.workspace, box.shell.directory())
     const request = { command, cwd, ...(background && { background }) }
     return services.effects.perform<ToolOutput>(
@@ -84,7 +84,7 @@ const commandEffect = {
   kind: 'command',
   action: { kind: 'command', program: 'bash', caller: 'bash' },
   repeat: 'unsafe',
-  assumed: { text: '[it counts as done; what it printed is not known]' },
+  assumed: { text: '[it counts as done; its output is unknown]' },
 } as const satisfies Partial<EffectRequest<ToolOutput>>
 
 function notInDryRun({ command }: BashInput): ToolOutput {
@@ -116,7 +116,7 @@ async function runLine(line: Line, call: ToolCall): Promise<ToolOutput> {
   const { directory = path, remark } = settleDirectory(ended.directory, path, context)
   const status = statusText(ended, timeout)
   const { text, kept } = printedOutput(running.output, { nothing: '[no output]', runs: false }, call)
-  const remarks = [lost, ended.leftOthers ? '[what it had left running was ended]' : undefined, remark]
+  const remarks = [lost, ended.leftOthers ? '[the processes it had left running were ended]' : undefined, remark]
   return {
     text: [status, text, ...remarks].filter((one) => one !== undefined).join('\n'),
     directory,

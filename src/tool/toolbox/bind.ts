@@ -107,7 +107,7 @@ interface Reading {
 async function readInput(text: string, { name, schema, signal }: Reading): Promise<JsonObject | string> {
   const cut = cutFrom(text)
   if (cut !== undefined) {
-    return `Error in tool "${name}": its arguments had ${cut} characters, and a call has ${mostArguments} at most. Nothing was done: send less at once.`
+    return `Error in tool "${name}": its arguments had ${cut} characters, but a call may have at most ${mostArguments}. Nothing was done: send less at once.`
   }
   let input: Json
   try {
@@ -118,7 +118,7 @@ async function readInput(text: string, { name, schema, signal }: Reading): Promi
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
   const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
-  return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are no object'}`
+  return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
 }
 
 /** Tools have the rights of an answer: what is protected from answers is protected from tools. */

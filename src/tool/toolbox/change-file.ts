@@ -28,7 +28,7 @@ export async function changeFile(directive: FileDirective, call: ToolCall): Prom
       if (output !== undefined) return output
     }
     return {
-      text: `${directive.filePath} is written by somebody else all the time: nothing was changed`,
+      text: `${directive.filePath} is being changed constantly by something else: nothing was changed`,
       isError: true,
     }
   }, signal)
@@ -59,7 +59,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   if (plan.dry !== undefined) {
     if (!noteDry(plan, worked, call)) return { text: tooMuchPlanned, isError: true }
     emit(context, { type: 'changes.planned', items: [change], ...base, diff: plan.dry.diff })
-    const dry = `This is a dry run: ${change.file_path} stays as it is on the disk. read, edit and write see it with this change.`
+    const dry = `This is a dry run: ${change.file_path} is unchanged on disk, but read, edit and write see this change.`
     return { text: `${text}\n${dry}`, seen, planned: { path: realPath(plan.path), diff: plan.dry.whole } }
   }
   const content = worked?.content ?? (await contentAgain(plan, directive, call))

@@ -28,7 +28,7 @@ export function changedText(
   file: string,
   { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
 ): string {
-  if (isNew) return `Made ${file}, ${linesText(countLines(content))}.`
+  if (isNew) return `Created ${file}, ${linesText(countLines(content))}.`
   if (places === undefined) return `Replaced ${file}, which now has ${linesText(countLines(content))}.`
   const named = placeCount === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
   const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${placeCount > mostNamed ? ' and more' : ''}`

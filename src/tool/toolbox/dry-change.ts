@@ -47,4 +47,4 @@ function isFirst(real: string, { box }: Asking): boolean {
   return !box.first.has(real) && !box.work.hasPlanned(real)
 }
 
-export const tooMuchPlanned = `a dry run holds at most ${sizeText(mostPlanned)} of what files would hold: this change is not planned`
+export const tooMuchPlanned = `a dry run keeps at most ${sizeText(mostPlanned)} of planned file content: this change is not planned`

@@ -33,7 +33,7 @@ export const enterPlan = defineTool<EnterInput>({
     const present = box.plan.file()
     if (present !== undefined) {
       return {
-        text: `plan mode is on already: the plan is ${displayPath(realPath(box.baseDir), present)}`,
+        text: `plan mode is already on: the plan is ${displayPath(realPath(box.baseDir), present)}`,
         isError: true,
       }
     }
@@ -45,7 +45,7 @@ export const enterPlan = defineTool<EnterInput>({
     )
     if (problem !== '') return { text: problem, isError: true }
     return {
-      text: `Plan mode is on. You can read, and write the plan to ${path}. Find out what is there, and write down what is to be changed, where, in which order, and how you will know that it works. Then call exit_plan.`,
+      text: `Plan mode is on. You can read, and write the plan to ${path}. Investigate, and write down what to change, where, in which order, and how to verify it. Then call exit_plan.`,
       plan: realPath(resolve(box.baseDir, path)),
     }
   },

@@ -38,7 +38,7 @@ export const exitPlan = defineTool<object>({
 /** The plan as the user sees it: the diff of a new file; an output if there is no plan. */
 async function planDiff({ box, context }: Omit<ToolCall, 'permit'>): Promise<string | ToolOutput> {
   const file = box.plan.file()
-  if (file === undefined) return failed('plan mode is off: there is no plan to be shown')
+  if (file === undefined) return failed('plan mode is off: there is no plan to show')
   const named = displayPath(box.baseDir, file)
   const entry = context.services.planned?.at(file)
   const planned = entry?.kind === 'file' ? entry.text : undefined

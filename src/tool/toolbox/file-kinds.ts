@@ -17,14 +17,14 @@ const media: readonly (readonly [magic: RegExp, mediaType: string])[] = [
 
 const binaries: readonly (readonly [magic: RegExp, what: string])[] = [
   [/^PK(?:\x03\x04|\x05\x06)/, 'a zip archive, or a document in one'], // oxlint-disable-line no-control-regex
-  [/^\x1f\x8b/, 'compressed by gzip'], // oxlint-disable-line no-control-regex
+  [/^\x1f\x8b/, 'compressed with gzip'], // oxlint-disable-line no-control-regex
   [/^(?:BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf)/, 'compressed'],
   [/^[^]{257}ustar/, 'a tar archive'],
   [/^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/, 'a program'], // oxlint-disable-line no-control-regex
   [/^SQLite format 3\0/, 'an SQLite database'], // oxlint-disable-line no-control-regex
   [/^(?:\xff\xfe|\xfe\xff)/, 'text in UTF-16'],
   [/^(?:ID3|OggS|fLaC|RIFF[^]{4}WAVE|\xff\xfb)/, 'sound'],
-  [/^(?:[^]{4}ftyp|\x1aE\xdf\xa3|RIFF[^]{4}AVI )/, 'a film or an image'], // oxlint-disable-line no-control-regex
+  [/^(?:[^]{4}ftyp|\x1aE\xdf\xa3|RIFF[^]{4}AVI )/, 'a video or an image'], // oxlint-disable-line no-control-regex
   [/^(?:BM[^]{4}\0\0\0\0|II\*\0|MM\0\*|\0\0\x01\0)/, 'an image of another kind'], // oxlint-disable-line no-control-regex
 ]
 

@@ -25,7 +25,7 @@ export const kill = defineTool<KillInput>({
       async () => {
         const job = findJob(id, box)
         if ('text' in job) return job
-        if (job.end() !== undefined) return { text: `${id} had ended already; bash_output shows how` }
+        if (job.end() !== undefined) return { text: `${id} had already ended; bash_output shows how` }
         await job.running.stop()
         await job.running.ended
         return { text: `${id} was ended; bash_output shows what it had printed` }

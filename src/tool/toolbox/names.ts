@@ -29,7 +29,7 @@ const toolFacts = {
   enter_plan: { summary: 'starts plan mode', plans: true, alone: true, initial: 'allow' },
   exit_plan: { summary: 'shows the plan, and ends plan mode', plans: true, alone: true, initial: 'ask' },
   read: { summary: 'reads files, images, PDF documents and folders', reads: true, initial: 'allow' },
-  glob: { summary: 'finds files by a pattern of their path', reads: true, initial: 'allow' },
+  glob: { summary: 'finds files by a path pattern', reads: true, initial: 'allow' },
   interpreter_run: { summary: 'runs a program that calls the other tools', reads: true, initial: 'allow' },
   grep: { summary: 'searches files for a regular expression', reads: true, initial: 'allow' },
   kill: { summary: 'ends a background command', with: 'bash', initial: 'allow' },
@@ -68,8 +68,8 @@ export const itemTools = {
   task_list: 'shows the list of the team',
   task_claim: 'claims an item to work on it',
   task_complete: 'marks an item as done',
-  read_messages: 'reads messages from others of the team',
-  send_message: 'sends a message to others of the team',
+  read_messages: 'reads messages from the other members',
+  send_message: 'sends a message to other members',
   leave_delegate: 'ends the work on the list',
 } as const
 

@@ -36,7 +36,7 @@ export function cutOutput<Output extends ToolOutput>(
   }
   const shown = text.slice(0, end).replace(/\n$/, '')
   const where = `lines 1 to ${count} of ${lines.length} are shown`
-  const rest = `for the rest read "${outputPrefix}${kept.id}" from offset ${count + 1}`
+  const rest = `for the rest, read "${outputPrefix}${kept.id}" from offset ${count + 1}`
   return { ...output, text: `${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
 
@@ -54,7 +54,7 @@ export function cutMiddle(
   const first = countWithin(lines, mostOfMiddle / 3)
   const last = lines.length - countWithin(lines.toReversed(), (2 * mostOfMiddle) / 3)
   const where = `lines ${first + 1} to ${last} of ${lines.length} are left out`
-  const rest = `[cut: ${where}; for them read "${outputPrefix}${kept.id}" from offset ${first + 1}]\n`
+  const rest = `[cut: ${where}; to see them, read "${outputPrefix}${kept.id}" from offset ${first + 1}]\n`
   const head = lines.slice(0, first).join('')
   return { text: [head, head.endsWith('\n') ? '' : '\n', rest, ...lines.slice(last)].join(''), kept }
 }

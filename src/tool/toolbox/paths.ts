@@ -21,7 +21,7 @@ export function permittedPath({ action }: Permit): string {
     throw new Error('the call was permitted without a path')
   const { path } = action.subject
   if (realPath(path) === path) return path
-  throw new BatonError('OUTSIDE_WORKSPACE', `${path} leads somewhere else by now: a link was put in its path`)
+  throw new BatonError('OUTSIDE_WORKSPACE', `${path} now leads somewhere else: a link was put in its path`)
 }
 
 /**

@@ -96,7 +96,7 @@ export async function planFileChange(asked: FileDirective, call: Asking, approve
   const before = over ?? null
   const known = (hash: string): readonly SeenFile[] => [{ path, hash }]
   if (step?.action?.op !== 'write') {
-    const same = `${named} holds exactly this already: nothing was changed.`
+    const same = `${named} already has exactly this content: nothing was changed.`
     return { plan: { kind: 'same', text: same, seen: known(before ?? '') }, steps: [], files }
   }
   const { content } = step.action
@@ -194,11 +194,11 @@ function tooLarge(
   { path, asked: { content } }: { readonly path: string; readonly asked: FileDirective },
 ): string | undefined {
   if (content.length > mostBytes) {
-    return `the content has ${sizeText(content.length)}, and a call writes ${sizeText(mostBytes)} at most`
+    return `the content has ${sizeText(content.length)}, but a call writes at most ${sizeText(mostBytes)}`
   }
   const { kind, size = 0 } = statusAt(path) ?? {}
   if (kind !== 'file' || size <= mostBytes) return undefined
-  return `${named} has ${sizeText(size)}, and files of more than ${sizeText(mostBytes)} are not changed by tools`
+  return `${named} has ${sizeText(size)}, but tools do not change files larger than ${sizeText(mostBytes)}`
 }
 
 interface Refusal {
@@ -213,12 +213,12 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   const { seen } = call.box
   if (result.kind === 'stale') {
     if (result.gone !== undefined) {
-      return [`${named} was deleted since you saw it. Call again if it should be there again.`, [path]]
+      return [`${named} was deleted since you saw it. Call again to create it again.`, [path]]
     }
     if (result.paths.length > 0) {
       return [`${named} has changed since you saw it: nothing was written. Read it again, then decide what to write.`]
     }
-    const how = seen.knows(path) ? 'you have not seen all of it as it is now' : 'you have not seen it'
+    const how = seen.knows(path) ? 'you have not seen all of its current content' : 'you have not seen it'
     return [`${named} exists, and ${how}: nothing was written. Read it first, or change a part of it with edit.`]
   }
   const [{ error_msg: reason = '', error_hunks: hunks = [] } = {}] = result.items
@@ -227,6 +227,6 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   if (!seen.knows(path)) return [`${reason}. You have not read this file: read it first.`]
   const changed = result.changed.length > 0 ? ', which has changed since you saw it' : ''
   const nearest = hunks[0]?.nearest
-  if (nearest === undefined) return [`${reason}${changed}, and nothing there is like it.`]
+  if (nearest === undefined) return [`${reason}${changed}, and nothing in it is similar.`]
   return [`${reason}${changed}. The nearest place is:\n${excerptLines(nearest.text.split('\n'), nearest.line)}`]
 }

@@ -85,7 +85,7 @@ async function showLines(
   const found = window.finish()
   if (found.count === 0) return { text: '[the file is empty]', seen: [{ path, hash: found.hash }] }
   if (found.lines.length === 0) {
-    throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: none from ${offset} on`)
+    throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: offset ${offset} is past the end`)
   }
   const seen = hashes && found.lines.every(({ isUtf8 }) => isUtf8) ? seenParts(path, offset, found) : []
   const texts = found.lines.map(({ text }) => text)
@@ -109,7 +109,7 @@ function remarks(found: WindowLines, { offset, isWhole, size }: Shown): readonly
   return [
     ...(isPart ? [`[lines ${offset} to ${last} of ${all}${rest}]`] : []),
     ...(lines.some(({ endsInCrLf }) => endsInCrLf) ? ['[lines end in CR LF]'] : []),
-    ...(lines.every(({ isUtf8 }) => isUtf8) ? [] : ['[this is not UTF-8: bytes that are no character are shown as �]']),
+    ...(lines.every(({ isUtf8 }) => isUtf8) ? [] : ['[this is not UTF-8: invalid bytes are shown as �]']),
   ]
 }
 

@@ -34,7 +34,10 @@ export async function readFolder(path: string, input: ReadInput, call: ToolCall)
   }
   if (entries.length === 0) return { text: '[the folder is empty]' }
   if (offset > entries.length) {
-    throw new BatonError('FILE_FAILED', `${shown} has ${entries.length} entries: none from ${offset} on`)
+    throw new BatonError(
+      'FILE_FAILED',
+      `${shown} has ${entries.length === 1 ? '1 entry' : `${entries.length} entries`}: offset ${offset} is past the end`,
+    )
   }
   const listed = entries.toSorted(compareBytes).slice(offset - 1, offset - 1 + limit)
   const last = offset + listed.length - 1

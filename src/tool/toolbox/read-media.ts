@@ -71,7 +71,8 @@ async function wordsOf(
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
   const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfWords
-  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${count} pages: none from ${offset} on`)
+  if (pages.length === 0)
+    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   const texts = pages.map(
@@ -79,6 +80,11 @@ async function wordsOf(
   )
   const part = offset > 1 || last < count ? [`[pages ${offset} to ${last} of ${count}${rest}]`] : []
   return { text: [`${shown} (PDF, the text of its pages)`, ...part, ...texts].join('\n') }
+}
+
+/** A page count as text: "1 page", "3 pages". */
+function pagesText(count: number): string {
+  return count === 1 ? '1 page' : `${count} pages`
 }
 
 /** A document that takes too long or too much memory is reported as unreadable. */
@@ -105,9 +111,10 @@ async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Rea
     data,
   })
   if (pages === 'all') {
-    return { text: `${shown} (PDF, ${count} pages)`, files: [part(name, Buffer.from(bytes).toString('base64'))] }
+    return { text: `${shown} (PDF, ${pagesText(count)})`, files: [part(name, Buffer.from(bytes).toString('base64'))] }
   }
-  if (pages.length === 0) throw new BatonError('FILE_FAILED', `${shown} has ${count} pages: none from ${offset} on`)
+  if (pages.length === 0)
+    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   return {

@@ -1,5 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
+import { linesText } from './numbered-lines.ts'
 import { mostCharacters, outputLines, outputPrefix } from './output.ts'
 import type { ReadInput } from './read.ts'
 import { usualLimit } from './read-file.ts'
@@ -14,11 +15,11 @@ export function readOutput(
 ): ToolOutput {
   const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
   if (text === undefined) {
-    throw new BatonError('FILE_FAILED', `no output ${path} is kept`, { hint: 'Call the tool that gave it again.' })
+    throw new BatonError('FILE_FAILED', `there is no output ${path}`, { hint: 'Call the tool that returned it again.' })
   }
   const all = outputLines(text)
   if (offset > all.length) {
-    throw new BatonError('FILE_FAILED', `${path} has ${all.length} lines: none from ${offset} on`)
+    throw new BatonError('FILE_FAILED', `${path} has ${linesText(all.length)}: offset ${offset} is past the end`)
   }
   let end = offset - 1
   let size = 0

@@ -54,7 +54,7 @@ async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
   const planned = call.context.services.planned?.at(path)
   if (planned?.kind === 'file') return readText({ path, shown, text: planned.text }, input, call)
   if (planned?.kind === 'folder')
-    throw new BatonError('FILE_FAILED', `${shown} is a folder that the disk does not have yet`)
+    throw new BatonError('FILE_FAILED', `${shown} is a folder that does not exist on disk yet`)
   if (planned?.kind === 'nothing') return notThere(shown)
   return onDisk({ path: planned?.kind === 'disk' ? planned.path : path, shown }, input, call)
 }

@@ -137,14 +137,16 @@ async function download(url: URL, { input, context, limits, allow }: Asking, sig
 /** @throws BatonError if the address cannot be fetched */
 function readAddress(given: string): URL {
   if (!URL.canParse(given)) {
-    throw new BatonError('FILE_FAILED', `${given} is no whole address`, { hint: 'It begins with https:// or http://.' })
+    throw new BatonError('FILE_FAILED', `${given} is not a full URL`, {
+      hint: 'It must begin with https:// or http://.',
+    })
   }
   const url = new URL(given)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new BatonError('FILE_FAILED', `${url.protocol} addresses are not fetched: only https:// and http:// ones are`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new BatonError('FILE_FAILED', 'the address holds a user name or a password', { hint: 'Leave it out.' })
+    throw new BatonError('FILE_FAILED', 'the address contains a user name or a password', { hint: 'Leave it out.' })
   }
   url.hash = ''
   return url
@@ -206,7 +208,7 @@ function isSameHost(target: URL, from: URL): boolean {
   return bareHost(target) === bareHost(from) && target.port === from.port
 }
 
-const askForIt = 'Call webfetch with that address if it is wanted.'
+const askForIt = 'Call webfetch with that address if you want it.'
 
 /** @throws BatonError UNTRUSTED for this machine and private networks unless a rule names the host */
 function checkNamed(url: URL, rules: Parameters<typeof namesHost>[1]): void {
@@ -266,7 +268,7 @@ function outputOf(
     const size = bytes === undefined ? '' : `, ${sizeText(bytes)}`
     const what = `${type === '' || isTextType(type) ? 'binary data' : type}${size}`
     return {
-      text: isGood ? `${url} is no text: ${what}. Only text can be fetched.` : `${answered} (${what})`,
+      text: isGood ? `${url} is not text: ${what}. Only text can be fetched.` : `${answered} (${what})`,
       isError: true,
     }
   }

@@ -60,7 +60,8 @@ describe('a team of agents', () => {
       team.refusal({ kind: 'close', id: closed, by: leaderId }),
       team.refusal({ kind: 'close', id: open, by: open }),
     ]
-    const invalid = 'invalid agent id x: an id is what spawn_agent gave, such as 67e55044-10b1-426f-9247-bb680e5fe0c8'
+    const invalid =
+      'invalid agent id x: use an id returned by spawn_agent, such as 67e55044-10b1-426f-9247-bb680e5fe0c8'
     expect(refusals).toEqual([
       "Empty message can't be sent to an agent",
       undefined,

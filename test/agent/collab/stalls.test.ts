@@ -38,7 +38,7 @@ describe('standstills of a team', () => {
     expect(world.team.statusOf(three)).toEqual({ completed: JSON.stringify({ stalled: `wait cycle: ${cycle}` }) })
     expect(await world.wait([one, two])).toMatchObject({ timed_out: false })
     const [told] = world.team.inboxOf(leaderId).waiting()
-    expect(told?.text).toBe(`The team stands still: wait cycle: ${cycle}`)
+    expect(told?.text).toBe(`The team is stalled: wait cycle: ${cycle}`)
   })
 
   it('tells a wait of an agent for itself, and one for the leader', async () => {

@@ -68,7 +68,7 @@ describe('work items', () => {
     expect(completeItem(items, 'ann', '2').text).toBe('#2 is not claimed: claim it first')
     const done = completeItem(items, 'ann', '1', 'went well')
     expect(done.text).toBe('completed #1: a; no longer blocked: #2')
-    expect(completeItem(done.items, 'ann', '1').text).toBe('#1 is completed already')
+    expect(completeItem(done.items, 'ann', '1').text).toBe('#1 is already completed')
     expect(claimItem(done.items, 'bob').text).toBe('claimed #2: b')
   })
 

@@ -57,7 +57,7 @@ describe('an agent that a model waits for', () => {
     })
     const life = await only(world)
     expect(life.result.text).toMatch(
-      /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" asks it again\]$/,
+      /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" continues its conversation\]$/,
     )
     expect(world.asked).toEqual(['parent/0', 'cat/0', 'parent/1'])
   })
@@ -153,7 +153,7 @@ describe('an agent that a model waits for', () => {
         who === 'cat' ? [['todo', { todos: [] }]] : turn === 0 ? [find('cat', { max_turns: 2 })] : 'Good.',
     })
     const [said] = resultsIn(await only(world))
-    expect(said).toContain('as often as it may be (max_turns)')
+    expect(said).toContain('limit of model requests (max_turns)')
     expect(world.asked.filter((one) => one.startsWith('cat'))).toEqual(['cat/0', 'cat/1'])
   })
 })
@@ -209,8 +209,8 @@ describe('agents in the background', () => {
       },
     })
     const results = resultsIn(await only(world))
-    expect(results.filter((text) => text.includes('works in the background'))).toHaveLength(8)
-    expect(results.at(-1)).toContain('limit reached: 8 agents work in the background already')
+    expect(results.filter((text) => text.includes('is working in the background'))).toHaveLength(8)
+    expect(results.at(-1)).toContain('limit reached: 8 agents are already working in the background')
   })
 
   it('are stopped by their caller, are never asked again, and are not told of twice', async () => {
@@ -238,7 +238,7 @@ describe('agents in the background', () => {
       return turn === 1 ? [['task_output', { id, wait_seconds: 60 }]] : 'Good.'
     }
     const life = await only(taskWorld({ script }))
-    expect(resultsIn(life)[1]).toMatch(/is done: On the roof\.[^]*\[1 call of its model, 15 tokens, \$0\.0000\]$/)
+    expect(resultsIn(life)[1]).toMatch(/is done: On the roof\.[^]*\[1 model call, 15 tokens, \$0\.0000\]$/)
     expect(toldIn(life)).toBe('parent')
   })
 
@@ -298,7 +298,9 @@ describe('a caller in code mode', () => {
     }
     const world = taskWorld({ mode: 'code', script })
     const life = await only(world, records)
-    expect(life.result.text).toMatch(/^cat is at home\n\n\[agent a\w+; resume = "a\w+" asks it again\]\n\ntrue$/)
+    expect(life.result.text).toMatch(
+      /^cat is at home\n\n\[agent a\w+; resume = "a\w+" continues its conversation\]\n\ntrue$/,
+    )
     expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
     // a program that has ended makes its calls again in a resumed run, and no agent is called again
     const again = taskWorld({ mode: 'code', script })
@@ -443,7 +445,7 @@ describe('a program that a model gives work to', () => {
     })
     const [first = '', second] = resultsIn(await only(world))
     expect(first).not.toContain('resume =')
-    expect(second).toMatch(/cannot be resumed: nothing of a conversation is kept of it/)
+    expect(second).toMatch(/cannot be resumed: its conversation was not kept/)
   })
 
   it('is stopped with all that it has started by task_stop', async () => {

@@ -62,7 +62,7 @@ it('an agent that waits for a person is stopped for good, and its replay stops w
   } as const
   const records: JournalRecord[] = []
   const life = await only(taskWorld(options), records)
-  expect(resultsIn(life)[1]).toContain('waits for a person: 2 calls of its model')
+  expect(resultsIn(life)[1]).toContain('is waiting for the user: 2 model calls')
   expect(life.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
   expect(life.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)).toMatchObject({
     stop_reason: 'stopped',

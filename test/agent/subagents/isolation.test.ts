@@ -97,7 +97,7 @@ describe('an agent with isolation that a model gives work to', () => {
       'failed: the changes of the work tree conflict with the workspace, and none of them were applied:\n  a.txt: it was',
     )
     expect(said).toContain('What it said until then:\nIt is done.')
-    expect(said).toMatch(/The workspace got nothing of what it has changed[^]*-a\n\+other\n[^]*\+c\n/)
+    expect(said).toMatch(/None of the changes in its own work tree were applied[^]*-a\n\+other\n[^]*\+c\n/)
     expect(life.sent.find((one) => one.type === 'isolation.left_out')).toMatchObject({ files: ['a.txt', 'new/c.txt'] })
   })
 
@@ -115,7 +115,7 @@ describe('an agent with isolation that a model gives work to', () => {
     })
     const { result } = await only(world)
     const [first, second] = result.calls.map(({ output }) => output)
-    expect(first).toMatch(/failed: the model is gone[^]*The workspace got nothing[^]*\+other/)
+    expect(first).toMatch(/failed: the model is gone[^]*None of the changes in its own work tree[^]*\+other/)
     expect(second).toContain('[changed in the workspace: d.txt]')
     expect(prompts[0]).toMatch(/^it again\n\nYour folder is a new copy of the workspace/)
     expect([existsSync(join(world.folder, 'c.txt')), read(world, 'd.txt'), trees(world)]).toEqual([
@@ -140,7 +140,7 @@ describe('an agent with isolation that a model gives work to', () => {
       if (turn === 1) return { text: [], toolCalls: ['task_stop'], toolInput: [input], finish: 'tool_calls', gate }
       return 'Good.'
     })
-    expect(resultIn(await only(world))).toMatch(/was stopped\n\nThe workspace got nothing[^]*\+other/)
+    expect(resultIn(await only(world))).toMatch(/was stopped\n\nNone of the changes in its own work tree[^]*\+other/)
     expect([existsSync(join(world.folder, 'c.txt')), trees(world)]).toEqual([false, 0])
   })
 

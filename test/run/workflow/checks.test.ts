@@ -170,7 +170,7 @@ describe('what cannot work is found before anything runs', () => {
     [
       'an agent that works in a chain only',
       '[[workflow.step]]\nid = "a"\nagent = "reviewer"',
-      '5:9 the built-in agent "reviewer" works in sub_agents only',
+      '5:9 the built-in agent "reviewer" works only in sub_agents',
     ],
     [
       'a fallback that is not there',

@@ -249,7 +249,7 @@ describe('aip.file.save_changes', () => {
 
   it('changes nothing when the blocks cannot be read, or the path is refused', async () => {
     const { save, read } = changeHost({ 'a.txt': 'two', 'dir/x': '' })
-    await expect(save('a.txt', `text\n${two}`)).rejects.toThrow('line 1 stands outside of a block: text')
+    await expect(save('a.txt', `text\n${two}`)).rejects.toThrow('line 1 is outside a block: text')
     expect(read('a.txt')).toBe('two')
     await expect(save('../a.txt', 'x')).rejects.toThrow('is outside the workspace')
     await expect(save('dir', 'x')).rejects.toThrow('dir is a folder, not a file')

@@ -97,7 +97,7 @@ describe('applyChanges', () => {
       { kind: 'New', filePath: 'last', content: 'done' },
     )
     expect(items.map(({ kind, isSuccess, error }) => (isSuccess ? kind : `${kind}: ${error}`))).toEqual([
-      'New: the file holds exactly this content already',
+      'New: the file already has exactly this content',
       'New: folder is a folder, not a file',
       'New: a/b/c cannot be written, because a part of its path is a file',
       'Patch: bin is not UTF-8 text',
@@ -105,7 +105,7 @@ describe('applyChanges', () => {
       'Copy: folder is a folder, not a file',
       'Rename: there is no file none',
       'Rename: from_path and to_path are both ./a',
-      'Rename: folder exists already',
+      'Rename: folder already exists',
       'Delete: there is no file none to delete',
       'Delete: . is the base folder itself',
       'Fail: why',

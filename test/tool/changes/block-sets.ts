@@ -92,7 +92,7 @@ export const blockSets: readonly ChangeSet[] = [
     kind: 'refused',
     errors: [
       'AIP_FILE_CHANGE is never closed with </AIP_FILE_CHANGE>',
-      'its change stands in a code fence at line 2 of the answer, beside other text: if you mean it, write it outside of a fence',
+      'its change is in a code fence at line 2 of the answer, next to other text: if you mean it, write it outside a fence',
     ],
   },
   {
@@ -144,7 +144,7 @@ export const blockSets: readonly ChangeSet[] = [
     answer: block('a', part('total = 1\n', 'total = 2\n')),
     after: 'as before',
     kind: 'refused',
-    errors: ['1 of 1 hunks failed: Search block found only inside of lines: it must hold whole lines'],
+    errors: ['1 of 1 hunks failed: Search block found only inside lines: it must contain whole lines'],
   },
   {
     name: 'search and replace: a text that is not found fails',
@@ -178,7 +178,7 @@ export const blockSets: readonly ChangeSet[] = [
     after: 'as before',
     kind: 'refused',
     errors: [
-      'the changes cannot be read: line 6 stands outside of a block: and',
+      'the changes cannot be read: line 6 is outside a block: and',
       'there is no file b to change',
       'the blocks leave the file as it is',
     ],

@@ -324,7 +324,7 @@ describe('parseChanges on faults', () => {
       {
         kind: 'Fail',
         filePath: './a',
-        reason: './a has a FILE_PATCH already; all hunks of a file belong into one',
+        reason: './a already has a FILE_PATCH; put all hunks of a file into one',
         hunks: [{ body: '@@\n-x\n+y' }],
       },
     ])

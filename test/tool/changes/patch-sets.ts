@@ -174,7 +174,7 @@ export const patchSets: readonly ChangeSet[] = [
     answer: changes(patch('a', lines('-1', '+one')), patch('a', lines('-2', '+two'))),
     after: 'as before',
     kind: 'refused',
-    errors: [notDone, 'a has a FILE_PATCH already; all hunks of a file belong into one'],
+    errors: [notDone, 'a already has a FILE_PATCH; put all hunks of a file into one'],
   },
   {
     name: 'a patch that changes nothing',

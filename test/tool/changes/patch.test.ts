@@ -71,7 +71,7 @@ describe('hunks', () => {
   })
 
   it('refuse a range with too few removed lines, and changes that add and remove nothing', () => {
-    const cause = 'a ~ needs at least 2 removed lines directly before it and behind it'
+    const cause = 'a ~ needs at least 2 removed lines directly before it and after it'
     expect(causes(numbers, '@@', '-one', '~', '-four', '-five')).toEqual([cause])
     expect(causes(numbers, '@@', '-one', '-two', '~', '-five')).toEqual([cause])
     expect(causes(numbers, '@@', '-one', ' two', '~', '-four', '-five')).toEqual([cause])
@@ -237,7 +237,7 @@ describe('loose matches', () => {
   it('are refused when several places are alike', () => {
     const content = lines('Some Text Here', 'x', 'some text: here', 'x')
     expect(causes(content, '@@', '-some text here', '+y')).toEqual([
-      'its lines are not in the file as they stand, and several places are like them',
+      'its lines are not in the file exactly, and several places are similar',
     ])
   })
 

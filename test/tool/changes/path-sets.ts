@@ -24,7 +24,7 @@ export const pathSets: readonly ChangeSet[] = [
     after: 'as before',
     kind: 'refused',
     errors: [
-      'line 7 of the answer holds a file change that is indented, quoted, in a fence or in the middle of a line, and was not carried out: if you mean it, write it outside of a fence, from the first column on',
+      'line 7 of the answer contains a file change that is indented, quoted, in a fence or in the middle of a line, and was not applied: if you mean it, write it outside a fence, starting in the first column',
     ],
     text: `The form:\n\n\`\`\`md\n# How to delete\n\n${changes(remove('a'))}\nThat is it.\n\`\`\`\nDone.\n`,
   },
@@ -341,7 +341,7 @@ export const pathSets: readonly ChangeSet[] = [
     after: 'as before',
     kind: 'refused',
     errors: [
-      'there is no directive FILE_EDIT; there are FILE_NEW, FILE_PATCH, FILE_APPEND, FILE_COPY, FILE_RENAME, FILE_DELETE',
+      'there is no directive FILE_EDIT; known ones: FILE_NEW, FILE_PATCH, FILE_APPEND, FILE_COPY, FILE_RENAME, FILE_DELETE',
       notDone,
     ],
   },

@@ -24,7 +24,7 @@ describe('planChange', () => {
     for (const content of ['foobar\n', '  foo\n', 'foo \n', 'x\nbarfoo']) {
       expect(byLine(content, 'foo', 'x')).toMatchObject({
         kind: 'refused',
-        failures: [{ cause: 'Search block found only inside of lines: it must hold whole lines' }],
+        failures: [{ cause: 'Search block found only inside lines: it must contain whole lines' }],
       })
     }
     expect(byLine('bar\n', 'foo', 'x')).toMatchObject({ failures: [{ cause: 'Search block not found in content' }] })
@@ -68,7 +68,7 @@ describe('planChange', () => {
       failures: [failure],
     })
     expect(planChange(patch('@@\n-a\n+a\n'), 'a\n')).toMatchObject({ reason: 'the patch leaves the file as it is' })
-    expect(planChange(patch('nothing'), 'a\n')).toMatchObject({ reason: expect.stringContaining('holds no hunk') })
+    expect(planChange(patch('nothing'), 'a\n')).toMatchObject({ reason: expect.stringContaining('contains no hunk') })
     const cause = 'there is no file a to patch'
     expect(planChange(patch('@@\n-z\n'), undefined)).toEqual({
       kind: 'refused',

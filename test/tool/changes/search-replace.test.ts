@@ -67,8 +67,8 @@ describe('applySearchReplace', () => {
     refused('<<<<<<< SEARCH\na\n')
     refused('<<<<<<< SEARCH\na\n=======\nb\n')
     refused('<<<<<<< SEARCH\na\n=======\nb\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n')
-    expect(() => applySearchReplace('a', `${good}after`)).toThrow('line 6 stands outside of a block: after')
-    expect(() => applySearchReplace('a', '<<<<<<< SEARCH\na\n')).toThrow('has no line "=======" behind line 1')
+    expect(() => applySearchReplace('a', `${good}after`)).toThrow('line 6 is outside a block: after')
+    expect(() => applySearchReplace('a', '<<<<<<< SEARCH\na\n')).toThrow('has no line "=======" after line 1')
   })
 
   it('keeps the line breaks of the content when blocks have others', () => {

@@ -52,7 +52,9 @@ it('is plain text, as it stood on a terminal in the end', () => {
 })
 
 it('says of binary data only how much it is', () => {
-  expect(text(Buffer.alloc(3000))).toBe('[binary data, 3kb: write it to a file, or show a part of it by xxd or base64]')
+  expect(text(Buffer.alloc(3000))).toBe(
+    '[binary data, 3kb: write it to a file, or show a part of it with xxd or base64]',
+  )
 })
 
 it('does not split a character where something is left out', () => {

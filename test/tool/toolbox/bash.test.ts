@@ -59,8 +59,7 @@ describe.concurrent('bash', () => {
     const { say, folder } = shellHost({ files: { 'real/x': '' } })
     symlinkSync(outside, join(folder, 'link'))
     symlinkSync('real', join(folder, 'inner'))
-    const refused = (path: string): string =>
-      `[the next command runs in "." again: "${path}" is outside of what may be read]`
+    const refused = (path: string): string => `[the next command runs in "." again: "${path}" may not be read]`
     expect(await say('cd /etc')).toBe(`[no output]\n${refused('/etc')}`)
     expect(await say('cd link')).toBe(`[no output]\n${refused(outside)}`)
     expect(await say('pwd() { echo /etc; }; cd sub; trap - EXIT; echo /etc >&250')).toBe(
@@ -112,7 +111,7 @@ describe.concurrent('bash', () => {
       isError: true,
     })
     expect(await bash('(sleep 60; touch late) & echo $!')).toEqual({
-      text: expect.stringMatching(/^\d+\n\[what it had left running was ended\]$/),
+      text: expect.stringMatching(/^\d+\n\[the processes it had left running were ended\]$/),
     })
     expect(existsSync(join(folder, 'late'))).toBe(false)
   })
@@ -121,7 +120,7 @@ describe.concurrent('bash', () => {
     const { call, say } = shellHost()
     const text = await say('seq 1 20000')
     const [, from, to, id] =
-      /\n\[cut: lines (\d+) to (\d+) of 20000 are left out; for them read "(output:\w+)" from offset \1\]\n/.exec(
+      /\n\[cut: lines (\d+) to (\d+) of 20000 are left out; to see them, read "(output:\w+)" from offset \1\]\n/.exec(
         text,
       ) ?? []
     expect(text.startsWith('1\n2\n')).toBe(true)
@@ -163,7 +162,7 @@ describe.concurrent('bash', () => {
       isError: true,
     })
     expect(existsSync(join(dry.folder, 'made'))).toBe(false)
-    expect((await shellHost().bash('echo \0')).text).toBe('a command line cannot hold a NUL character')
+    expect((await shellHost().bash('echo \0')).text).toBe('a command line cannot contain a NUL character')
   })
 
   it('runs for an agent of a pack that was granted bash, and for no other', async () => {
@@ -195,11 +194,11 @@ describe.concurrent('commands in the background', () => {
       'It runs in the background as bash_1: bash_output shows what it has printed, kill ends it.',
     )
     const first = await call('bash_output', { id: 'bash_1', wait: 0.5 })
-    expect(first.text).toBe('bash_1 runs\none')
-    expect((await call('bash_output', { id: 'bash_1' })).text).toBe('bash_1 runs\n[nothing new]')
+    expect(first.text).toBe('bash_1 is running\none')
+    expect((await call('bash_output', { id: 'bash_1' })).text).toBe('bash_1 is running\n[nothing new]')
     writeFileSync(join(folder, 'go'), '')
     expect((await call('bash_output', { id: 'bash_1', wait: 20 })).text).toBe('bash_1 has ended: exit code 5\ntwo')
-    expect((await call('kill', { id: 'bash_1' })).text).toBe('bash_1 had ended already; bash_output shows how')
+    expect((await call('kill', { id: 'bash_1' })).text).toBe('bash_1 had already ended; bash_output shows how')
   })
 
   it('are ended by kill, and by the end of the conversation, with all that they have started', async () => {
@@ -224,9 +223,11 @@ describe.concurrent('commands in the background', () => {
   it('are eight at most, and known by name', async () => {
     const { bash, call } = shellHost()
     for (let count = 0; count < 8; count += 1) await bash('sleep 60', { background: true })
-    expect((await bash('sleep 60', { background: true })).text).toContain('8 commands run in the background already')
+    expect((await bash('sleep 60', { background: true })).text).toContain(
+      '8 commands are already running in the background',
+    )
     expect((await call('kill', { id: 'bash_9' })).text).toMatch(
-      /^there is no command bash_9 in the background: there are bash_1,/,
+      /^there is no command bash_9 in the background; known commands: bash_1,/,
     )
     await call('kill', { id: 'bash_3' })
     expect((await bash('sleep 60', { background: true })).text).toContain('as bash_9:')

@@ -24,7 +24,7 @@ describe('write', () => {
     const folder = tempTree({})
     const { call, box, context } = toolHost(folder)
     expect(await call('write', { path: 'a/b/c.txt', content: 'one\ntwo\n' })).toEqual({
-      text: 'Made a/b/c.txt, 2 lines.',
+      text: 'Created a/b/c.txt, 2 lines.',
     })
     expect(read(folder, 'a/b/c.txt')).toBe('one\ntwo\n')
     expect(await call('write', { path: join(folder, 'a/b/c.txt'), content: 'three' })).toEqual({
@@ -58,7 +58,7 @@ describe('write', () => {
     })
     rmSync(join(folder, 'gone.txt'))
     expect((await call('write', { path: 'gone.txt', content: 'new\n' })).text).toContain('was deleted since you saw it')
-    expect((await call('write', { path: 'gone.txt', content: 'new\n' })).text).toBe('Made gone.txt, 1 line.')
+    expect((await call('write', { path: 'gone.txt', content: 'new\n' })).text).toBe('Created gone.txt, 1 line.')
     expect(['seen.txt', 'unseen.txt', 'part.txt'].map((path) => read(folder, path))).toEqual([
       'by a person\n',
       'keep\n',
@@ -69,7 +69,7 @@ describe('write', () => {
   it('says that nothing changes where the file holds it already', async () => {
     const folder = tempTree({ 'a.txt': 'same\n' })
     const { call, box, context } = toolHost(folder)
-    const same = { text: 'a.txt holds exactly this already: nothing was changed.' }
+    const same = { text: 'a.txt already has exactly this content: nothing was changed.' }
     expect(await call('write', { path: 'a.txt', content: 'same\n' })).toEqual(same)
     expect(box.work.changes()).toEqual([])
     expect(context.sent).toEqual([])
@@ -124,7 +124,7 @@ describe('edit', () => {
     const several = await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x' })
     expect(several).toMatchObject({ isError: true })
     expect(several.text).toBe(
-      'the text to be replaced stands 4 times in a.txt, at lines 1, 10, 11, 12: add lines around it until it stands there once, or set all. Nothing was changed.',
+      'the text to replace occurs 4 times in a.txt, at lines 1, 10, 11, 12: include surrounding lines to make it unique, or set all. Nothing was changed.',
     )
     expect(await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x', all: true })).toEqual({
       text: 'Changed a.txt in 4 places, at lines 1, 10, 11, 12.',
@@ -137,14 +137,12 @@ describe('edit', () => {
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const missing = await call('edit', { path: 'a.txt', old_text: 'Line  7', new_text: 'x' })
     expect(missing.isError).toBe(true)
-    expect(missing.text).toContain('the text to be replaced is not in a.txt. The nearest place is:\n3→line 3\n')
+    expect(missing.text).toContain('the text to replace is not in a.txt. The nearest place is:\n3→line 3\n')
     expect(missing.text).toContain('\n7→line 7\n')
     const hidden = await call('edit', { path: 'secret.txt', old_text: 'the key is 1', new_text: 'The key is 1' })
     expect(hidden.text).toBe('Changed secret.txt at line 1.')
     const unread = await call('edit', { path: 'secret.txt', old_text: 'the key is', new_text: 'x' })
-    expect(unread.text).toBe(
-      'the text to be replaced is not in secret.txt. You have not read this file: read it first.',
-    )
+    expect(unread.text).toBe('the text to replace is not in secret.txt. You have not read this file: read it first.')
   })
 
   it('applies to what the file holds now', async () => {
@@ -162,7 +160,9 @@ describe('edit', () => {
   it('makes a file with an empty old_text, and only then', async () => {
     const folder = tempTree({ 'full.txt': 'x\n', 'empty.txt': '' })
     const { call } = toolHost(folder)
-    expect((await call('edit', { path: 'new.txt', old_text: '', new_text: 'a\n' })).text).toBe('Made new.txt, 1 line.')
+    expect((await call('edit', { path: 'new.txt', old_text: '', new_text: 'a\n' })).text).toBe(
+      'Created new.txt, 1 line.',
+    )
     expect((await call('edit', { path: 'empty.txt', old_text: '', new_text: 'a\n' })).text).toContain('empty.txt')
     expect(read(folder, 'empty.txt')).toBe('a\n')
     expect((await call('edit', { path: 'full.txt', old_text: '', new_text: 'a' })).text).toContain('is not empty')
@@ -226,7 +226,9 @@ describe('what somebody else writes at the same moment', () => {
     const folder = tempTree({ 'a.txt': lines })
     const context = meddledContext(folder, (count) => writeFileSync(join(folder, 'a.txt'), `${count}\n${lines}`))
     const { call } = toolHost(folder, { process: context })
-    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })).text).toContain('all the time')
+    expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })).text).toContain(
+      'changed constantly',
+    )
   })
 })
 
@@ -245,7 +247,7 @@ describe('a dry run', () => {
   const dryHost = (folder: string, planned = createOverlay()) =>
     toolHost(folder, { scope: { dry: 'changes' }, services: { planned } })
   const dryText = (path: string) =>
-    `This is a dry run: ${path} stays as it is on the disk. read, edit and write see it with this change.`
+    `This is a dry run: ${path} is unchanged on disk, but read, edit and write see this change.`
 
   it('changes nothing, and later calls see what would have been changed', async () => {
     const folder = tempTree({ 'a.txt': lines })
@@ -304,7 +306,7 @@ describe('a dry run', () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = dryHost(folder, createOverlay(lines.length + 10))
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(lines.length + 11) })).text).toContain(
-      'a dry run holds at most',
+      'a dry run keeps at most',
     )
     expect((await call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })).isError).toBeUndefined()
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(20) })).isError).toBe(true)
@@ -319,7 +321,7 @@ it('holds a call to what it may write', async () => {
   const grown = await call('edit', { path: 'a.txt', old_text: 'a', new_text: 'x'.repeat(100), all: true })
   expect(grown.text).toContain('[changes] max_size')
   const whole = await call('write', { path: 'b.txt', content: 'x'.repeat(11 * 1024 * 1024) })
-  expect(whole.text).toContain('a call writes 10mb at most')
+  expect(whole.text).toContain('a call writes at most 10mb')
   mkdirSync(join(folder, 'folder'))
   expect((await call('write', { path: 'folder', content: '' })).text).toContain('is a folder')
   expect(statSync(join(folder, 'a.txt')).size).toBe(200)

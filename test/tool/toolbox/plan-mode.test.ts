@@ -24,7 +24,7 @@ describe('plan mode', () => {
     expect((await call('write', { path: 'src/b.js', content: '' })).isError).toBe(true)
     expect((await call('read', { path: 'src/a.js' })).text).toContain('const a = 1')
     expect((await call('todo', { todos: [] })).isError).toBeUndefined()
-    expect((await call('enter_plan', { path: 'other.md' })).text).toContain('plan mode is on already')
+    expect((await call('enter_plan', { path: 'other.md' })).text).toContain('plan mode is already on')
     expect((await call('exit_plan', {})).text).toBe('there is no plan yet: write it to plan.md first')
     expect((await call('write', { path: 'plan.md', content: '# Plan\n' })).isError).toBeUndefined()
     const change = { path: 'plan.md', old_text: '# Plan\n', new_text: '# Plan\n\n- a is 2\n' }

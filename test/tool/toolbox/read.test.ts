@@ -32,7 +32,7 @@ describe('a text file', () => {
       text: '7→line 7\n8→line 8\n[lines 7 to 8 of 4500; go on from offset 9]',
     })
     expect(await call('read', { path: 'a.txt', offset: 4501 })).toEqual({
-      text: 'Error in tool "read": a.txt has 4500 lines: none from 4501 on.',
+      text: 'Error in tool "read": a.txt has 4500 lines: offset 4501 is past the end.',
       isError: true,
     })
   })
@@ -88,7 +88,7 @@ describe('what is no text', () => {
     expect(await told('a.bin')).toBe(
       'Error in tool "read": a.bin is binary (no text, 0.1kb). Only text, images and PDF documents can be read.',
     )
-    expect(await told('b.gz')).toContain('b.gz is binary (compressed by gzip, ')
+    expect(await told('b.gz')).toContain('b.gz is binary (compressed with gzip, ')
     expect(await told('pipe')).toBe('Error in tool "read": pipe is a device or pipe, not a file.')
     expect(await told('none.txt')).toBe('Error in tool "read": there is no file none.txt.')
     expect(await told('a.bin/b')).toBe('Error in tool "read": there is no file a.bin/b.')
@@ -130,7 +130,9 @@ describe('what is no text', () => {
     ])
     const last = await call('read', { path: 'a.pdf', offset: 23 })
     expect(last.text).toContain('[pages 23 to 23 of 23]\n--- page 23 ---\nPage 23 of the report')
-    expect((await call('read', { path: 'a.pdf', offset: 24 })).text).toContain('has 23 pages: none from 24 on')
+    expect((await call('read', { path: 'a.pdf', offset: 24 })).text).toContain(
+      'has 23 pages: offset 24 is past the end',
+    )
     expect((await call('read', { path: 'b.pdf' })).text).toContain('the text of b.pdf cannot be read: ')
     const image = Buffer.from('89504e470d0a1a0a', 'hex')
     const text = toolHost(tempTree({ 'a.png': image }), { scope: { taken: { image: false, document: false } } })
@@ -208,7 +210,7 @@ it('gives the rest of an output that was cut, at whole lines', async () => {
   const { call } = toolHost(folder)
   const first = await call('read', { path: '.', limit: 1500 })
   const [, last = '', id = '', next = ''] =
-    /\n\[cut: lines 1 to (\d+) of 1501 are shown; for the rest read "(output:\w+)" from offset (\d+)\]$/.exec(
+    /\n\[cut: lines 1 to (\d+) of 1501 are shown; for the rest, read "(output:\w+)" from offset (\d+)\]$/.exec(
       first.text,
     ) ?? []
   expect(Number(next)).toBe(Number(last) + 1)
@@ -221,7 +223,7 @@ it('gives the rest of an output that was cut, at whole lines', async () => {
   const whole = `${first.text.slice(0, first.text.lastIndexOf('\n['))}\n${rest}`
   expect(whole.trimEnd().split('\n').slice(1).toSorted()).toEqual(names.toSorted())
   expect(await call('read', { path: 'output:123456789abc' })).toEqual({
-    text: 'Error in tool "read": no output output:123456789abc is kept. Call the tool that gave it again.',
+    text: 'Error in tool "read": there is no output output:123456789abc. Call the tool that returned it again.',
     isError: true,
   })
 })

@@ -118,8 +118,8 @@ it('reads a page by the charset that it says itself, and any other as UTF-8', as
 
 it('says what is wrong with an answer', async () => {
   expect(await failure(`${base}/missing`)).toBe(`${base}/missing answered with status 404:\nNo such page.`)
-  expect(await failure(`${base}/image`)).toBe(`${base}/image is no text: image/png, 4kb. Only text can be fetched.`)
-  expect(await failure(`${base}/lies`)).toContain('is no text: binary data, 0.1kb')
+  expect(await failure(`${base}/image`)).toBe(`${base}/image is not text: image/png, 4kb. Only text can be fetched.`)
+  expect(await failure(`${base}/lies`)).toContain('is not text: binary data, 0.1kb')
   expect(await failure(`${base}/deep`)).toMatch(
     /cannot be turned into markdown: the HTML nests elements deeper than 512 levels\. Ask for it with format "html"\./,
   )
@@ -129,9 +129,9 @@ it('says what is wrong with an answer', async () => {
 
 it('refuses what is no address of the web before anybody is asked', async () => {
   const rules = { webfetch: 'ask' } as const
-  expect(await failure('example.com', { rules })).toContain('example.com is no whole address')
+  expect(await failure('example.com', { rules })).toContain('example.com is not a full URL')
   expect(await failure('file:///etc/passwd', { rules })).toContain('file: addresses are not fetched')
-  expect(await failure('https://me:secret@example.com/', { rules })).toContain('holds a user name or a password')
+  expect(await failure('https://me:secret@example.com/', { rules })).toContain('contains a user name or a password')
 })
 
 it('cuts a long answer off, packed or not, and says so', async () => {

@@ -45,7 +45,7 @@ const mostStored = 10_000_000
 
 const output: BuiltIn = {
   name: 'output',
-  text: 'output(text: unknown): void // a part of your answer to the user; all of them are the answer, in their order',
+  text: 'output(text: unknown): void // a part of your answer to the user; the parts, in order, are the answer',
   waits: false,
   acts: true,
   call([value = null], { onOutput }) {
@@ -78,7 +78,7 @@ const store: BuiltIn = {
 
 const recall: BuiltIn = {
   name: 'recall',
-  text: 'recall(key: string): any // what was stored, null for what was not',
+  text: 'recall(key: string): any // the stored value, or null',
   waits: true,
   acts: false,
   call: ([key = null], { state }) => state.store.get(textOf(key)),
@@ -86,7 +86,7 @@ const recall: BuiltIn = {
 
 const log: BuiltIn = {
   name: 'log',
-  text: 'log(...values: unknown[]): void // shown to you alone, when the program has ended',
+  text: 'log(...values: unknown[]): void // shown only to you, when the program has ended',
   waits: false,
   acts: true,
   call(values, { onLog }) {

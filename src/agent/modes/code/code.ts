@@ -11,7 +11,7 @@ const options: JsonObject = {
   properties: {
     timeout: {
       type: 'string',
-      description: 'How long a program may run, without the time that it waits for its calls.',
+      description: 'How long a program may run, not counting the time it waits for its calls.',
     },
     memory_mb: { type: 'integer', minimum: 16, maximum: 1024 },
     eval_type: { enum: ['auto', 'global', 'module'] },

@@ -117,5 +117,5 @@ async function runAnswer(
 function problemOf(found: AnswerProgram, end: ModelEnd): string | undefined {
   if (found.kind === 'unclear') return `${found.problem}. Nothing was run.`
   if (end === 'done') return undefined
-  return 'the program was cut off in the middle, so nothing was run. Write a shorter one: several programs may do one after the other.'
+  return 'the program was cut off in the middle, so nothing was run. Write a shorter one: you can split the work into several programs, one after the other.'
 }
