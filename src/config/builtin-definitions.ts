@@ -40,8 +40,7 @@ very thorough also looks for other names, other places and other spellings.
 Answer the question, with the path and line of each thing you name. Say what you did not find, and where you looked.`,
   },
   Plan: {
-    description:
-      'Designs a change: the steps, the files that matter, what could go wrong. Changes nothing.',
+    description: 'Designs a change: the steps, the files that matter, what could go wrong. Changes nothing.',
     tools: ['glob', 'grep', 'read', 'bash'],
     disallowed_tools: ['task', ...planMode, ...writers],
     write_mode: false,
