@@ -84,7 +84,7 @@ describe('the changes of an answer', () => {
     expect(stdout).toBe('')
     expect(stderr).toContain("the answer's file changes were not applied: src/a.js:")
     expect(stderr).toContain('Nothing of this answer was applied.')
-    expect(stderr).toContain('@@ does not fit src/a.js\n-const nothing = like_it()\n')
+    expect(stderr).toContain('@@ does not match src/a.js\n-const nothing = like_it()\n')
     expect(stderr).toMatch(/^resume: baton resume \S+ {2}# asks for a new answer$/m)
     expect(snapshot(folder)).toEqual(before)
   })

@@ -56,16 +56,16 @@ describe('baton plan', () => {
         0:./outline.md  prompt file outline.md · as = "result"
           files  none
           task  1
-            outline.md  79 tokens
-            ask  a local server, else offline::extractive (chosen at the start) · 1 request · 79 tokens in, at most 200 out
+            outline.md  82 tokens
+            ask  a local server, else offline::extractive (chosen at the start) · 1 request · 82 tokens in, at most 200 out
         1:agents/pick.aip  .aip agents/pick.aip · limit = 5
           may change params, files, model, instruction, the agents after it
           asks a local server, else offline::extractive (chosen at the start) · 1 request · 4 tokens in · once for each input
           decides its inputs, its options, what its prompt contains
       tasks  2 from working_globs, 2 at once · decided by pre/1:agents%2Fpick.aip
-        src/a.ts  1 file (1 kB) · 94 tokens
-        src/b.ts  1 file (1 kB) · 94 tokens
-        ask  a local server, else offline::extractive (chosen at the start) · 2 requests · 188 tokens in, at most 1,000 out each · decided by pre/1:agents%2Fpick.aip
+        src/a.ts  1 file (1 kB) · 96 tokens
+        src/b.ts  1 file (1 kB) · 96 tokens
+        ask  a local server, else offline::extractive (chosen at the start) · 2 requests · 192 tokens in, at most 1,000 out each · decided by pre/1:agents%2Fpick.aip
         post_task
           0:agents/lint.lua  .lua agents/lint.lua · 2 times · decided by pre/1:agents%2Fpick.aip
             may change the answer, the agents after it
@@ -80,8 +80,8 @@ describe('baton plan', () => {
         decided by task/*/post_task/0:agents%2Flint.lua: the answer, the agents after it
 
       total
-        as written  4 requests · 271 tokens in · 18,584 out · free
-        at least    1 request · 79 tokens in · free
+        as written  4 requests · 278 tokens in · 18,584 out · free
+        at least    1 request · 82 tokens in · free
         at most     no upper limit except the budget: $2
         "at least" counts only what no script can change.
       "

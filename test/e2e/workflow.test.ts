@@ -192,9 +192,9 @@ describe('a workflow is seen', () => {
         ask.md
         workflow  4 steps, 2 at once
           list  .lua list.lua
-          └─ note  main agent · for each of steps.list.output · gateway::m · 1 request · 75 tokens in
-             └─ draft  main agent · gateway::m · 1 request · 71 tokens in
-                └─ check  main agent · gateway::m · 1 request · 71 tokens in"
+          └─ note  main agent · for each of steps.list.output · gateway::m · 1 request · 77 tokens in
+             └─ draft  main agent · gateway::m · 1 request · 73 tokens in
+                └─ check  main agent · gateway::m · 1 request · 73 tokens in"
     `)
     expect((await run(['plan', 'ask.md', '--format', 'mermaid'])).stdout).toMatchInlineSnapshot(`
       "flowchart TD
