@@ -36,7 +36,7 @@ function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   const { stages, files, tasks, skipped } = plan
   const gate = plan.gate === null ? '' : `; the changes reach the workspace if the gate passes: ${shown(plan.gate)}`
   const head = [
-    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git worktree${gate}`]),
+    ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git work tree${gate}`]),
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
   ]
   if (skipped !== null)

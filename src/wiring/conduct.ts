@@ -225,7 +225,7 @@ async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
   try {
     await removeRunWorktrees(folder)
   } catch (error) {
-    bus.send([], { type: 'warning', message: `a worktree in ${folder} could not be removed: ${messageOf(error)}` })
+    bus.send([], { type: 'warning', message: `a work tree in ${folder} could not be removed: ${messageOf(error)}` })
   }
 }
 

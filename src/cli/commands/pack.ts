@@ -17,6 +17,7 @@ import { isInstallable } from '../../pack/install.ts'
 import { manifestName } from '../../pack/pack-manifest.ts'
 import { packRoots, workspacePacks } from '../../pack/find-pack.ts'
 import { trustName } from '../../pack/name-guard.ts'
+import { countOf } from '../../render/format.ts'
 
 /** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
 export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<number> {
@@ -40,7 +41,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   print(facts, () => `${file}\n`)
   if (flags.json) return 0
   if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
-  note(`${identity} ${version}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${digest}\n`)
+  note(`${identity} ${version}: ${countOf(files.length, 'file')}, ${digest}\n`)
   if (!isInstallable(version)) {
     io.err(`warning: a pre-release without a number can only be installed with --force: name it ${version}.1\n`)
   }

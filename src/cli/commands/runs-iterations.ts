@@ -5,6 +5,7 @@ import { findRun } from '../../journal/find-run.ts'
 import { iterationFacts } from '../../history/iteration.ts'
 import { compareWithin, type DiffSide, openSide } from '../../history/run-diff.ts'
 import { findPart } from '../../history/run-tree.ts'
+import { countOf } from '../../render/format.ts'
 import { paintDiff } from '../../render/style.ts'
 import { usageError } from '../command.ts'
 import type { Flags } from '../command-specs.ts'
@@ -88,5 +89,5 @@ function textOfDiff(
 ): string {
   const all = harmless(diff).trimEnd().split('\n')
   const more = all.length - lines
-  return `${[...paintDiff(all.slice(0, lines), paint), ...(more > 0 ? [`… ${more} more ${more === 1 ? 'line' : 'lines'} (--all)`] : [])].join('\n')}\n`
+  return `${[...paintDiff(all.slice(0, lines), paint), ...(more > 0 ? [`… ${countOf(more, 'more line')} (--all)`] : [])].join('\n')}\n`
 }

@@ -11,6 +11,7 @@ import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { harmless } from '../../base/terminal-text.ts'
+import { countOf } from '../../render/format.ts'
 import {
   detailLines,
   omittedLine,
@@ -105,9 +106,7 @@ async function showWhole(
       options,
     ),
     ...waiting,
-    ...(damages === 0
-      ? []
-      : [paint('red', `${damages} damaged ${damages === 1 ? 'part' : 'parts'} of the journal not shown`)]),
+    ...(damages === 0 ? [] : [paint('red', `${countOf(damages, 'damaged part')} of the journal not shown`)]),
     ...(isOpen && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>

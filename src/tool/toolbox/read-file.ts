@@ -7,6 +7,7 @@ import type { ToolCall, ToolOutput } from './kind.ts'
 import { createLineWindow, type WindowLines } from './line-window.ts'
 import { linesText, numberedLines } from './numbered-lines.ts'
 import { mostCharacters } from './output.ts'
+import { pastEnd } from './past-end.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
 
@@ -85,7 +86,7 @@ async function showLines(
   const found = window.finish()
   if (found.count === 0) return { text: '[the file is empty]', seen: [{ path, hash: found.hash }] }
   if (found.lines.length === 0) {
-    throw new BatonError('FILE_FAILED', `${shown} has ${linesText(found.count)}: offset ${offset} is past the end`)
+    throw pastEnd(shown, linesText(found.count), offset)
   }
   const seen = hashes && found.lines.every(({ isUtf8 }) => isUtf8) ? seenParts(path, offset, found) : []
   const texts = found.lines.map(({ text }) => text)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { compareBytes } from '../../base/byte-order.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
+import { pastEnd } from './past-end.ts'
 import { oneLine, toolPath } from './paths.ts'
 import type { ReadInput } from './read.ts'
 import { usualLimit } from './read-file.ts'
@@ -34,10 +35,7 @@ export async function readFolder(path: string, input: ReadInput, call: ToolCall)
   }
   if (entries.length === 0) return { text: '[the folder is empty]' }
   if (offset > entries.length) {
-    throw new BatonError(
-      'FILE_FAILED',
-      `${shown} has ${entries.length === 1 ? '1 entry' : `${entries.length} entries`}: offset ${offset} is past the end`,
-    )
+    throw pastEnd(shown, entries.length === 1 ? '1 entry' : `${entries.length} entries`, offset)
   }
   const listed = entries.toSorted(compareBytes).slice(offset - 1, offset - 1 + limit)
   const last = offset + listed.length - 1

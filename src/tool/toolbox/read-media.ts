@@ -6,6 +6,7 @@ import type { FilePart } from '../../event/message.ts'
 import { readSlices } from '../workspace-reads.ts'
 import type { FileKind } from './file-kinds.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
+import { pastEnd } from './past-end.ts'
 import type { PdfPages } from './pdf-pages.ts'
 import type { PdfWords } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
@@ -71,8 +72,7 @@ async function wordsOf(
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
   const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfWords
-  if (pages.length === 0)
-    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
+  if (pages.length === 0) throw pastEnd(shown, pagesText(count), offset)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   const texts = pages.map(
@@ -113,8 +113,7 @@ async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Rea
   if (pages === 'all') {
     return { text: `${shown} (PDF, ${pagesText(count)})`, files: [part(name, Buffer.from(bytes).toString('base64'))] }
   }
-  if (pages.length === 0)
-    throw new BatonError('FILE_FAILED', `${shown} has ${pagesText(count)}: offset ${offset} is past the end`)
+  if (pages.length === 0) throw pastEnd(shown, pagesText(count), offset)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   return {

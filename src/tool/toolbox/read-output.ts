@@ -2,6 +2,7 @@ import { BatonError } from '../../base/error.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { linesText } from './numbered-lines.ts'
 import { mostCharacters, outputLines, outputPrefix } from './output.ts'
+import { pastEnd } from './past-end.ts'
 import type { ReadInput } from './read.ts'
 import { usualLimit } from './read-file.ts'
 
@@ -19,7 +20,7 @@ export function readOutput(
   }
   const all = outputLines(text)
   if (offset > all.length) {
-    throw new BatonError('FILE_FAILED', `${path} has ${linesText(all.length)}: offset ${offset} is past the end`)
+    throw pastEnd(path, linesText(all.length), offset)
   }
   let end = offset - 1
   let size = 0

@@ -35,6 +35,13 @@ describe('a text file', () => {
       text: 'Error in tool "read": a.txt has 4500 lines: offset 4501 is past the end.',
       isError: true,
     })
+    const short = toolHost(tempTree({ 'b.txt': 'one\n', 'c/d.txt': '' }))
+    expect((await short.call('read', { path: 'b.txt', offset: 2 })).text).toContain(
+      'b.txt has 1 line: offset 2 is past the end',
+    )
+    expect((await short.call('read', { path: 'c', offset: 3 })).text).toContain(
+      'c has 1 entry: offset 3 is past the end',
+    )
   })
 
   it('is given in parts that are no longer than an output may be, at whole lines', async () => {
