@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
@@ -12,6 +12,7 @@ afterEach(async () => {
 
 interface World {
   readonly cwd: string
+  readonly home: string
   readonly run: (...args: readonly string[]) => Promise<BatonResult>
 }
 
@@ -19,8 +20,9 @@ async function world(files: { readonly [path: string]: string }): Promise<World>
   const server = await startModelServer((_request, index) => ({ text: `answer ${index + 1}` }))
   open.push(server)
   const cwd = tempTree({ '.git/HEAD': '', ...files })
-  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: join(tempTree(), 'baton') }
-  return { cwd, run: (...args) => baton(args, { cwd, env }) }
+  const home = join(tempTree(), 'baton')
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: home }
+  return { cwd, home, run: (...args) => baton(args, { cwd, env }) }
 }
 
 const prompt = `+++
@@ -82,6 +84,17 @@ it('lists, shows, compares, exports and removes runs', async () => {
   expect((await run('runs', 'rm', '--failed', '--dry-run')).stdout).toBe(`would remove ${bad}\n`)
   expect((await run('runs', 'rm', first, bad)).stdout).toBe(`removed ${first}\nremoved ${bad}\n`)
   expect(jsonLines((await run('runs', '--json')).stdout).map(({ id }) => id)).toEqual([second])
+})
+
+it('shows a run with a damaged record, and how many parts are missing', async () => {
+  const { home, run } = await world({ 'ask.md': 'Answer with a word.\n' })
+  expect((await run('ask.md', '-m', 'small')).code).toBe(0)
+  const [name = ''] = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.jsonl') && path.includes('j-'),
+  )
+  const lines = readFileSync(join(home, name), 'utf8').split('\n')
+  writeFileSync(join(home, name), lines.with(3, 'damaged').join('\n'))
+  expect((await run('runs', 'show', 'last')).stdout).toMatch(/\n1 damaged part of the journal not shown\n$/)
 })
 
 it('says of a run that was killed what is uncertain and how to go on, and keeps one that is running', async () => {
