@@ -38,7 +38,9 @@ local kinds = {
 }
 
 local function shown(value)
-  if type(value) == "table" then return #value > 0 and "a list" or "a table" end
+  if type(value) == "table" then
+    return #value > 0 and aip.text.truncate(aip.json.stringify(value), 80, "…") or "a table"
+  end
   if type(value) == "string" then return '"' .. value .. '"' end
   return tostring(value)
 end

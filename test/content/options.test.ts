@@ -26,6 +26,7 @@ function header(name: string): string {
 const wrong: readonly (readonly [string, object, string])[] = [
   ['code-map', { globs: 'src' }, 'its option "globs" must be a list of non-empty strings, not "src"'],
   ['code-map', { globs: { a: 1 } }, 'its option "globs" must be a list of non-empty strings, not a table'],
+  ['code-map', { globs: ['a', 1] }, 'its option "globs" must be a list of non-empty strings, not ["a",1]'],
   ['code-map', { max_files: 0 }, 'its option "max_files" must be a whole number of at least 1, not 0'],
   ['code-map', { concurrency: 1.5 }, 'its option "concurrency" must be a whole number of at least 1, not 1.5'],
   ['auto-context', { model: ' ' }, 'its option "model" must be a non-empty string, not " "'],
