@@ -48,6 +48,15 @@ export function defined<Fields extends object>(fields: Fields): Defined<Fields> 
 
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 
+/** The same object, in which some keys have other names. */
+export function renameKeys<Value>(
+  object: { readonly [key: string]: Value },
+  names: { readonly [key: string]: string },
+): { readonly [key: string]: Value } {
+  const nameOf = (key: string): string => (Object.hasOwn(names, key) ? (names[key] ?? key) : key)
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [nameOf(key), value]))
+}
+
 /** Text unchanged, any other value as JSON. */
 export function plainText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value)

@@ -365,4 +365,6 @@ const texts: { readonly [path: string]: string } = {
   'providers.*.format': 'The wire format of its API.',
   'providers.*.api_key_env': 'The environment variable that contains the key.',
   'providers.*.default_model': 'The model if none is named.',
+  'providers.*.stream_idle_timeout_ms':
+    'Time between two pieces of its answer, in milliseconds. Default: stream_idle of [timeouts].',
 }

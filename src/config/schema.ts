@@ -48,6 +48,7 @@ const provider = z.strictObject(
     format: oneOf('chat', 'responses', 'anthropic', 'gemini').exactOptional(),
     api_key_env: variableName.exactOptional(),
     default_model: name.exactOptional(),
+    stream_idle_timeout_ms: integer(1, 86_400_000).exactOptional(),
   },
   { error: 'a table' },
 )

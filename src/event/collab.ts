@@ -1,3 +1,4 @@
+import { renameKeys } from '../base/json.ts'
 import type { AgentDefinition } from './agent.ts'
 import type { BudgetLimits, Effects } from './effects.ts'
 import type { Inbox } from './inbox.ts'
@@ -5,6 +6,24 @@ import type { Spent } from './meter.ts'
 
 /** The id of the leader: the conversation that a team works for. */
 export const leaderId = 'root'
+
+/** Other spellings of the parameters of the tools of a team, by tool: models may use either (R107 to R110). */
+export const teamSpellings = {
+  spawn_agent: { prompt: 'message' },
+  send_input: { thread_id: 'id', prompt: 'message' },
+  wait: { thread_ids: 'ids' },
+  close_agent: { thread_id: 'id' },
+} as const
+
+/** The input of a call of any tool, with the usual names of its parameters. */
+export function usualInput<Value>(
+  tool: string,
+  input: { readonly [name: string]: Value },
+): { readonly [name: string]: Value } {
+  return Object.hasOwn(teamSpellings, tool) ? renameKeys(input, teamSpellings[tool as TeamTool]) : input
+}
+
+type TeamTool = keyof typeof teamSpellings
 
 /**
  * The status of an agent (R96), as models and events see it. Final are `completed` with its last answer, `errored`,

@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { usualInput } from '../event/collab.ts'
 import type { Spent } from '../event/meter.ts'
 import { openerOf, originOf, parsePlace, placeText } from '../event/place.ts'
 import type { RecordSource } from '../journal/source.ts'
@@ -118,7 +119,9 @@ function withInput(call: TeamCall, models: readonly ModelCall[]): TeamCall {
   const [, turn, index] = /^(.*)\/tool\/(\d+):[^/]*$/.exec(call.place) ?? []
   const answer = models.find((model) => model.turn === turn && model.calls.length > 0)
   const asked = answer?.calls[Number(index)]
-  return asked?.name === call.name ? { ...call, args: { ...inputOf(asked), ...call.args } } : call
+  return asked?.name === call.name
+    ? { ...call, args: { ...usualInput(call.name, inputOf(asked)), ...call.args } }
+    : call
 }
 
 /** The arguments of a call; empty if they are not a JSON object. */

@@ -65,7 +65,7 @@ function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering)
     async next() {
       if (read) return undefined
       read = true
-      const text = await readText(body, call, timeouts.streamIdleMs)
+      const text = await readText(body, call, timeouts)
       if (text.trim() === '') return call.fail(empty)
       const answer = readBatches(format)
       return closing(answer.readBody(text), answer.found, call)
@@ -75,7 +75,7 @@ function readWhole({ body, empty }: Body, { format, call, timeouts }: Answering)
 
 // one function does everything for a read: passing events between functions costs as much as reading them
 function readStream({ body, empty }: Body, { format, call, timeouts }: Answering): AnswerReader {
-  const idle = createIdleLimit(timeouts.streamIdleMs)
+  const idle = createIdleLimit(timeouts)
   const tail = createTail(Math.min(tailMs, timeouts.streamIdleMs))
   const decoder = createSseDecoder()
   const answer = readBatches(format)
@@ -121,14 +121,14 @@ function readStream({ body, empty }: Body, { format, call, timeouts }: Answering
 const progressBytes = 1024
 
 /** The idle limit of each read. Bytes without content do not reset it, no matter how many arrive. */
-function createIdleLimit(ms: number) {
+function createIdleLimit({ streamIdleMs: ms, streamIdleKey: key }: ModelTimeouts) {
   let since = performance.now()
   let empty = 0
   let seen = 0
   return {
     next(): TimeLimit {
-      if (empty === 0) return { ms, fault: idleTimeout }
-      return { ms: Math.max(1, since + ms - performance.now()), fault: () => keepAliveTimeout(ms) }
+      if (empty === 0) return { ms, fault: (passed) => idleTimeout(passed, key) }
+      return { ms: Math.max(1, since + ms - performance.now()), fault: () => keepAliveTimeout(ms, key) }
     },
     /** `hasContent`: the bytes contained part of the answer. `pending`: bytes of the unfinished event or body. */
     came(bytes: number, { hasContent, pending }: { readonly hasContent: boolean; readonly pending: number }): void {
@@ -257,8 +257,8 @@ const maxErrorBytes = 64 * 1024
 const errorBodyMs = 5_000
 
 /** The rest of a body as text; a body above 64 MB is a fault. */
-async function readText(reader: BodyReader, call: Call, idleMs: number): Promise<string> {
-  const idle = createIdleLimit(idleMs)
+async function readText(reader: BodyReader, call: Call, timeouts: ModelTimeouts): Promise<string> {
+  const idle = createIdleLimit(timeouts)
   const decoder = new TextDecoder()
   let text = ''
   let size = 0

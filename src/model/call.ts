@@ -10,6 +10,8 @@ export interface ModelTimeouts {
   readonly headersMs: number
   /** Longest time without answer content. */
   readonly streamIdleMs: number
+  /** The key that sets it, for hints; default: `stream_idle in [timeouts]`. */
+  readonly streamIdleKey?: string
   /** The whole call; no limit if omitted. Only this limit stops a server that keeps sending small amounts. */
   readonly requestMs?: number
 }
@@ -153,9 +155,12 @@ export const keepAliveTimeout = timeout(
 )
 const requestTimeout = timeout('request', (time) => `did not finish the answer within ${time}`)
 
-function timeout(key: string, what: (time: string) => string): TimeLimit['fault'] {
-  const hint = `Run it again; if the server needs longer, raise ${key} in [timeouts].`
-  return (ms) => ({ class: 'timeout', retryable: true, what: what(`${Number((ms / 1000).toFixed(3))} s`), hint })
+/** `setBy`: the key that sets the limit, if it is another one. */
+function timeout(key: string, what: (time: string) => string): (ms: number, setBy?: string) => ModelFault {
+  return (ms, setBy = `${key} in [timeouts]`) => {
+    const hint = `Run it again; if the server needs longer, raise ${setBy}.`
+    return { class: 'timeout', retryable: true, what: what(`${Number((ms / 1000).toFixed(3))} s`), hint }
+  }
 }
 
 interface Alarm {

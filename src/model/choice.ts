@@ -15,6 +15,7 @@ interface ProviderSettings {
   readonly api_key_env?: string | undefined
   readonly default_model?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
+  readonly stream_idle_timeout_ms?: number | undefined
   /** True for settings from a trusted file of a folder: keys are never sent to that host. */
   readonly keyless?: boolean | undefined
 }
@@ -45,6 +46,8 @@ export interface HostTarget {
   /** Whether calls need the key. */
   readonly keyRequired: boolean
   readonly headers: { readonly [name: string]: string }
+  /** Its own limit of silence within an answer, and the key that sets it. */
+  readonly streamIdle?: { readonly ms: number; readonly key: string }
 }
 
 export interface ModelChoice {
@@ -83,6 +86,7 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
     apiKeyEnv: gateway.keyless === true ? undefined : (gateway.api_key_env ?? gatewayKeyEnv),
     keyRequired: gateway.api_key_env !== undefined,
     headers: gateway.headers ?? {},
+    ...streamIdleOf(gateway, 'gateway'),
   }
 }
 
@@ -169,7 +173,12 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
       : (ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0]))),
     keyRequired: ownKey !== undefined,
     headers,
+    ...streamIdleOf(settings, `providers.${name}`),
   }
+}
+
+function streamIdleOf({ stream_idle_timeout_ms: ms }: ProviderSettings, table: string): Pick<HostTarget, 'streamIdle'> {
+  return ms === undefined ? {} : { streamIdle: { ms, key: `stream_idle_timeout_ms in [${table}]` } }
 }
 
 /**

@@ -34,8 +34,10 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     })
   }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
-  const timeouts = context.timeouts ?? defaultTimeouts
-  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts })
+  const { timeouts = defaultTimeouts } = context
+  const { streamIdle } = provider
+  const own = streamIdle === undefined ? {} : { streamIdleMs: streamIdle.ms, streamIdleKey: streamIdle.key }
+  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts: { ...timeouts, ...own } })
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { usualInput } from '../event/collab.ts'
 import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
 
@@ -22,7 +23,7 @@ export function callText(name: string, input: Json): string {
  */
 export function teamCallText(name: string, input: Json, nameOf: (id: string) => string): string | undefined {
   if (!isJsonObject(input)) return undefined
-  const { id, ids, message } = input
+  const { id, ids, message } = usualInput(name, input)
   const who = [ids ?? id].flat().filter((one) => typeof one === 'string')
   if (!['wait', 'send_input', 'close_agent'].includes(name) || who.length === 0) return undefined
   const text = name === 'send_input' && typeof message === 'string' ? `: ${message}` : ''
@@ -32,7 +33,7 @@ export function teamCallText(name: string, input: Json, nameOf: (id: string) => 
 function aboutOf(name: string, input: JsonObject): string {
   const { todos, pattern, path, code } = input
   if (isProgram(name) && typeof code === 'string') return beginning(code)
-  if (name === 'spawn_agent') return spawnText(input)
+  if (name === 'spawn_agent') return spawnText(usualInput(name, input))
   if (name === 'todo' && Array.isArray(todos)) return stepsText(todos)
   if (typeof pattern === 'string') {
     const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''

@@ -66,9 +66,9 @@ it('is shown as a timeline and by its messages, each worker under its own name',
       case 0:
         return callsTools(['task_create', { items: [{ subject: 'Design' }] }])
       case 1:
-        return callsTools(spawnCode, spawnCode)
+        return callsTools(spawnCode, ['spawn_agent', { prompt: 'Work too.', role: 'Code' }])
       case 2:
-        return callsTools(['wait', { ids: ['Code-1'] }], ['wait', { ids: ['Code-2'] }])
+        return callsTools(['wait', { ids: ['Code-1'] }], ['wait', { thread_ids: ['Code-2'] }])
       case 3:
         return callsTools(['leave_delegate', {}])
       default:
@@ -83,8 +83,10 @@ it('is shown as a timeline and by its messages, each worker under its own name',
   const messages = (await run(['runs', 'show', 'last', '--messages'])).stdout
   for (const line of [
     'leader → Code-1  starts: Work on the list.',
+    'leader → Code-2  starts: Work too.',
     'Code-2 → leader  sends: I begin.',
     'waits for Code-1',
+    'waits for Code-2',
     'Code-1 → leader  completed: Nothing is left for me.',
   ]) {
     expect(messages).toContain(line)

@@ -183,6 +183,27 @@ describe('silence', () => {
     expect(stderr).toContain('sent nothing for 0.06 s during the answer')
   })
 
+  it('in the middle of the answer ends at the idle limit of its provider, if it has one (R306)', async () => {
+    const server = await startModelServer([
+      { text: 'a b c', stallAfter: 2 },
+      { text: 'a b c', stallAfter: 2 },
+    ])
+    onTestFinished(() => server.close())
+    const config = `[timeouts]\nstream_idle = "70ms"\n[retry]\nmax_attempts = 1\n[providers.lab]\nbase_url = "${server.url}"\nstream_idle_timeout_ms = 60\n[providers.hall]\nbase_url = "${server.url}"\n`
+    const env = { BATON_HOME: tempTree({ 'config/config.toml': config }) }
+    const cwd = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
+    const ends = [
+      ['lab', '0.06 s', 'stream_idle_timeout_ms in [providers.lab]'],
+      ['hall', '0.07 s', 'stream_idle in [timeouts]'],
+    ] as const
+    for (const [provider, time, key] of ends) {
+      const { code, stderr } = await baton(['ask.md', '-m', `${provider}::m`], { cwd, env })
+      expect(code, stderr).toBe(1)
+      expect(stderr).toContain(`sent nothing for ${time} during the answer`)
+      expect(stderr).toContain(`raise ${key}.`)
+    }
+  })
+
   it('an answer that drips for ever ends at the request limit', async () => {
     const reply = { text: 'a b c', stallAfter: 1 }
     const { code, stderr } = await ask([reply], '-c', 'timeouts.request=80ms', '-c', 'retry.max_attempts=1')

@@ -3,7 +3,7 @@ import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Tool } from '../../event/agent.ts'
-import type { AgentStatus, Collab, WaitEnd } from '../../event/collab.ts'
+import { type AgentStatus, type Collab, teamSpellings, type WaitEnd } from '../../event/collab.ts'
 import { emit, type RunContext, withScope } from '../../event/context.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { ToolFilter } from '../../event/permission.ts'
@@ -73,6 +73,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     name: 'spawn_agent',
     description: descriptions.spawn(settings.roles),
     ...schemas.spawn,
+    spellings: teamSpellings.spawn_agent,
     callsOthers: true,
     turn: 'shared',
     reads: true,
@@ -153,6 +154,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
     name: 'send_input',
     description: descriptions.send,
     ...schemas.send,
+    spellings: teamSpellings.send_input,
     callsOthers: true,
     turn: 'shared',
     reads: true,
@@ -194,6 +196,7 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     name: 'wait',
     description: descriptions.wait(settings),
     ...schemas.wait,
+    spellings: teamSpellings.wait,
     callsOthers: true,
     turn: 'after',
     reads: true,
@@ -245,6 +248,7 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     name: 'close_agent',
     description: descriptions.close,
     ...schemas.close,
+    spellings: teamSpellings.close_agent,
     callsOthers: true,
     turn: 'after',
     reads: true,

@@ -1,7 +1,7 @@
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 import type { JsonObject } from '../../base/json.ts'
-import type { AgentStatus } from '../../event/collab.ts'
+import { type AgentStatus, teamSpellings } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { callPlace } from '../../event/place.ts'
 import { defineTool, type ToolKind } from '../../tool/toolbox/kind.ts'
@@ -63,6 +63,7 @@ export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Wa
       required: ['ids'],
       additionalProperties: false,
     },
+    spellings: teamSpellings.wait,
     callsOthers: true,
     turn: 'after',
     async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {

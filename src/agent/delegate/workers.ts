@@ -1,6 +1,7 @@
 import { defined } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { type RunContext, withScope, withServices } from '../../event/context.ts'
+import { teamSpellings } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
@@ -116,6 +117,7 @@ function spawnKind(team: Team): ToolKind {
       required: ['message', 'role'],
       additionalProperties: false,
     },
+    spellings: teamSpellings.spawn_agent,
     callsOthers: true,
     turn: 'shared',
     run: (input, call) => spawn(input, call, team),
@@ -210,6 +212,7 @@ function sendKind(team: Team): ToolKind {
       required: ['id', 'message'],
       additionalProperties: false,
     },
+    spellings: teamSpellings.send_input,
     callsOthers: true,
     turn: 'shared',
     async run({ id, message }, call) {
@@ -235,6 +238,7 @@ function closeKind(team: Team): ToolKind {
       required: ['id'],
       additionalProperties: false,
     },
+    spellings: teamSpellings.close_agent,
     callsOthers: true,
     turn: 'after',
     async run({ id }, call) {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
-import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '../../base/json.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import type { OnToolProgress, Tool, ToolResult } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../../event/context.ts'
@@ -45,10 +45,10 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
 }
 
 async function runCall(kind: ToolKind, text: string, { box, context, ...telling }: Carrying): Promise<ToolResult> {
-  const { name } = kind
+  const { name, spellings = {} } = kind
   const { services } = context
   await loadToolJudge()
-  const input = await readInput(text, { name, schema: await schemaOf(kind), signal: services.signal })
+  const input = await readInput(text, { name, spellings, schema: await schemaOf(kind), signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
   const work = async (): Promise<Recorded> => {
     const notNow = whyNotInPlan(kind, input, box)
@@ -97,14 +97,13 @@ async function compile({ name, parameters }: ToolKind): Promise<CompiledSchema> 
   )
 }
 
-interface Reading {
-  readonly name: string
+interface Reading extends Required<Pick<ToolKind, 'name' | 'spellings'>> {
   readonly schema: CompiledSchema
   readonly signal: AbortSignal
 }
 
 /** The input of a call, or a text that says what is wrong with it. */
-async function readInput(text: string, { name, schema, signal }: Reading): Promise<JsonObject | string> {
+async function readInput(text: string, { name, spellings, schema, signal }: Reading): Promise<JsonObject | string> {
   const cut = cutFrom(text)
   if (cut !== undefined) {
     return `Error in tool "${name}": its arguments had ${cut} characters, but a call may have at most ${mostArguments}. Nothing was done: send less at once.`
@@ -115,10 +114,21 @@ async function readInput(text: string, { name, schema, signal }: Reading): Promi
   } catch (error) {
     return `Invalid JSON in arguments for tool "${name}": ${messageOf(error)}`
   }
+  if (isJsonObject(input)) {
+    const twice = givenTwice(input, spellings)
+    if (twice !== undefined) return `Error in tool "${name}": ${twice}`
+    input = renameKeys(input, spellings)
+  }
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
   const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
   return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
+}
+
+function givenTwice(input: JsonObject, spellings: Reading['spellings']): string | undefined {
+  const [spelling, usual] =
+    Object.entries(spellings).find((names) => names.every((name) => Object.hasOwn(input, name))) ?? []
+  return spelling && `"${usual}" and "${spelling}" mean the same: give only one of them`
 }
 
 /** Tools have the rights of an answer: what is protected from answers is protected from tools. */

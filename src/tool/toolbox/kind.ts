@@ -108,6 +108,8 @@ export interface ToolKind<Input = JsonObject> {
   readonly description: string
   /** JSON Schema of type object; `run` only gets input that matches it. */
   readonly parameters: JsonObject
+  /** Other spellings of parameters, which calls may use and `parameters` does not show; `run` gets the name there. */
+  readonly spellings?: { readonly [spelling: string]: string }
   /** JSON Schema of its `structured` result, if known. */
   readonly output?: JsonObject
   /** The MCP server that it belongs to. */

@@ -83,6 +83,24 @@ it('what a model sends, waits for and closes in one answer is done in this order
   expect(close).toEqual({ status: { completed: 'It sleeps.' } })
 })
 
+it('calls may say prompt and thread_id instead of message and id (R107 to R110)', async () => {
+  const lead = leads(
+    () => [['spawn_agent', { prompt: 'cat', role: 'worker' }]],
+    ([thread_id = '']) => [['wait', { thread_ids: [thread_id] }]],
+    ([thread_id = '']) => [
+      ['send_input', { thread_id, prompt: 'And now?' }],
+      ['wait', { thread_ids: [thread_id] }],
+      ['close_agent', { thread_id }],
+    ],
+  )
+  const life = await only(
+    teamWorld({ script: (asked) => lead(asked) ?? (heard(asked).includes('And now?') ? 'It sleeps.' : 'At home.') }),
+  )
+  const [{ agent_id: cat }, , , wait, close] = resultsIn(life) as [{ readonly agent_id: string }, ...JsonObject[]]
+  expect(wait).toEqual({ status: { [cat]: { completed: 'It sleeps.' } }, timed_out: false })
+  expect(close).toEqual({ status: { completed: 'It sleeps.' } })
+})
+
 function heard({ request }: Asked): readonly string[] {
   return request.messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : []))
 }
@@ -217,6 +235,13 @@ describe('a call', () => {
     ['nobody to wait for', ['wait', { ids: [] }], 'ids must be non-empty'],
     ['no time', ['wait', { ids: [id], timeout_seconds: 0 }], 'must be greater than zero'],
     ['a time before now', ['wait', { ids: [id], timeout_ms: -1 }], 'must be greater than zero'],
+    [
+      'a text that is given twice',
+      ['spawn_agent', { message: 'x', prompt: 'x' }],
+      '"message" and "prompt" mean the same',
+    ],
+    ['an id that is given twice', ['close_agent', { id, thread_id: id }], '"id" and "thread_id" mean the same'],
+    ['a text that is not given', ['spawn_agent', { role: 'worker' }], '"message" is missing'],
     ['an unknown agent to close', ['close_agent', { id }], `agent with id ${id} not found`],
   ])('says what is wrong with %s', async (_, call, message) => {
     const leader = leads(() => [call])
