@@ -52,6 +52,7 @@ export async function withTimeLimit<T>(
 function passed({ ms, whose, isUsual }: TimeLimit): BatonError {
   const what = isUsual ? 'agent in [timeouts]' : 'its timeout'
   return new BatonError('LIMIT', `${whose} took longer than ${what}, ${durationText(ms)}`, {
+    reason: 'AGENT_TIMEOUT',
     hint: `Raise ${isUsual ? 'it' : 'timeout'} if it needs more time. A resumed run gives it the full time again.`,
   })
 }

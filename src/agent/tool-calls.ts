@@ -45,11 +45,19 @@ export async function callTool(
   const onProgress: OnToolProgress = (progress) => emit(opener, { type: 'tool.progress', id, name, ...progress, ...of })
   const called = withServices(context, { callId: id })
   const result = await runTool(name, text, { tools, context: called, onProgress }).finally(() => running?.delete(id))
-  const { text: output, isError = false, isDenied = false, files = [] } = result
+  const { text: output, isError = false, isDenied = false, reason, files = [] } = result
   ended?.(isError ? { error: output } : { output })
   for (const file of files) timeline?.addFile(file)
   const shown = cutText(output, shownOutput)
-  const end = { type: 'tool.completed', id, name, output: shown, is_error: isError, ...of } as const
+  const end = {
+    type: 'tool.completed',
+    id,
+    name,
+    output: shown,
+    is_error: isError,
+    ...defined({ reason }),
+    ...of,
+  } as const
   emit(opener, isDenied ? { ...end, denied: true } : end)
   return result
 }
@@ -65,7 +73,7 @@ async function runTool(
       .filter(isOffered)
       .map((one) => one.name)
       .join(', ')
-    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true }
+    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true, reason: 'TOOL_NOT_FOUND' }
   }
   try {
     return await tool.run(input, context, onProgress)

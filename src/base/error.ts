@@ -42,6 +42,20 @@ export const exitCodes = {
 export type ErrorCode = keyof typeof exitCodes
 
 /**
+ * What happened, more exactly than the code of an error says it, where programs may have to tell it apart (R315, R317).
+ * As stable as codes.
+ */
+export const errorReasons = [
+  'AGENT_SPAWN_FAILED',
+  'AGENT_CRASHED',
+  'AGENT_TIMEOUT',
+  'INSUFFICIENT_AGENTS',
+  'TOOL_NOT_FOUND',
+] as const
+
+export type ErrorReason = (typeof errorReasons)[number]
+
+/**
  * A position in a file the user wrote. Lines and columns count from 1; `endColumn` is the column after the last
  * character. `text` is the whole file, for the code frame.
  */
@@ -55,6 +69,7 @@ export interface SourcePlace {
 }
 
 export interface ErrorDetails {
+  readonly reason?: ErrorReason | undefined
   /** What to do about it: one sentence, shown on its own line. */
   readonly hint?: string | undefined
   readonly place?: SourcePlace | undefined
@@ -76,6 +91,7 @@ export class BatonError extends Error {
   override readonly name = 'BatonError'
   readonly [marker] = true
   readonly code: ErrorCode
+  readonly reason: ErrorReason | undefined
   readonly hint: string | undefined
   readonly place: SourcePlace | undefined
   readonly trail: readonly SourcePlace[]
@@ -84,9 +100,10 @@ export class BatonError extends Error {
   readonly endsRun: boolean
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    const { hint, place, trail = [], diff, limit, endsRun = false, cause } = details
+    const { reason, hint, place, trail = [], diff, limit, endsRun = false, cause } = details
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
+    this.reason = reason
     this.hint = hint
     this.place = place
     this.trail = trail
@@ -149,6 +166,7 @@ export function rewordError(
   const shown = place ?? from
   return new BatonError(code, message, {
     cause: error,
+    reason: error.reason,
     trail: from === undefined || shown === from ? error.trail : [...error.trail, from],
     hint,
     diff: error.diff,

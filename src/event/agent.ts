@@ -1,3 +1,4 @@
+import type { ErrorReason } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { Inbox } from './inbox.ts'
@@ -223,6 +224,8 @@ export interface ToolResult {
   /** The result for programs, if it is more than a text. */
   readonly structured?: Json
   readonly isError?: true
+  /** Of an error. */
+  readonly reason?: ErrorReason
   /** The call was denied by the permissions or by the user. */
   readonly isDenied?: true
 }

@@ -5,9 +5,10 @@ import type { ErrorInfo, FileChange } from './event.ts'
 /** An error as represented in events: what happened, where, and what to do. Never contains a stack trace. */
 export function errorInfo(error: unknown): ErrorInfo {
   if (!isBatonError(error)) return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: messageOf(error) }
-  const { code, message, hint, place, trail, diff } = error
+  const { code, reason, message, hint, place, trail, diff } = error
   return {
     code,
+    ...defined({ reason }),
     message,
     ...defined({ hint, file: place?.file, line: place?.line, column: place?.column }),
     ...(trail.length === 0 ? {} : { chain: trail.map(lineInfo) }),

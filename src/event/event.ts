@@ -26,6 +26,8 @@ const exitCode: Schema<number> = { ...count, description: exitCodesText('all') }
 
 const errorFields = {
   code: text,
+  /** What happened, more exactly than `code`: one of `errorReasons`. */
+  reason: optional(text),
   message: text,
   hint: optional(text),
   file: optional(text),
@@ -161,11 +163,12 @@ const events = {
   'member.stopped': { id: text, name: text },
   'member.suspended': { id: text, name: text, error },
   /**
-   * The answers were combined. `answered`, `missing`: names of members. `degraded`: an answer is missing (R316, R318).
-   * `winner`: whose answer was taken verbatim; `reason`: why, in the words of the model that chose it. `votes`: each
-   * distinct answer with its members.
+   * The answers were combined. `ids`: of all members, in their order; `answered`, `missing`: names of members.
+   * `degraded`: an answer is missing (R316, R318). `winner`: whose answer was taken verbatim; `reason`: why, in the words
+   * of the model that chose it. `votes`: each distinct answer with its members.
    */
   'ensemble.completed': {
+    ids: optional(list(text)),
     answered: list(text),
     missing: list(text),
     degraded: truth,
@@ -217,12 +220,16 @@ const events = {
     ended: optional(always(true)),
     server: optional(text),
   },
-  /** `output`: the result for the model, truncated to 2,000 characters. `denied`: denied by the permissions. */
+  /**
+   * `output`: the result for the model, truncated to 2,000 characters. `reason`: `TOOL_NOT_FOUND` if the model has no
+   * such tool. `denied`: denied by the permissions.
+   */
   'tool.completed': {
     id: text,
     name: text,
     output: text,
     is_error: truth,
+    reason: optional(text),
     denied: optional(always(true)),
     server: optional(text),
   },

@@ -23,7 +23,8 @@ export interface PromptTool extends Timed {
   readonly function: string
   readonly input: Json
   readonly result:
-    | { readonly type: 'pending' }
+    /** `reason`: what it is doing, for a program `Executing...`. */
+    | { readonly type: 'pending'; readonly reason?: string }
     | { readonly type: 'success'; readonly output: string }
     | { readonly type: 'error'; readonly error: string }
 }

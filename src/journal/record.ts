@@ -11,6 +11,7 @@ export const formatVersion = 2
 export interface RecordedError {
   readonly type: 'baton' | 'system' | 'other'
   readonly code?: string
+  readonly reason?: string
   readonly message: string
   readonly hint?: string
   readonly place?: { readonly file: string; readonly line?: number; readonly column?: number }

@@ -1,6 +1,7 @@
 import {
   BatonError,
   type ErrorCode,
+  type ErrorReason,
   isBatonError,
   isSuspension,
   messageOf,
@@ -19,8 +20,14 @@ import type { RecordSource } from './source.ts'
 export function recordedError(error: unknown): RecordedError {
   const message = messageOf(error)
   if (isBatonError(error)) {
-    const { code, hint, place } = error
-    return { type: 'baton', code, message, ...defined({ hint, place: place && position(place) }) }
+    const { code, reason, hint, place } = error
+    return {
+      type: 'baton',
+      code,
+      ...defined({ reason }),
+      message,
+      ...defined({ hint, place: place && position(place) }),
+    }
   }
   const isSystem = error instanceof Error && 'code' in error && typeof error.code === 'string'
   return isSystem ? { type: 'system', code: String(error.code), message } : { type: 'other', message }
@@ -50,9 +57,9 @@ function position({ file, line, column }: SourcePlace): NonNullable<RecordedErro
 
 /** The error in the field of a record. */
 export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
-  const { type, code, message, hint, place } = openError({ value }, field)
+  const { type, code, reason, message, hint, place } = openError({ value }, field)
   if (type === 'baton') {
-    return new BatonError(code as ErrorCode, message, { hint, place })
+    return new BatonError(code as ErrorCode, message, { reason: reason as ErrorReason | undefined, hint, place })
   }
   return code === undefined ? new Error(message) : Object.assign(new Error(message), { code })
 }
@@ -82,7 +89,7 @@ export function boundaryEnd<T>(
   return failure === undefined ? undefined : { k: 'failed', p, error: errorOfInfo(failure) }
 }
 
-function errorOfInfo({ code, message, hint, file, line, column }: ErrorInfo): RecordedError {
+function errorOfInfo({ code, reason, message, hint, file, line, column }: ErrorInfo): RecordedError {
   const place = file === undefined ? undefined : { file, ...defined({ line, column }) }
-  return { type: 'baton', code, message, ...defined({ hint, place }) }
+  return { type: 'baton', code, ...defined({ reason }), message, ...defined({ hint, place }) }
 }

@@ -149,6 +149,12 @@ describe('tools of a session', () => {
       { id: 'call_1', parts: [{ text: 'Tool "unknown" not found. Available tools: broken, fine' }], is_error: true },
       { id: 'call_2', parts: [{ text: 'fine gave this' }] },
     ])
+    const reasons = world.sent.flatMap((event) => (event.type === 'tool.completed' ? [[event.name, event.reason]] : []))
+    expect(reasons.toSorted()).toEqual([
+      ['broken', undefined],
+      ['fine', undefined],
+      ['unknown', 'TOOL_NOT_FOUND'],
+    ])
   })
 
   it('that an agent has given up are not offered', async () => {

@@ -23,6 +23,7 @@ describe('the time limit of an agent', () => {
     )
     await expect(noticed).rejects.toMatchObject({
       code: 'LIMIT',
+      reason: 'AGENT_TIMEOUT',
       message: 'agent "a" took longer than its timeout, 20 ms',
       hint: expect.stringContaining('Raise timeout'),
     })

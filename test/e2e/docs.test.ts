@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ErrorCode, BatonError, exitCodes } from '../../src/base/error.ts'
+import { type ErrorCode, BatonError, errorReasons, exitCodes } from '../../src/base/error.ts'
 import { reserved } from '../../src/config/keys.ts'
 import { eventJsonSchema } from '../../src/event/event.ts'
 import { exitCodeOf, exitCodesText, exitMeanings } from '../../src/event/exit-code.ts'
@@ -391,4 +391,9 @@ it('docs/output-and-exit-codes.md names every error code with its exit code', ()
   const rows = [...read('docs/output-and-exit-codes.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)]
   expect(rows.map(([, code = '']) => code).toSorted()).toEqual(codes.toSorted())
   for (const [, code, exit] of rows) expect(exitCodeOf(new BatonError(code as ErrorCode, '')), code).toBe(Number(exit))
+})
+
+it('docs/output-and-exit-codes.md names every reason of an error', () => {
+  const table = /^\| Reason \|(?:.*\n)+?(?=\n|$)/m.exec(read('docs/output-and-exit-codes.md'))?.[0] ?? ''
+  expect([...table.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, reason]) => reason)).toEqual([...errorReasons])
 })

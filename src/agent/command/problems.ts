@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { durationText } from '../../base/clock.ts'
 import { cutText } from '../../base/cut-text.ts'
-import { BatonError } from '../../base/error.ts'
+import { BatonError, type ErrorReason } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { CommandAgent } from '../../event/agent.ts'
@@ -26,9 +26,14 @@ export function commandProblem({ agent, end, heard, limit }: EndedCommand): Bato
   const { name, line } = agent
   const who = `agent "${name}"`
   const said = lastWords(heard.failure ?? end.words)
-  const failed = (what: string, hint: string): BatonError => new BatonError('AGENT_FAILED', `${who} ${what}`, { hint })
+  const failed = (what: string, hint: string, reason?: ErrorReason): BatonError =>
+    new BatonError('AGENT_FAILED', `${who} ${what}`, { hint, reason })
   if (end.kind === 'not_started')
-    return failed(`cannot be started: ${notStarted(end.reason, line.command)}`, installHint(agent))
+    return failed(
+      `cannot be started: ${notStarted(end.reason, line.command)}`,
+      installHint(agent),
+      'AGENT_SPAWN_FAILED',
+    )
   const login = loginText({ end, heard })
   if (login !== undefined) {
     const hint = loginHint(line)
@@ -37,6 +42,7 @@ export function commandProblem({ agent, end, heard, limit }: EndedCommand): Bato
   switch (end.kind) {
     case 'timed_out':
       return new BatonError('LIMIT', `${who} took longer than ${limitText(limit)}${saying(said)}`, {
+        reason: 'AGENT_TIMEOUT',
         hint: `Raise ${limit?.isUsual === true ? 'agent in [timeouts]' : `timeout of [agents.${name}]`} if it needs more time.`,
       })
     case 'flooded':
@@ -48,10 +54,10 @@ export function commandProblem({ agent, end, heard, limit }: EndedCommand): Bato
         },
       )
     case 'killed':
-      return failed(`was killed by ${end.signal}${saying(said)}`, byHand(agent))
+      return failed(`was killed by ${end.signal}${saying(said)}`, byHand(agent), 'AGENT_CRASHED')
     case 'exited':
       if (heard.failure !== undefined) return failed(`failed: ${said}`, byHand(agent))
-      if (end.code !== 0) return failed(`exited with code ${end.code}${saying(said)}`, byHand(agent))
+      if (end.code !== 0) return failed(`exited with code ${end.code}${saying(said)}`, byHand(agent), 'AGENT_CRASHED')
   }
   if (heard.text.trim() !== '') return undefined
   if (heard.junk === undefined) return failed(`gave no answer${saying(said)}`, byHand(agent))

@@ -12,7 +12,7 @@ const tool = z.object({
   function: z.string(),
   input: z.json(),
   result: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('pending') }),
+    z.object({ type: z.literal('pending'), reason: z.string().exactOptional() }),
     z.object({ type: z.literal('success'), output: z.string() }),
     z.object({ type: z.literal('error'), error: z.string() }),
   ]),

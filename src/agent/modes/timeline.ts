@@ -49,7 +49,8 @@ export function createTimeline(
       addInstant({ text, ...(interim ? { interim: true } : {}) }, itemId),
     addFile: (file) => addInstant(file),
     addTool(call) {
-      const started: PromptTool = { type: 'tool', ...call, result: { type: 'pending' }, start: time() }
+      const reason = call.function === 'code.execute' ? { reason: 'Executing...' } : {}
+      const started: PromptTool = { type: 'tool', ...call, result: { type: 'pending', ...reason }, start: time() }
       const index = add(started)
       return (end) => {
         const result: PromptTool['result'] =

@@ -216,6 +216,7 @@ function overdue({ ensemble }: EnsembleRun): BatonError {
   const isOwn = own !== undefined && (all === undefined || own <= all)
   const limit = isOwn ? `its timeout, ${durationText(own)}` : `the deadline of the ensemble, ${durationText(all ?? 0)}`
   return new BatonError('LIMIT', `it took longer than ${limit}`, {
+    reason: 'AGENT_TIMEOUT',
     hint: `Raise ${isOwn ? 'timeout' : 'deadline'} of [ensemble] if that is needed.`,
   })
 }

@@ -190,6 +190,7 @@ async function tooFew({ ensemble, members, target }: EnsembleRun, ends: Ends): P
     isShared ? (only as ErrorCode) : 'AGENT_FAILED',
     `${answered}${needed}: ${reasons.join('; ')}`,
     {
+      reason: 'INSUFFICIENT_AGENTS',
       place: await target.placeOf(['ensemble'], 'key'),
       hint: 'A resumed run repeats only these members. To require fewer answers, set quorum.',
     },
@@ -205,6 +206,7 @@ function answerOf({ members }: EnsembleRun, outcome: Outcome, context: RunContex
   tellMissing(views, missing, context)
   emit(context, {
     type: 'ensemble.completed',
+    ids: views.map(({ id }) => id),
     answered: answered.map(({ name }) => name),
     missing: missing.map(({ name }) => name),
     degraded,

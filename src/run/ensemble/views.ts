@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { MemberEnd } from './member.ts'
 import type { PreparedMember } from './members.ts'
 
@@ -10,7 +10,7 @@ export interface MemberView extends JsonObject {
   readonly status: 'answered' | 'failed' | 'timed_out' | 'stopped'
   /** Empty without an answer. */
   readonly content: string
-  readonly error: { readonly code: string; readonly message: string } | null
+  readonly error: { readonly code: string; readonly reason?: string; readonly message: string } | null
   /** The model that answered, for display; null if none did. */
   readonly model: string | null
   readonly usage: Json
@@ -33,8 +33,8 @@ function viewOf(who: Pick<PreparedMember, 'name' | 'id'>, end: MemberEnd): Membe
   if (status === 'stopped') return { ...who, status, ...nothing }
   const { seconds } = end
   if (status !== 'answered') {
-    const { code, message } = end.error
-    return { ...who, status, ...nothing, error: { code, message }, seconds }
+    const { code, reason, message } = end.error
+    return { ...who, status, ...nothing, error: { code, ...defined({ reason }), message }, seconds }
   }
   const { content, value, response, spent } = end
   const model = response['model_name'] ?? null

@@ -122,6 +122,7 @@ describe('a program that fails', () => {
   it('with a code tells it, with the last lines of its error output', async () => {
     expect(await failure(['crash', '7'])).toMatchObject({
       code: 'AGENT_FAILED',
+      reason: 'AGENT_CRASHED',
       message: 'agent "helper" exited with code 7: reading the plan · no plan was found',
     })
   })
@@ -129,6 +130,7 @@ describe('a program that fails', () => {
   it('to be there is missed by its name, with the way to install it', async () => {
     expect(await failure([], { command: 'no-such-program-here', args: [] })).toMatchObject({
       code: 'AGENT_FAILED',
+      reason: 'AGENT_SPAWN_FAILED',
       message: 'agent "helper" cannot be started: there is no program "no-such-program-here" in PATH',
     })
     expect(await failure([], { command: './codex', preset: 'codex', args: [] })).toMatchObject({
@@ -144,6 +146,7 @@ describe('a program that fails', () => {
     const error = await ask({ agent }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'LIMIT',
+      reason: 'AGENT_TIMEOUT',
       message: 'agent "helper" took longer than its timeout, 3 s: still looking',
       hint: like(/timeout of \[agents\.helper\]/),
     })
@@ -163,7 +166,11 @@ describe('a program that fails', () => {
   })
 
   it('to answer says nothing', async () => {
-    expect(await failure(['nothing'])).toMatchObject({ code: 'AGENT_FAILED', message: 'agent "helper" gave no answer' })
+    expect(await failure(['nothing'])).toMatchObject({
+      code: 'AGENT_FAILED',
+      reason: undefined,
+      message: 'agent "helper" gave no answer',
+    })
   })
 
   it('to print events is told with the first line that it printed', async () => {

@@ -8,6 +8,7 @@ import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import type { EventBody } from '../../../src/event/event.ts'
 import type { SpokenDecision } from '../../../src/event/permission.ts'
+import type { PromptState } from '../../../src/event/prompt.ts'
 import { noUsage, textMessage } from '../../../src/event/message.ts'
 import { readPrompt } from '../../../src/agent/modes/stored-prompt.ts'
 
@@ -156,12 +157,22 @@ describe('a prompt', () => {
   it.each([
     ['failed', new BatonError('MODEL_FAILED', 'the server is away'), ['prompt.created', 'prompt.error']],
     ['waiting_for_approval', new BatonError('SUSPENDED', 'later'), ['prompt.created']],
-  ] as const)('that ends as %s says so, and is active no more (R205)', async (state, error, types) => {
-    const { prompts, services, sent, stop } = world(mode('m', () => Promise.reject(error)))
-    const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
-    await expect(prompts.execute(executor, stop.signal)).rejects.toBe(error)
-    expect([executor.state, prompts.active.size, sent.map(({ type }) => type)]).toEqual([state, 0, types])
-  })
+  ] as [PromptState, BatonError, string[]][])(
+    'that ends as %s says so, and is active no more (R205)',
+    async (state, error, types) => {
+      const { prompts, services, sent, stop } = world(mode('m', () => Promise.reject(error)))
+      const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
+      await expect(prompts.execute(executor, stop.signal)).rejects.toBe(error)
+      expect([executor.state, prompts.active.size, sent.map(({ type }) => type)]).toEqual([state, 0, types])
+      const { code, message } = error
+      const told = sent.filter(({ type }) => type === 'prompt.error')
+      expect(told).toEqual(
+        types.includes('prompt.error')
+          ? [{ type: 'prompt.error', prompt_id: 'p', state, error: { code, message } }]
+          : [],
+      )
+    },
+  )
 
   it('that is interrupted is cancelled, after its error', async () => {
     const { prompts, services, sent, stop } = world(
@@ -174,7 +185,8 @@ describe('a prompt', () => {
     const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
     await expect(prompts.execute(executor, stop.signal)).rejects.toThrow('stop')
     expect(executor.state).toBe('cancelled')
-    expect(sent.at(-1)).toMatchObject({ type: 'prompt.error', prompt_id: 'p', state: 'cancelled' })
+    const error = { code: 'INTERNAL', message: 'stop' }
+    expect(sent.at(-1)).toEqual({ type: 'prompt.error', prompt_id: 'p', state: 'cancelled', error })
   })
 })
 
@@ -193,7 +205,12 @@ it('has its outputs in one timeline: a tool is pending first, and ended in its p
   })
   const ended = timeline.addTool({ id: 'c', function: 'read', input: { path: 'a' } })
   timeline.addText('Wait.', { interim: true })
-  expect(timeline.all()).toMatchObject([{ result: { type: 'pending' } }, { type: 'text', interim: true }])
+  timeline.addTool({ id: 'd', function: 'code.execute', input: { code: '1' } })
+  expect(timeline.all()).toMatchObject([
+    { result: { type: 'pending' } },
+    { type: 'text', interim: true },
+    { function: 'code.execute', result: { type: 'pending', reason: 'Executing...' } },
+  ])
   ended({ output: 'text of a' })
   timeline.addFile({ type: 'file', name: 'a.png', mediaType: 'image/png', data: '' })
   expect(timeline.all()).toMatchObject([
@@ -201,14 +218,16 @@ it('has its outputs in one timeline: a tool is pending first, and ended in its p
       function: 'read',
       result: { type: 'success', output: 'text of a' },
       start: '1970-01-01T00:00:01.000Z',
-      end: '1970-01-01T00:00:03.000Z',
+      end: '1970-01-01T00:00:04.000Z',
     },
     { type: 'text', text: 'Wait.' },
+    { function: 'code.execute' },
     { type: 'file', file: { name: 'a.png' } },
   ])
   expect(added).toEqual([
     [0, 'tool'],
     [1, 'text'],
-    [2, 'file'],
+    [2, 'tool'],
+    [3, 'file'],
   ])
 })

@@ -93,7 +93,8 @@ describe('an ensemble of models', () => {
       { id: 'SPEC-1-ensemble-b', name: 'b', kind: 'model' },
       { id: 'SPEC-1-ensemble-c', name: 'c', kind: 'model' },
     ])
-    const end = { answered: ['a', 'b', 'c'], missing: [], degraded: false }
+    const ids = ['SPEC-1-ensemble-a', 'SPEC-1-ensemble-b', 'SPEC-1-ensemble-c']
+    const end = { ids, answered: ['a', 'b', 'c'], missing: [], degraded: false }
     expect(ofType(sent, 'ensemble.completed')[0]).toMatchObject(end)
   })
 
@@ -129,6 +130,7 @@ describe('an ensemble of models', () => {
     const { thrown, asked } = await run(`[ensemble]\ndeadline = "1s"\n${models('a', 'b', 'c')}`, { answer })
     expect(thrown).toMatchObject({
       code: 'LIMIT',
+      reason: 'INSUFFICIENT_AGENTS',
       message:
         'only 1 of 3 members of the ensemble answered, and 2 are needed: "b": it took longer than the deadline of the ensemble, 1 s; "c": it took longer than the deadline of the ensemble, 1 s',
     })
@@ -317,8 +319,11 @@ describe('members that are programs (TV40)', () => {
     expect(members).toMatchObject([
       { status: 'answered', content: 'a' },
       { status: 'answered', content: 'b' },
-      { status: 'failed', error: { message: expect.stringContaining('7') } },
-      { status: 'failed', error: { message: expect.stringContaining('no-such-program') } },
+      { status: 'failed', error: { reason: 'AGENT_CRASHED', message: expect.stringContaining('7') } },
+      {
+        status: 'failed',
+        error: { reason: 'AGENT_SPAWN_FAILED', message: expect.stringContaining('no-such-program') },
+      },
     ])
   })
 

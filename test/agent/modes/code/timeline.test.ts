@@ -76,11 +76,28 @@ describe('TV39: the timeline of code mode', () => {
   const program = 'const r = triggerCreate({name:"n"}); output("made "+r.id); done()'
 
   it('has the program, pending first, then its calls and texts; the program ends in its place (R168 to R172, R178, R219)', async () => {
-    const opened = await open(says(fenced(program)))
+    let during: readonly PromptOutput[] = []
+    const tool: Tool = {
+      ...create,
+      run(...call) {
+        during = opened.outputs()
+        return create.run(...call)
+      },
+    }
+    const opened = await open(says(fenced(program)), { tools: [tool] })
     const result = await ask(opened)
+    expect(during.map((output) => output.type === 'tool' && [output.function, output.result])).toEqual([
+      ['code.execute', { type: 'pending', reason: 'Executing...' }],
+      ['trigger.create', { type: 'pending' }],
+    ])
     expect([result.end, result.text, opened.requests.length]).toEqual(['done', 'made t1', 1])
     expect(opened.outputs()).toMatchObject([
-      { type: 'tool', function: 'code.execute', input: { code: program }, result: { type: 'success' } },
+      {
+        type: 'tool',
+        function: 'code.execute',
+        input: { code: program },
+        result: { type: 'success', output: 'Execution result: null' },
+      },
       {
         type: 'tool',
         function: 'trigger.create',
@@ -106,7 +123,12 @@ describe('TV39: the timeline of code mode', () => {
   it('tells the model of a syntax error, which tries again (R202)', async () => {
     const opened = await open(says(fenced('output("a"'), fenced('output("b"); done()')))
     expect((await ask(opened)).text).toBe('b')
-    expect(opened.outputs()[0]).toMatchObject({ function: 'code.execute', result: { type: 'error' } })
+    const [broken, whole] = opened.outputs()
+    expect(broken).toMatchObject({
+      function: 'code.execute',
+      result: { type: 'error', error: expect.stringMatching(/^\S.* \(line 1/) },
+    })
+    expect(whole).toMatchObject({ function: 'code.execute', result: { output: 'Execution result: null' } })
     expect(opened.asked()[1]?.at(-1)).toMatch(/^user: Execution error: .+ \(line 1/)
   })
 
