@@ -6,19 +6,26 @@ const mainAgent = /^(?:redo\/\d+\/)?task\/0\/ask$/
 
 /**
  * Streams the answer line by line if a run has a single task and the main agent answers it. All other answers, and
- * those that agents have changed afterwards, are written once they are final.
+ * those that agents have changed afterwards, are written once they are final. In code mode the model writes programs,
+ * and their outputs are the answer.
  */
 export function createStreamedAnswer(write: Write): Renderer {
   const whole = createAnswerRenderer(write)
   let streams = false
+  let writesPrograms = false
+  /** Whether the text of the current item belongs to the answer. */
+  let isAnswer = true
   let pending = ''
-  /** All text of the model since the last tool call. */
+  /** The answer so far: all text since the last tool call, in code mode all outputs. */
   let said = ''
   let hasWritten = false
+  /** Whether the last line was ended although its text does not end there. */
+  let isEnded = false
 
   function add(text: string): void {
     pending += text
     said += text
+    isEnded = false
     const end = pending.lastIndexOf('\n') + 1
     if (end === 0) return
     write(pending.slice(0, end))
@@ -27,9 +34,56 @@ export function createStreamedAnswer(write: Write): Renderer {
   }
 
   function finishLine(): void {
-    if (pending !== '') write(`${pending}\n`)
-    hasWritten ||= pending !== ''
+    if (pending === '') return
+    write(`${pending}\n`)
+    hasWritten = true
+    isEnded = true
     pending = ''
+  }
+
+  /** Parts of an answer are joined by blank lines. */
+  function beginPart(): void {
+    if (said === '') return
+    said += '\n\n'
+    write(isEnded ? '\n' : '\n\n')
+    isEnded = false
+  }
+
+  function ofMainAgent(event: RunEvent): void {
+    switch (event.type) {
+      case 'prompt.created':
+        writesPrograms = event.mode === 'code'
+        said = ''
+        return
+      case 'item.started':
+        isAnswer = !writesPrograms || event.item.type === 'program_output'
+        if (!writesPrograms) said = ''
+        else if (isAnswer && streams) beginPart()
+        hasWritten = false
+        return
+      case 'item.delta':
+        if (streams && isAnswer && event.reasoning !== true) add(event.text)
+        return
+      case 'item.completed':
+        finishLine()
+        return
+      case 'prompt.output': {
+        const { text, item_id: item } = event.output
+        // not said by the model, such as a note that its rounds are over
+        if (!streams || text === undefined || item !== undefined) return
+        beginPart()
+        add(text)
+        finishLine()
+        return
+      }
+      case 'retry':
+        finishLine()
+        if (hasWritten) write('(the answer was cut off and starts over)\n')
+        if (!writesPrograms) said = ''
+        return
+      default:
+        return
+    }
   }
 
   return {
@@ -39,20 +93,13 @@ export function createStreamedAnswer(write: Write): Renderer {
         case 'tasks.planned':
           if (!isNested(event)) streams = event.count === 1
           return
+        case 'prompt.created':
+        case 'prompt.output':
         case 'item.started':
-          said = ''
-          hasWritten = false
-          return
         case 'item.delta':
-          if (streams && event.reasoning !== true && mainAgent.test(event.agent)) add(event.text)
-          return
         case 'item.completed':
-          if (mainAgent.test(event.agent)) finishLine()
-          return
         case 'retry':
-          finishLine()
-          if (hasWritten) write('(the answer was cut off and starts over)\n')
-          said = ''
+          if (mainAgent.test(event.agent)) ofMainAgent(event)
           return
         case 'answer':
           if (!streams || said.trim() !== event.text.trim()) whole.event(event, result)

@@ -172,6 +172,17 @@ describe('checking a prompt file', () => {
     expect(await check(files)).toEqual([expect.stringMatching(/^error s\.json:2:11 .* < ask\.md:3:10$/)])
   })
 
+  it.each([
+    ['ensemble', '[[ensemble.agents]]\nname = "a"\nagent = "a.lua"\n[[ensemble.agents]]\nname = "b"\nagent = "a.lua"'],
+    ['workflow', '[[workflow.step]]\nid = "a"\ninstructions = "Look."'],
+    ['delegate', 'team = "a"'],
+  ])('says once that [iterate] and [%s] cannot be combined', async (other, table) => {
+    const text = prompt(`[iterate]\ncondition = "3"\n[${other}]\n${table}`)
+    expect(await check({ 'ask.md': text, 'a.lua': 'return 1\n' })).toEqual([
+      `error ask.md:4:2 [iterate] and [${other}] cannot be combined: a file has one strategy`,
+    ])
+  })
+
   it('finds what [iterate] names and what it lacks', async () => {
     const keys = [
       'sub_agents = ["a.aip"]',

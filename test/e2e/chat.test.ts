@@ -228,6 +228,31 @@ it('/mode, /model and /collab hold for the messages that follow, also when the c
   expect(JSON.stringify(one?.messages[0])).not.toBe(JSON.stringify(two?.messages[0]))
 })
 
+it('/mode refuses a mode that is not known, at once, and the mode stays what it was', async () => {
+  const { chat, model } = await world([{ text: 'a' }, { text: 'b' }])
+  const { stdout, stderr, code } = await chat(['One', '/mode coed', '/mode', 'Two'])
+  expect({ stdout, code }).toEqual({ stdout: 'a\nb\n', code: 0 })
+  expect(stderr).toContain('error: Unknown execution mode: "coed"')
+  expect(stderr).toContain('hint: Did you mean "code"?')
+  expect(stderr).toContain('mode: from the settings (default: classic)')
+  expect(model.requests).toHaveLength(2)
+  expect((await chat(['/mode nope'])).code).toBe(2)
+})
+
+it('stdout has the outputs of programs in code mode, each once, and not the programs', async () => {
+  const programs = [
+    'output("hello"); output("from here\\n")',
+    'output("again"); done()',
+    ...Array.from({ length: 2 }, () => 'log(1)'),
+  ]
+  const { chat } = await world(programs.map((text) => ({ text })))
+  const { stdout, code } = await chat(['One', 'Two'], '--mode', 'code', '-c', 'max_rounds=2')
+  expect({ stdout, code }).toEqual({
+    code: 0,
+    stdout: 'hello\n\nfrom here\n\n\nagain\n(Reached maximum iterations without done() being called)\n',
+  })
+})
+
 it('/undo puts back what the last message changed, and the model is told; /save writes a prompt file', async () => {
   const write = callsTools(['write', { path: 'new.txt', content: 'x\n' }])
   const { chat, cwd, told } = await world([write, { text: 'Made.' }, { text: 'Understood.' }])

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isBatonError, rewordError } from '../../base/error.ts'
 import { isJsonObject } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { listChats } from '../../chat/chat-list.ts'
@@ -6,6 +7,7 @@ import { openChat, reopenChat } from '../../chat/chat.ts'
 import { undoneBy } from '../../journal/undone.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { noMask } from '../../journal/secrets.ts'
+import { packageRoot } from '../../package-root.ts'
 import { countOf, formatCost, formatUsage } from '../../render/format.ts'
 import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
@@ -109,8 +111,27 @@ async function collab(rest: string, session: Session): Promise<void> {
 
 async function mode(rest: string, session: Session): Promise<void> {
   if (rest === '') return session.say(`mode: ${valueOf('mode', session) ?? 'from the settings (default: classic)'}`)
+  await refuseMode(`mode=${JSON.stringify(rest)}`, session)
   set('mode', JSON.stringify(rest), session)
   session.say(`mode for the next messages: ${rest}`)
+}
+
+/** Refuses what the next message would refuse. @throws BatonError USAGE */
+async function refuseMode(setting: string, { chat, around }: Session): Promise<void> {
+  const { file, overrides } = chat.settings()
+  const [{ loadRunSpec }, { checkMode }, { promptFileOf }] = await Promise.all([
+    import('../../config/run-spec.ts'),
+    import('../../run/check-mode.ts'),
+    import('../../run/target.ts'),
+  ])
+  const flags = { overrides: [...overrides, setting] }
+  const builtInDir = join(packageRoot(), 'agents')
+  const source = file === undefined ? { file: 'chat', text: '' } : { file: promptFileOf(file, { ...around, builtInDir }) }
+  try {
+    await checkMode(await loadRunSpec({ ...around, ...source, flags }))
+  } catch (error) {
+    throw isBatonError(error) ? rewordError(error, { code: 'USAGE' }) : error
+  }
 }
 
 async function model(rest: string, { chat, say }: Session): Promise<void> {

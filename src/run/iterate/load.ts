@@ -41,7 +41,8 @@ export async function loadIteration(
     })
   }
   if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
-  const other = strategies.find((key) => frontMatter[key] !== undefined)
+  const isFlag = frontMatter['iterate'] === undefined
+  const other = isFlag ? strategies.find((key) => frontMatter[key] !== undefined) : undefined
   if (other !== undefined) {
     throw new BatonError('CONFIG_INVALID', `--iter and [${other}] cannot be combined: a file has only one strategy`, {
       place: await placeInPrompt(spec, [other], 'key'),
