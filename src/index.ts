@@ -13,11 +13,12 @@ import {
 import type { Decided } from './wiring/decide.ts'
 import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
-export { BatonError, isBatonError, type ErrorCode } from './base/error.ts'
+export { BatonError, isBatonError, type ErrorCode, type ErrorReason } from './base/error.ts'
 export type { ExecutionMode } from './agent/modes/mode.ts'
 export type { Plugin, PluginFunction, PluginTool } from './agent/plugins/plugin.ts'
 export type { ApprovalView } from './event/asked-action.ts'
 export type { RunEvent } from './event/event.ts'
+export type { Prompt } from './event/prompt.ts'
 export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'
 export type { Conversation, ConversationEvent, Conversations, Operation } from './library/conversations.ts'
 export type { ConversationOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'

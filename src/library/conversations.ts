@@ -3,7 +3,8 @@ import { BatonError } from '../base/error.ts'
 import type { RunEvent } from '../event/event.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import { newRunId } from '../journal/run-id.ts'
-import type { Operation } from '../run/converse.ts'
+import type { Prompt } from '../event/prompt.ts'
+import type { Conversing, Operation } from '../run/converse.ts'
 import { startRun } from '../runner.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
@@ -26,6 +27,11 @@ export interface Conversation {
   readonly submit: (operation: Operation) => void
   /** All events until it ends. Any number of loops may read them. */
   readonly events: AsyncIterable<ConversationEvent>
+  /**
+   * Its prompts with their outputs, oldest first, including those it was opened with and the one in progress; also once
+   * it has ended. As `history`, they let another conversation continue it.
+   */
+  readonly prompts: () => readonly Prompt[]
   /** How it ended: `stopReason` is `done` after `shutdown`. Does not reject. */
   readonly ended: Promise<RunReport>
 }
@@ -69,6 +75,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
   const operations = createBroadcast<Operation>()
   const questions = createQuestions()
   let isOver = false
+  let prompts = (): readonly Prompt[] => history
   const run = begin(signal, (listener, either) =>
     startRun(
       'chat',
@@ -83,7 +90,8 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
           const { converse } = await import('../run/converse.ts')
           if (target.kind !== 'prompt') throw new Error('a text is a prompt')
           const conversing = { target, operations, decide: questions.decide, history, userId }
-          return converse(conversing, context)
+          const onOpen: Conversing['onOpen'] = (session) => (prompts = session.prompts)
+          return converse({ ...conversing, onOpen }, context)
         },
       },
       listener,
@@ -109,6 +117,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
       }
       operations.push(operation)
     },
+    prompts: () => prompts(),
     ended,
   }
 }

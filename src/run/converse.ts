@@ -3,6 +3,7 @@ import { readPrompt } from '../agent/modes/stored-prompt.ts'
 import type { Json } from '../base/json.ts'
 import { giveTools } from '../agent/tools.ts'
 import { chosenTools } from '../tool/toolbox/chosen.ts'
+import type { AgentSession } from '../event/agent.ts'
 import type { Prompt, PromptChoice } from '../event/prompt.ts'
 import { below, type RunContext } from '../event/context.ts'
 import { type Message, textMessage } from '../event/message.ts'
@@ -30,6 +31,8 @@ export interface Conversing {
   readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
   readonly history: readonly Prompt[]
   readonly userId: string
+  /** Called with the conversation once it is open. */
+  readonly onOpen: (session: Pick<AgentSession, 'prompts'>) => void
 }
 
 /** Front ends pass the answers they have stored. */
@@ -42,7 +45,7 @@ function stored(prompt: Prompt): Prompt {
  * @throws BatonError for what ends a run
  */
 export async function converse(
-  { target, operations, decide, history, userId }: Conversing,
+  { target, operations, decide, history, userId, onOpen }: Conversing,
   context: RunContext,
 ): Promise<Ending> {
   const { settings, spec } = target
@@ -54,6 +57,7 @@ export async function converse(
     userId,
   }
   const session = await context.services.agents.open(agent, below(context, part('main')))
+  onOpen(session)
   const instruction = spec.document.instruction.trim()
   let opening: readonly Message[] = instruction === '' ? [] : [textMessage('system', instruction)]
   let failRun: (error: unknown) => void = () => {}

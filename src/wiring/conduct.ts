@@ -328,7 +328,7 @@ function overspent(
 
 function noConversation(): BatonError {
   return new BatonError('USAGE', 'this run is a conversation, which only its program can continue', {
-    hint: 'Open a new one with the prompts of this one as its history.',
+    hint: 'Open a new one, with prompts() of this one as its history.',
   })
 }
 

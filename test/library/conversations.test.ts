@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
-import { type Conversation, type ConversationEvent, createConversations } from '../../src/index.ts'
+import { type Conversation, type ConversationEvent, createConversations, type Prompt } from '../../src/index.ts'
 import { baton } from '../helpers/baton.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -188,6 +188,33 @@ it('is a run that is listed as one, and that only its program can continue', asy
   ])
   const none = await baton(['resume', '--last'], options)
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no run of this workspace can be resumed')])
+})
+
+it('gives its prompts, also once it has ended, and another one goes on from them as stored (R192)', async () => {
+  const replies = [{ text: '```js\noutput("It is " + 3); done()\n```' }, { text: 'Yes.' }]
+  const { model, conversation, manager } = await world(replies)
+  expect(conversation.prompts()).toEqual([])
+  conversation.submit({ type: 'prompt', text: 'How many?', mode: 'code' })
+  conversation.submit({ type: 'shutdown' })
+  await conversation.ended
+  const prompts = conversation.prompts()
+  expect(prompts).toMatchObject([{ mode: 'code', state: 'completed', input: 'How many?', usage: { calls: 1 } }])
+  const other = manager.open({ history: JSON.parse(JSON.stringify(prompts)) as readonly Prompt[] })
+  other.submit({ type: 'prompt', text: 'Sure?' })
+  other.submit({ type: 'shutdown' })
+  await other.ended
+  const messages = model.requests.at(-1)?.body?.['messages'] as readonly { role: string; content: string }[]
+  expect(messages.map(({ role, content }) => `${role}: ${content}`)).toEqual([
+    'user: How many?',
+    'assistant: output("It is " + 3); done()',
+    'user: Execution result: null',
+    'assistant: It is 3',
+    'user: Sure?',
+  ])
+  expect(other.prompts().map(({ input, mode, state }) => [input, mode, state])).toEqual([
+    ['How many?', 'code', 'completed'],
+    ['Sure?', 'classic', 'completed'],
+  ])
 })
 
 it('goes on from the prompts of another one, and records nothing where that is asked for', async () => {
