@@ -126,11 +126,14 @@ it('a leader spawns three workers, waits, follows up the one that still runs, wa
   )
   const [auth = '', api = '', db = ''] = ids
   const fine = (text: string) => ({ completed: text })
+  expect(of('waiting_begin').map(({ thread_ids: waited }) => waited)).toEqual([ids, [api]])
   expect(of('waiting_end').map(({ statuses, timed_out: isLate }) => [statuses, isLate])).toEqual([
     [{ [auth]: fine('auth is fine'), [api]: 'running', [db]: fine('db is fine') }, true],
     [{ [api]: fine('api is fine, in short') }, false],
   ])
+  expect(of('interaction_begin')).toMatchObject([{ thread_id: api, prompt: 'Answer in short.' }])
   expect(of('interaction_end')).toMatchObject([{ thread_id: api, status: 'running' }])
+  expect(of('close_begin').map(({ thread_id: id }) => id)).toEqual(ids)
   expect(of('close_end').map(({ thread_id: id, status }) => [id, status])).toEqual([
     [auth, fine('auth is fine')],
     [api, fine('api is fine, in short')],

@@ -93,9 +93,9 @@ it('is shown as a timeline and by its messages, each worker under its own name',
   }
 })
 
-it('works on a list: the leader makes it, workers complete it, the report is the answer (R122 to R126)', async () => {
+it('works on a list: the leader makes it, workers complete it, the report is the answer (R122, R123, R126, R143)', async () => {
   const told: string[] = []
-  const { run, teamFile } = await teamWorld((asked) => {
+  const { run, server, teamFile } = await teamWorld((asked) => {
     if (asked.who !== 'leader') return work(asked)
     told.push(asked.told)
     switch (asked.turn) {
@@ -120,6 +120,7 @@ it('works on a list: the leader makes it, workers complete it, the report is the
     'delegate.exited',
   ])
   expect(events.find(({ type }) => type === 'delegate.exited')).toMatchObject({ completed_tasks: 2, total_tasks: 2 })
+  expect(events.at(-1)).toMatchObject({ result: 'All is done.' })
   expect(told[0]).toContain('Delegate mode is active for team "auth".')
   expect(told[2]).toContain('0 of 2 items are completed.')
   expect(told.at(-1)).toContain('Delegate mode has ended. All team tasks should be complete.')
@@ -127,6 +128,51 @@ it('works on a list: the leader makes it, workers complete it, the report is the
     '# Tasks of team auth\n\n- [x] #1 Design (@Code-1)\n- [x] #2 Build (@Code-1)\n',
   )
   expect(result.code).toBe(0)
+  // the leader only leads, and a worker cannot start others (R122, R137)
+  const offered = server.requests.map(({ body }) =>
+    ((body as unknown as Offering).tools ?? []).map(({ function: tool }) => tool.name).toSorted(),
+  )
+  const [ofLeader = [], ofWorker = []] = [offered.at(0), offered.find((names) => names.includes('task_claim'))]
+  expect(ofLeader.join(' ')).toBe(
+    'close_agent leave_delegate read_messages send_input send_message spawn_agent task_create task_list task_update wait',
+  )
+  expect(ofWorker.join(' ')).toBe('read_messages send_message task_claim task_complete task_list todo')
+})
+
+interface Offering {
+  readonly tools?: readonly { readonly function: { readonly name: string } }[]
+}
+
+it('tells the leader and every worker where the list is, and each of what it has not read, before its next request (R124, R125, R127, R142)', async () => {
+  const told = new Map<string, string>()
+  let send = (): void => {}
+  const isSent = new Promise<void>((resolve) => (send = resolve))
+  const { run, teamFile } = await teamWorld(async (asked) => {
+    const { who, turn } = asked
+    told.set(who, `${told.get(who) ?? ''}${asked.told}`)
+    if (who !== 'leader') {
+      if (turn === 0) await isSent
+      return work(asked)
+    }
+    if (turn === 0) return callsTools(['task_create', { items: [{ subject: 'Design' }, { subject: 'Build' }] }])
+    if (turn === 1) return callsTools(spawnCode, spawnCode)
+    if (turn === 2) return callsTools(['send_message', { to: 'all', message: 'Be careful.' }])
+    send()
+    return { text: 'They are at work.' }
+  })
+  const result = await run(['run', 'team.md', '--json'])
+  expect(result.code, result.stderr).toBe(0)
+  const list = teamFile('tasks.md')
+  expect(jsonLines(result.stdout).find(({ type }) => type === 'delegate.entered')).toMatchObject({
+    team_name: 'auth',
+    task_list_path: list,
+  })
+  expect([...told.keys()].toSorted()).toEqual(['Code-1', 'Code-2', 'leader'])
+  for (const [who, text] of told) {
+    expect(text.split(`Delegate mode is active for team "auth".\n\nTask list location: ${list}\n`), who).toHaveLength(2)
+    const isTold = text.includes('- teammate: 1 unread message(s)\n- self: 0 unread message(s)')
+    expect([who, isTold]).toEqual([who, who !== 'leader'])
+  }
 })
 
 it('fails with the open items named when the leader ends, once it was told of them', async () => {

@@ -134,6 +134,9 @@ it('a run with two agents in the background that is killed is resumed where each
   expect(cat).toMatchObject({ name: 'finder', stop_reason: 'done', usage: { calls: 2 } })
   const transcript = jsonLines((await one.run('runs', 'show', 'last', '--agent', String(cat?.['id']), '--json')).stdout)
   expect(transcript.map((line) => line['type'])).toEqual(['system', 'user', 'assistant', 'tool', 'assistant'])
+  for (const line of transcript) {
+    expect(line).toMatchObject({ agent_id: cat?.['id'], agent_name: 'finder', is_sidechain: true })
+  }
   expect(transcript.map((line) => line['parent_uuid'])).toEqual([
     null,
     ...transcript.slice(0, -1).map((line) => line['uuid']),
