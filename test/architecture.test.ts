@@ -150,6 +150,22 @@ function folderOf(file: string): string {
   return file.split('/')[0] ?? ''
 }
 
+/** The files of the program that a file imports. */
+function locallyImportedBy(file: string): readonly string[] {
+  return importsOf(file).flatMap((name) => (name.startsWith('.') ? [join(dirname(file), name)] : []))
+}
+
+function reachedFrom(file: string): readonly string[] {
+  const reached = new Set<string>()
+  const waiting = [...locallyImportedBy(file)]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (reached.has(next) || !files.includes(next)) continue
+    reached.add(next)
+    waiting.push(...locallyImportedBy(next))
+  }
+  return [...reached]
+}
+
 describe('architecture', () => {
   it('is looking at the real tree', () => {
     expect(files.length).toBeGreaterThan(150)
@@ -202,6 +218,16 @@ describe('architecture', () => {
     const askers = files.filter((file) => importsOf(file).some((name) => name.endsWith('/model-call.ts')))
     expect(askers.filter((file) => !file.startsWith('agent/'))).toEqual([])
     expect(askers).toContain('agent/turn.ts')
+  })
+
+  it('reaches the loop of an agent by the executor alone, and the loop knows neither it nor what starts agents (R9)', () => {
+    const loop = 'agent/conversation.ts'
+    expect(files.filter((file) => locallyImportedBy(file).includes(loop))).toEqual(['agent/executor.ts'])
+    const below = reachedFrom(loop)
+    expect(below).toContain('agent/turn.ts')
+    expect(
+      below.filter((file) => /^agent\/(?:executor\.ts|child\.ts|subagents\/|collab\/|delegate\/)/.test(file)),
+    ).toEqual([])
   })
 
   it('is told by the table of ARCHITECTURE.md', () => {

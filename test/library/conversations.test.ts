@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -76,6 +78,28 @@ it('is opened with an id, takes operations in order, and ends with them and its 
     'user: Second?',
   ])
   expect(manager.get(conversation.id)).toBeUndefined()
+})
+
+it('has the settings of its manager, its own, and those of the config as it is when it is opened (R261)', async () => {
+  const model = await startToolModel([{ text: '1' }, { text: '2' }, { text: '3' }])
+  const home = tempTree({ 'config/config.toml': 'temperature = 0.1\n' })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
+  const manager = createConversations({ cwd: tempTree({}), env, home, model: 'shared' })
+  const ask = async (options: { readonly model?: string }): Promise<void> => {
+    const { submit, ended } = manager.open(options)
+    submit({ type: 'prompt', text: 'Hi.' })
+    submit({ type: 'shutdown' })
+    expect(await ended).toMatchObject({ exitCode: 0 })
+  }
+  await ask({})
+  writeFileSync(join(home, 'config/config.toml'), 'temperature = 0.7\n')
+  await ask({})
+  await ask({ model: 'own' })
+  expect(model.requests.map(({ body }) => [body?.model, body?.['temperature']])).toEqual([
+    ['shared', 0.1],
+    ['shared', 0.7],
+    ['own', 0.7],
+  ])
 })
 
 it('is closed with the others of its manager, also while it ends by itself', async () => {

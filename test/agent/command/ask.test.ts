@@ -105,6 +105,29 @@ describe('the environment of a program', () => {
     expect((await ask({ agent })).text).toBe('for claude')
   })
 
+  it.each([
+    ['claude', ['ANTHROPIC_API_KEY']],
+    ['gemini', ['GEMINI_API_KEY', 'GOOGLE_API_KEY']],
+  ] as const)('of %s has the keys of its own provider, and no others (R275, R279, R280)', async (preset, own) => {
+    const names = ['ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY', 'OPENAI_API_KEY'] as const
+    const keys = Object.fromEntries(names.map((name) => [name, `key of ${name}`]))
+    const folder = tempTree({})
+    const tell = `require("fs").writeFileSync("${folder}/seen", JSON.stringify(process.env))`
+    const said = {
+      claude: { type: 'result', subtype: 'success', result: 'ok' },
+      gemini: { type: 'message', role: 'assistant', content: 'ok' },
+    }
+    const { ask } = commandWorld({ env: { ...env, ...keys } })
+    const agent = commandAgent([], {
+      preset,
+      command: program(`${tell}; console.log(${JSON.stringify(JSON.stringify(said[preset]))})`),
+      args: [],
+    })
+    expect((await ask({ agent })).text).toBe('ok')
+    const seen = JSON.parse(readFileSync(join(folder, 'seen'), 'utf8')) as { readonly [name: string]: string }
+    expect(names.filter((name) => seen[name] !== undefined)).toEqual([...own])
+  })
+
   it('wants the variables that its definition refers to', async () => {
     const error = await failure(['given'], { env: { TOKEN: '${NOT_SET_ANYWHERE}' } })
     expect(error).toMatchObject({ code: 'KEY_MISSING', message: like(/"helper" needs the variable NOT_SET_ANYWHERE/) })

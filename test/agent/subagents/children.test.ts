@@ -51,11 +51,17 @@ function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
 
 describe('an agent that a model waits for', () => {
   it('is asked with its instructions and the prompt, and its answer is the result of the call', async () => {
+    const seen: string[] = []
     const world = taskWorld({
-      script: ({ who, turn, told }) =>
-        who === 'cat' ? 'On the roof.' : turn === 0 ? [find('cat')] : `It says: ${told.join()}`,
+      script: ({ who, turn, told, request }) => {
+        if (who !== 'cat') return turn === 0 ? [find('cat')] : `It says: ${told.join()}`
+        seen.push(...request.messages.map((message) => `${message.role}: ${textOf(message)}`))
+        return 'On the roof.'
+      },
     })
     const life = await only(world)
+    // nothing of its caller's conversation (R12, R30)
+    expect(seen).toEqual(['system: You find things.', 'user: cat'])
     expect(life.result.text).toMatch(
       /^It says: On the roof\.\n\n\[agent a[0-9a-f]{8}; resume = "a[0-9a-f]{8}" continues its conversation\]$/,
     )
@@ -134,17 +140,26 @@ describe('an agent that a model waits for', () => {
 
   it('begins with the messages of its caller where its definition says so', async () => {
     const seen: string[] = []
+    const offers: string[][] = []
     const world = taskWorld({
       offered: { forkContext: true },
+      frontMatter: 'tools = ["*"]',
+      tools: ['task', 'todo', 'read', 'enter_plan'],
       script: ({ told, turn, request }) => {
         const last = told.at(-1)
         if (last !== 'cat') return turn === 0 ? [find('cat')] : 'Good.'
+        offers.push((request.tools ?? []).map(({ name }) => name).toSorted())
         seen.push(...request.messages.map((message) => `${message.role}: ${textOf(message)}`))
         return 'Here.'
       },
     })
-    await only(world)
+    const { sent } = await only(world)
     expect(seen).toEqual(['system: You find things.', 'user: parent', 'user: cat'])
+    // then its tools are filtered, and the executor of all agents runs it (R37)
+    expect(offers).toEqual([['read', 'todo']])
+    expect(sent.flatMap((one) => (one.type === 'agent.started' && one.id !== undefined ? [one.kind] : []))).toEqual([
+      'prompt',
+    ])
   })
 
   it('stops at the number of turns that its caller gives it, and says so', async () => {

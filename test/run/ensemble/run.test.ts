@@ -327,6 +327,26 @@ describe('members that are programs (TV40)', () => {
     ])
   })
 
+  it('three run at the same time, and each answer counts when it is there (R270, R274)', async () => {
+    // each ends only when all have started, and one after the other
+    const waits = (...names: readonly string[]): string =>
+      names.map((name) => `until [ -e ${name} ]; do sleep 0.02; done`).join('; ')
+    const all = waits('a.begun', 'b.begun', 'c.begun')
+    const front = [
+      program('a', `touch a.begun; ${all}; ${waits('c.told')}; echo a`),
+      program('b', `touch b.begun; ${all}; echo b; touch b.told`),
+      program('c', `touch c.begun; ${all}; ${waits('b.told')}; echo c; touch c.told`),
+    ]
+    const { folder, sent } = await run(`${head}timeout = "60s"\n${front.join('')}`, {
+      files: { ...merged, ...seenFile },
+    })
+    expect(seenIn(folder)).toMatchObject({
+      degraded: false,
+      members: [{ content: 'a' }, { content: 'b' }, { content: 'c' }],
+    })
+    expect(ofType(sent, 'member.completed').map(({ name }) => name)).toEqual(['b', 'c', 'a'])
+  })
+
   it('two that hang are killed with all that they started, and one answer is too few', async () => {
     const hang = (name: string): string => program(name, `echo $$ > ${name}.pid; (sleep 60; touch ${name}.late) & wait`)
     const { folder, thrown } = await run(`${head}timeout = "5s"\n${program('a', 'echo a')}${hang('b')}${hang('c')}`, {
