@@ -189,6 +189,16 @@ describe('what iterates', () => {
     expect(asked[1]).toMatch(/^Do \$& \{it\}\.\n\nEarlier iterations have already worked on this task/)
   })
 
+  it('is a text on the command line: --iter 2 -p TEXT, as a run of its own (R2)', async () => {
+    const world = await gitWorld({}, [{ text: 'one' }, { text: 'two' }])
+    const { code, stdout, stderr } = await world.run(['--iter', '2', '-p', 'Implement it.', '-m', 'coder'])
+    expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: 'two\n' })
+    const asked = world.server.requests.map(({ body }) => body?.messages.at(-1)?.content ?? '')
+    expect(asked).toHaveLength(2)
+    for (const text of asked) expect(text.endsWith('\n\nImplement it.')).toBe(true)
+    expect(asked[1]).toContain('Iteration: 1 of 2\n')
+  })
+
   it.each([
     [
       ['ask.md', '--iter', '5x'],
