@@ -126,7 +126,8 @@ async function refuseMode(setting: string, { chat, around }: Session): Promise<v
   ])
   const flags = { overrides: [...overrides, setting] }
   const builtInDir = join(packageRoot(), 'agents')
-  const source = file === undefined ? { file: 'chat', text: '' } : { file: promptFileOf(file, { ...around, builtInDir }) }
+  const source =
+    file === undefined ? { file: 'chat', text: '' } : { file: promptFileOf(file, { ...around, builtInDir }) }
   try {
     await checkMode(await loadRunSpec({ ...around, ...source, flags }))
   } catch (error) {
