@@ -157,16 +157,20 @@ function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): O
     signal: AbortSignal,
   ): Promise<Listed<Item>> {
     if (!has(name)) return { items: [], keepMs: undefined }
-    const items: Item[] = []
+    // by content: a server that ignores the cursor sends the same page again
+    const items = new Map<string, Item>()
     const seen = new Set<string>()
     for (let cursor: string | undefined, shortest: number | undefined; ;) {
       const page = await request(method, defined({ cursor }), {}, signal)
-      items.push(...itemsOf(page, field, read))
+      for (const item of itemsOf(page, field, read)) items.set(JSON.stringify(item), item)
       const { nextCursor, ttlMs } = isObject(page) ? page : {}
       if (typeof ttlMs === 'number') shortest = Math.min(shortest ?? Infinity, ttlMs)
-      if (typeof nextCursor !== 'string') return { items, keepMs: keepMs(name, shortest) }
-      if (seen.has(nextCursor) || seen.size > mostPages || items.length > mostItems) {
-        return invalid(`its list of ${name} does not end`)
+      // some servers end a list with an empty cursor, or with the one they were asked for
+      if (typeof nextCursor !== 'string' || nextCursor === '' || seen.has(nextCursor)) {
+        return { items: [...items.values()], keepMs: keepMs(name, shortest) }
+      }
+      if (seen.size >= mostPages || items.size > mostItems) {
+        return invalid(`its list of ${name} has more than ${mostPages} pages or ${mostItems} entries`)
       }
       seen.add(nextCursor)
       cursor = nextCursor
