@@ -52,6 +52,8 @@ export interface Authorizing<Provider> {
   readonly headers: Readonly<Record<string, string>>
   readonly provider: Provider
   readonly answer: () => Promise<URLSearchParams>
+  /** Names the proxy, if there is one. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
 }
 

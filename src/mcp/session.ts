@@ -27,7 +27,7 @@ import { startStdio, type StdioServer } from './stdio.ts'
 
 export interface ConnectOptions extends Omit<Handlers, 'ask' | 'onBroken'> {
   readonly transport: McpTransport
-  /** Variables that a program gets in addition to its own. */
+  /** Variables that a program gets in addition to its own, and that name the proxy to servers with an address. */
   readonly environment: Readonly<Record<string, string>>
   /** Limit for starting, connecting and the handshake. */
   readonly startMs: number
@@ -70,7 +70,7 @@ export async function connect(options: ConnectOptions, signal: AbortSignal): Pro
   const close = (): Promise<void> => (closing ??= leave())
 
   async function open(stop: AbortSignal): Promise<Wire> {
-    if (transport.kind !== 'stdio') return openHttp(transport, { maxBytes, authProvider }, handlers, stop)
+    if (transport.kind !== 'stdio') return openHttp(transport, { maxBytes, authProvider, environment }, handlers, stop)
     let listener: Parameters<Channel['listen']>[0] | undefined
     const { command, args, cwd, env } = transport
     const started = await startStdio({

@@ -35,7 +35,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
   }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
   const timeouts = context.timeouts ?? defaultTimeouts
-  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts })
+  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts, env: context.env })
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {
