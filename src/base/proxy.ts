@@ -44,7 +44,7 @@ function proxyUrl(text: string, variable: string): URL {
 }
 
 function isHere(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || /^127\./.test(host) || host === '::1'
+  return host === 'localhost' || host.endsWith('.localhost') || host.startsWith('127.') || host === '::1'
 }
 
 function isExcepted(host: string, port: string, list: string): boolean {

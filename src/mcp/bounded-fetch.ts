@@ -51,7 +51,7 @@ export function createBoundedFetch(maxBytes: number, env: Readonly<Record<string
       return withUrl(new Response(body, { status, statusText, headers }), response.url)
     },
     async close() {
-      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher?.destroy().catch(() => {})))
+      await Promise.all([...dispatchers.values()].map(async (dispatcher) => dispatcher?.destroy().catch(() => {})))
     },
   }
 }
