@@ -67,6 +67,11 @@ function unknownServer(
   }
   const server = writtenServer(name)
   if (server === undefined) return undefined
+  const unread = leftOut.find(({ names }) => names.length === 0)
+  if (unread !== undefined) {
+    const message = `"${name}" belongs to the MCP server "${server}", which is not configured, and ${leftOutText(unread)}`
+    return { code: 'CONFIG_INVALID', message, hint: leftOutHint(unread) }
+  }
   const known =
     servers.length === 0
       ? `No MCP server is configured: see docs/mcp.md.`

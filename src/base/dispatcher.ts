@@ -1,8 +1,10 @@
+import type { proxyConnector } from './proxy.ts'
+
 export type Dispatcher = NonNullable<RequestInit['dispatcher']>
 
-/** Limits of one connection in milliseconds; 0: none. */
+/** Limits of one connection in milliseconds, 0: none; and how it is made, if not by Node. */
 interface AgentLimits {
-  readonly connect: { readonly timeout: number }
+  readonly connect: { readonly timeout: number } | ReturnType<typeof proxyConnector>
   readonly headersTimeout: number
   readonly bodyTimeout: number
 }

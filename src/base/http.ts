@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns'
+import { lookup as resolveName } from 'node:dns/promises'
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
@@ -7,6 +8,7 @@ import { isPrivateAddress } from './address.ts'
 import { startLimit } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
 import { decodeText } from './decode-text.ts'
+import { proxyAgent, proxyFailure, proxyOf, refuseProxyAnswer } from './proxy.ts'
 import { shownUrl } from './shown-url.ts'
 
 export interface HttpRequest {
@@ -17,6 +19,8 @@ export interface HttpRequest {
   readonly body?: string
   /** Maximum number of redirects; one more is an error. */
   readonly redirectLimit: number
+  /** Names the proxy, if there is one. */
+  readonly env: Readonly<Record<string, string | undefined>>
   /** For the whole exchange, including redirects. */
   readonly timeLimitMs: number
   /** Maximum size of the body, uncompressed. */
@@ -53,7 +57,8 @@ export interface HttpResponse {
  * Sends one HTTP request; any status is a valid response. Redirects are followed as browsers do: POST becomes GET at
  * 301, 302 and 303. A different host gets only the headers that say what the client understands, and never the body: a
  * redirect that would send the body there is an error. The resolved addresses of a host are checked and then connected
- * to, so that the name cannot be resolved to a different address in between.
+ * to, so that the name cannot be resolved to a different address in between. A proxy resolves names itself: what they
+ * resolve to here is checked, if they do.
  * @throws the signal's reason, or Error saying what went wrong
  */
 export async function sendHttp(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
@@ -138,18 +143,22 @@ async function exchange(request: HttpRequest, reached: Reached, signal: AbortSig
   const toAddress = addressCheck(request, reached)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) toAddress(host)
+  const proxy = proxyOf(url, request.env)
+  const agent = proxy && (await proxyAgent(proxy, url.protocol))
+  if (proxy !== undefined && isIP(host) === 0) await checkName(host, toAddress)
   const { request: send } = url.protocol === 'http:' ? await import('node:http') : await import('node:https')
   signal.throwIfAborted()
   const options: RequestOptions = {
     method,
     headers: Object.fromEntries(headersFor(url, headers)),
-    agent: false,
+    agent: agent ?? false,
     signal,
-    lookup: checkedLookup(toAddress),
+    ...(proxy === undefined ? { lookup: checkedLookup(toAddress) } : {}),
   }
   return new Promise((resolve, reject) => {
     const sent = send(shownUrl(url), options, (answer) => resolve(responseOf(answer)))
-    sent.on('error', reject)
+    sent.on('error', (error) => reject(proxy === undefined ? error : proxyFailure(error, proxy)))
+    if (proxy !== undefined) refuseProxyAnswer(sent, proxy, (error) => sent.destroy(error))
     sent.end(body)
   })
 }
@@ -180,6 +189,11 @@ function checkedLookup(check: (address: string) => void): LookupFunction {
       if (options.all === true || first === undefined) callback(null, found)
       else callback(null, first.address, first.family)
     })
+}
+
+async function checkName(host: string, check: (address: string) => void): Promise<void> {
+  const found = await resolveName(host, { all: true }).catch(() => [])
+  for (const { address } of found) check(address)
 }
 
 function responseOf(answer: IncomingMessage): Response {

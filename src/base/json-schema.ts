@@ -58,10 +58,24 @@ function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject)
   } catch (error) {
     // circular references overflow the stack, whatever the value
     if (!(error instanceof RangeError)) throw error
-    return [{ path: '$', message: 'cannot be checked: the references of the schema form a cycle' }]
+    return [{ path: '$', message: endlessReferences }]
   }
   const findings = (check.errors ?? []).map((error) => findingOf(error, schema))
   return schemaProblems(findings, value)
+}
+
+const endlessReferences = 'cannot be checked: the references of the schema form a cycle'
+
+/**
+ * What of a compiled schema the checker reads differently from its author, or cannot check at all: patterns with POSIX
+ * classes, which JavaScript takes for something else, and references that form a cycle.
+ */
+export function misunderstood({ schema, validate }: CompiledSchema): string | undefined {
+  for (const [path, value] of entriesBelow(schema, [])) {
+    const pattern = path.at(-1) === 'pattern' ? value : path.at(-2) === 'patternProperties' ? path.at(-1) : undefined
+    if (typeof pattern === 'string' && /\[\[:\^?\w+:\]/.test(pattern)) return `the pattern ${pattern} is not JavaScript`
+  }
+  return validate({}).find(({ message }) => message === endlessReferences)?.message
 }
 
 /**

@@ -21,7 +21,8 @@ export interface CheckedFile {
  * All problems of a file and of what it names, found without running anything or calling a model. Errors would end a
  * run; warnings might affect one.
  */
-export async function checkFile(options: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
+export async function checkFile(given: TargetOptions, parts: CheckParts): Promise<CheckedFile> {
+  const options = { ...given, collected: parts.collected }
   const { cwd, file, env } = options
   const found: { settings?: Settings } = {}
   const shared: SharedParts = {
@@ -60,7 +61,7 @@ async function checkAgentTarget(options: TargetOptions, shared: SharedParts): Pr
       settings,
       definitions,
       callers: [],
-      checkPrompt: (prompt) => checkPromptFile(prompt, shared),
+      checkPrompt: (prompt, seen) => checkPromptFile(prompt, { ...shared, seen }),
     })
     const warnings = notes.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] }))
     return [...warnings, ...(await checkAgent({ agent, trail: [] }, around))]

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadModelTable, type ModelTable } from '../model/table.ts'
 import { packRoots } from '../pack/find-pack.ts'
@@ -25,6 +26,10 @@ export interface CheckParts {
   readonly compiler: (lua: Settings['lua']) => Promise<LuaCompiler>
   /** Agents that were looked up, by workspace, folder and name. */
   readonly agents: Map<string, Promise<FoundAgent>>
+  /** The named agents that the files of a workspace have in common. */
+  readonly collected: Map<string, Promise<Definitions>>
+  /** The problems of all of them that a model may start. */
+  readonly offered: Map<Definitions['byName'], Promise<readonly Problem[]>>
   /** Checked scripts, by file and pack; their trails start at the script. */
   readonly scripts: Map<string, Promise<CheckedScript>>
 }
@@ -41,6 +46,8 @@ export function createCheckParts({
     countFiles: createGlobCounter(),
     modelTable: () => (table ??= loadModelTable(join(builtInDir, 'models.toml'))),
     agents: new Map(),
+    collected: new Map(),
+    offered: new Map(),
     scripts: new Map(),
     compiler(lua) {
       const known = compilers.get(lua.engine)
@@ -73,7 +80,8 @@ export interface FileSurroundings extends SharedParts {
   readonly definitions: FindDefinitions
   /** Prompt files that led to this one, outermost first; absolute. */
   readonly callers: readonly string[]
-  readonly checkPrompt: (options: TargetOptions) => Promise<readonly Problem[]>
+  /** `seen`: as in `SharedParts`. */
+  readonly checkPrompt: (options: TargetOptions, seen: Set<string>) => Promise<readonly Problem[]>
 }
 
 export function surroundingsOf(
@@ -98,7 +106,7 @@ export async function checkAgent({ agent, trail }: NamedAgent, around: FileSurro
   around.seen.add(key)
   if (agent.kind === 'prompt') {
     const { text: _, definition: _definition, stdin: _stdin, ...options } = around.options
-    const below = await around.checkPrompt(childTargetOptions(agent, options))
+    const below = await around.checkPrompt(childTargetOptions(agent, options), around.seen)
     return below.map((problem) => further(problem, trail))
   }
   const script = await scriptOf({ ...agent, kind: agent.kind }, key, around)

@@ -17,26 +17,56 @@ export async function definitionProblems(spec: RunSpec, around: FileSurroundings
   const isOffered = startsAgents(spec)
   const wrong = isOffered ? [...broken.values()] : []
   const problems = wrong.flatMap((error) => problemsOfError(error, { file, trail: [] }))
+  if (isOffered) problems.push(...(await offeredProblems(byName, around)))
   for (const definition of byName.values()) {
-    problems.push(...(await checkDefinition(definition, { isOffered, spec, around })))
+    problems.push(...(await unusedProblems(definition, { isOffered, spec })))
   }
   return problems
 }
 
-interface Checking {
-  readonly isOffered: boolean
-  readonly spec: RunSpec
-  readonly around: FileSurroundings
+/** In `seen`: all agents that a model may start are being checked, so those of a checked agent are not checked again. */
+const allOffered = 'every agent that is offered'
+
+/** Problems of all agents that models may start: checked once for all files that have the same ones. */
+function offeredProblems(
+  byName: ReadonlyMap<string, AgentDefinition>,
+  around: FileSurroundings,
+): Promise<readonly Problem[]> {
+  const { offered } = around.parts
+  if (around.seen.has(allOffered)) return Promise.resolve([])
+  const known = offered.get(byName)
+  if (known !== undefined) return known
+  const made = checkOffered([...byName.values()].filter(isOfferedToModels), {
+    ...around,
+    seen: new Set([allOffered]),
+  })
+  offered.set(byName, made)
+  return made
 }
 
-async function checkDefinition(
-  { name, from, agent, description }: AgentDefinition,
-  { isOffered, spec, around }: Checking,
+async function checkOffered(
+  definitions: readonly AgentDefinition[],
+  around: FileSurroundings,
 ): Promise<readonly Problem[]> {
+  const problems: Problem[] = []
+  for (const { agent } of definitions) {
+    problems.push(...(await checkAgent({ agent: { ...agent, builtIn: false }, trail: [] }, around)))
+  }
+  return problems
+}
+
+function isOfferedToModels({ description, from }: AgentDefinition): boolean {
+  return description !== undefined && from !== 'built-in'
+}
+
+/** An agent that the file itself defines, and that nothing uses. */
+async function unusedProblems(
+  definition: AgentDefinition,
+  { isOffered, spec }: { readonly isOffered: boolean; readonly spec: RunSpec },
+): Promise<readonly Problem[]> {
+  const { name, from } = definition
   const { workspace } = spec
-  const isMeant = isOffered && description !== undefined && from !== 'built-in'
-  if (isMeant) return checkAgent({ agent: { ...agent, builtIn: false }, trail: [] }, around)
-  if (from !== 'prompt' || isNamed(name, spec)) return []
+  if (from !== 'prompt' || isNamed(name, spec) || (isOffered && isOfferedToModels(definition))) return []
   const why = isOffered ? 'it has no description, so it is not offered to the model' : 'tools does not name task'
   const hint = `Name it in sub_agents or as agent; for a model to start it, give it a description and add "task" to tools.`
   const finding = wrongKey(['agents', name], { message: `nothing uses the agent "${name}": ${why}`, hint })

@@ -52,7 +52,7 @@ export async function checkPromptFile(
       settings,
       definitions,
       callers,
-      checkPrompt: (child) => checkPromptFile(child, shared, [...callers, spec.file]),
+      checkPrompt: (child, seen) => checkPromptFile(child, { ...shared, seen }, [...callers, spec.file]),
     })
     const lookup = agentLookup(spec, { ...options, definitions }, callers)
     return [...errors, ...(await checkSpec(spec, { ...around, lookup }))]

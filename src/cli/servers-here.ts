@@ -20,7 +20,7 @@ export interface ServersHere {
   readonly service: McpServers
   /** As written in the settings, including disabled servers. */
   readonly tables: NonNullable<Settings['mcp_servers']>
-  /** Servers that are not used because their file is not trusted. */
+  /** Servers that are not used, and why. */
   readonly leftOut: readonly LeftOutServers[]
   /** Servers of packs that are replaced by a server of the settings with the same name. */
   readonly replaced: readonly { readonly name: string; readonly origin: string; readonly by: string }[]

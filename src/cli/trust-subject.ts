@@ -13,7 +13,8 @@ import { findWorkspace, userConfigFile } from '../config/locate.ts'
 import { readMcpFile } from '../config/mcp-file.ts'
 import { inPackFolder, packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { variablesOf } from '../config/mcp-servers.ts'
-import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
+import { leftOutHint, leftOutText } from '../config/left-out-servers.ts'
+import { mcpTrustHash, usableServers } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/held-to.ts'
 import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
@@ -114,13 +115,18 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
   const file = readMcpFile(displayPath(around.cwd, path), text)
   const workspace = findWorkspace(around)
   const pack = packOfFile(path, packRoots(workspace, around))
-  throwIssues(await issuesIn(file, pack === undefined ? 'run' : 'pack'))
-  const { mcp_servers: servers = {} } = file.values
-  const entries = isJsonObject(servers) ? Object.entries(servers) : []
+  const { tables: servers, issues, unusable } = await usableServers(file, pack === undefined ? 'run' : 'pack')
+  const names = Object.keys(servers)
+  // there is nothing to trust in it, and a reason
+  if (names.length === 0) {
+    throwIssues(issues)
+    const [why] = unusable
+    if (why !== undefined) throw usageError(`${leftOutText(why)}`, leftOutHint(why))
+  }
   return {
     hash: mcpTrustHash(text),
-    keys: entries.map(([server]) => `mcp_servers.${server}`),
-    values: isJsonObject(servers) ? serverLines(servers) : [],
+    keys: names.map((server) => `mcp_servers.${server}`),
+    values: [...serverLines(servers), ...unusable.map(leftOutText)],
     leads:
       pack === undefined
         ? filesNamed(textsIn(servers), [workspace, dirname(path)])

@@ -34,7 +34,7 @@ export interface ConfigFiles {
   readonly issues: readonly Issue[]
   /** Unknown keys: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
-  /** MCP servers that are not used because their file is not trusted. */
+  /** MCP servers that are not used. */
   readonly leftOut: readonly LeftOutServers[]
 }
 
@@ -114,7 +114,7 @@ interface ReadConfigFile {
   readonly layer: Layer
   readonly issues: readonly Issue[]
   readonly notes: readonly Issue[]
-  readonly leftOut?: LeftOutServers
+  readonly leftOut?: readonly LeftOutServers[]
 }
 
 async function readConfigFile(file: ConfigFile, context: FileContext): Promise<ReadConfigFile> {

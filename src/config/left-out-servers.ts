@@ -8,9 +8,11 @@ export interface LeftOut {
   readonly pack?: string
   /** The capabilities of the pack do not name them; `file` is its `pack.toml`. Trust does not help. */
   readonly isUndeclared?: true
+  /** What is wrong with them in the file, a clause. Trust does not help. */
+  readonly problem?: string
 }
 
-/** MCP servers of a file that are not used because the file, in its current state, is not trusted. */
+/** MCP servers of a file that are not used. Without names the file is such that its servers cannot be told. */
 export interface LeftOutServers extends LeftOut {
   readonly names: readonly string[]
 }
@@ -25,6 +27,7 @@ export interface ServersOfPack {
 /** The text about servers that are left out. */
 export function leftOutText({ names, ...why }: LeftOutServers): string {
   const of = ownerOf(why)
+  if (names.length === 0) return `${of} is left out: ${whyLeftOut(why)}`
   const which =
     names.length === 1 ? `the server ${names[0]} of ${of} is` : `the servers ${names.join(', ')} of ${of} are`
   return `${which} left out: ${whyLeftOut(why)}`
@@ -36,22 +39,32 @@ export function ownerOf({ file, pack }: Pick<LeftOut, 'file' | 'pack'>): string 
 }
 
 /** A clause: `the file is not trusted`. */
-export function whyLeftOut({ file, isChanged, pack, isUndeclared }: LeftOut): string {
+export function whyLeftOut({ file, isChanged, pack, isUndeclared, problem }: LeftOut): string {
+  if (problem !== undefined) return problem
   if (isUndeclared === true) return `mcp in [capabilities] of ${file} does not name it`
   const which = pack === undefined ? 'the file' : file
   return `${which} ${isChanged ? 'has changed since it was trusted' : 'is not trusted'}`
 }
 
 /** What the user can do about them. */
-export function leftOutHint({ file, pack, isUndeclared }: Pick<LeftOut, 'file' | 'pack' | 'isUndeclared'>): string {
+export function leftOutHint({
+  file,
+  pack,
+  isUndeclared,
+  problem,
+}: Pick<LeftOut, 'file' | 'pack' | 'isUndeclared' | 'problem'>): string {
+  if (problem !== undefined) return `Correct ${file}; see docs/mcp.md for its form.`
   if (isUndeclared === true)
     return 'The author of the pack must name it there: installing a pack approves only what it declares.'
   return `Look at the file, then run baton trust ${pack ?? file}.`
 }
 
 /** The error code for a refusal to use them; with UNTRUSTED, the user can be asked for trust. */
-export function leftOutCode({ isUndeclared }: Pick<LeftOut, 'isUndeclared'>): 'UNTRUSTED' | 'CONFIG_INVALID' {
-  return isUndeclared === true ? 'CONFIG_INVALID' : 'UNTRUSTED'
+export function leftOutCode({
+  isUndeclared,
+  problem,
+}: Pick<LeftOut, 'isUndeclared' | 'problem'>): 'UNTRUSTED' | 'CONFIG_INVALID' {
+  return isUndeclared === true || problem !== undefined ? 'CONFIG_INVALID' : 'UNTRUSTED'
 }
 
 /**
@@ -68,9 +81,12 @@ export function aboutServer(pattern: string, server: string): 'named' | 'any' | 
 
 /** Warnings about servers whose tools a pattern would match, for the start of a run. */
 export function warningsOfLeftOut(leftOut: readonly LeftOutServers[], tools: readonly string[]): readonly string[] {
-  const untrusted = leftOut.filter(({ isUndeclared }) => isUndeclared !== true)
-  return untrusted.flatMap((file) => {
-    const names = file.names.filter((name) => tools.some((pattern) => aboutServer(pattern, name) === 'any'))
-    return names.length === 0 ? [] : [`${leftOutText({ ...file, names })} (baton trust ${ownerOf(file)})`]
+  const declared = leftOut.filter(({ isUndeclared }) => isUndeclared !== true)
+  return declared.flatMap((file) => {
+    const isMeant = (name: string): boolean => tools.some((pattern) => aboutServer(pattern, name) === 'any')
+    const names = file.names.filter(isMeant)
+    if (names.length === 0 && !(file.names.length === 0 && isMeant(''))) return []
+    const text = leftOutText({ ...file, names })
+    return [file.problem === undefined ? `${text} (baton trust ${ownerOf(file)})` : text]
   })
 }

@@ -14,6 +14,8 @@ export interface McpFile extends Located {
   readonly findings: readonly Finding[]
   /** Unknown keys. */
   readonly notes: readonly Finding[]
+  /** Servers in a form that only other programs read, and where they are. */
+  readonly unread?: { readonly names: readonly string[]; readonly problem: string }
 }
 
 const listKey = 'mcpServers'
@@ -52,7 +54,15 @@ export function readMcpFile(file: string, written: string): McpFile {
     .filter((key) => key !== listKey)
     .map((key) => nothingReads([key], 'Only "mcpServers" is read.'))
   const servers = data[listKey] ?? {}
-  const common = { file, text, data, locate, locateValue: locator(locate) }
+  const other = listKey in data ? undefined : serversElsewhere(data)
+  const common = {
+    file,
+    text,
+    data,
+    locate,
+    locateValue: locator(locate),
+    ...(other === undefined ? {} : { unread: other }),
+  }
   if (!isJsonObject(servers)) {
     return {
       ...common,
@@ -75,6 +85,25 @@ export function readMcpFile(file: string, written: string): McpFile {
     findings: [],
     notes: [...unread, ...notes],
   }
+}
+
+/** Servers at the top of a file, or below another key or two: forms of other programs, and mistakes. */
+function serversElsewhere(data: JsonObject): McpFile['unread'] {
+  const inner = Object.entries(data).flatMap(([key, value]) => (isJsonObject(value) ? [{ path: [key], value }] : []))
+  const deeper = inner.flatMap(({ path, value }) =>
+    Object.entries(value).flatMap(([key, one]) => (isJsonObject(one) ? [{ path: [...path, key], value: one }] : [])),
+  )
+  for (const { path, value } of [{ path: [], value: data }, ...inner, ...deeper]) {
+    const names = Object.keys(value).filter((name) => looksLikeServer(value[name] ?? null))
+    if (names.length === 0) continue
+    const where = path.length === 0 ? 'at its top' : `below ${path.map((key) => JSON.stringify(key)).join(' and ')}`
+    return { names, problem: `it has its servers ${where}, and only those below "${listKey}" are read` }
+  }
+  return undefined
+}
+
+function looksLikeServer(value: Json): boolean {
+  return isJsonObject(value) && (typeof value['command'] === 'string' || typeof value['url'] === 'string')
 }
 
 function nothingReads(path: Finding['path'], hint: string): Finding {

@@ -1,8 +1,8 @@
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
-import { isBatonError } from '../base/error.ts'
+import { type BatonError, isBatonError } from '../base/error.ts'
 import { checkValue } from './check-settings.ts'
 import { type Finding, type Issue, issuesOf, placeFindings } from './issue.ts'
 import type { Layer } from './layers.ts'
@@ -21,13 +21,14 @@ interface McpLayer {
   readonly layer: Layer
   readonly issues: readonly Issue[]
   readonly notes: readonly Issue[]
-  readonly leftOut?: LeftOutServers
+  readonly leftOut: readonly LeftOutServers[]
 }
 
 /**
  * The servers of a file as a layer of settings. Those of a workspace count once the user has trusted the file in its
- * current state. An untrusted file is no error, even if it is not JSON, because other programs have such files too.
- * @throws BatonError CONFIG_INVALID for invalid JSON, FILE_UNREADABLE
+ * current state. An untrusted file is no error, even if it is not JSON, because other programs have such files too. A
+ * server that cannot be used is left out with the reason; the others are used.
+ * @throws BatonError CONFIG_INVALID for invalid JSON in a trusted file, FILE_UNREADABLE
  */
 export async function readMcpLayer(
   { path, kind }: { readonly path: string; readonly kind: 'user' | 'workspace' },
@@ -37,38 +38,61 @@ export async function readMcpLayer(
   const written = readSource(path, context.reads)
   const origin = { kind, file: name }
   const state = kind === 'user' ? 'trusted' : trustState({ path, hash: mcpTrustHash(written) }, context)
-  if (state === 'trusted') {
-    const file = readMcpFile(name, written)
-    const { values, locateValue: locate, text } = file
-    return {
-      layer: { origin, values, locate, text },
-      issues: await issuesIn(file),
-      notes: await placeFindings(file.notes, file),
-    }
-  }
   const nothing = { layer: { origin, values: {} }, issues: [] }
+  let file: McpFile
   try {
-    const { values } = readMcpFile(name, written)
-    const names = isJsonObject(values['mcp_servers']) ? Object.keys(values['mcp_servers']) : []
-    if (names.length === 0) return { ...nothing, notes: [] }
-    return { ...nothing, notes: [], leftOut: { file: name, names, isChanged: state === 'changed' } }
+    file = readMcpFile(name, written)
   } catch (error) {
-    if (!isBatonError(error)) throw error
-    return { ...nothing, notes: issuesOf(error) }
+    if (state === 'trusted' || !isBatonError(error)) throw error
+    const leftOut = [{ file: name, names: [], isChanged: false, problem: brokenText(error) }]
+    return { ...nothing, notes: issuesOf(error), leftOut }
   }
+  const { tables, issues, unusable } = await usableServers(file)
+  const names = Object.keys(tables)
+  if (state !== 'trusted') {
+    const untrusted = { file: name, names, isChanged: state === 'changed' }
+    return { ...nothing, notes: [], leftOut: [...(names.length === 0 ? [] : [untrusted]), ...unusable] }
+  }
+  const { locateValue: locate, text } = file
+  const values = names.length === 0 ? {} : { mcp_servers: tables }
+  const notes = [...issues, ...(await placeFindings(file.notes, file))]
+  return { layer: { origin, values, locate, text }, issues: [], notes, leftOut: unusable }
 }
 
-/** Problems with the servers of a file of the run or of a pack, each with its place. */
-export async function issuesIn(file: McpFile, of: 'run' | 'pack' = 'run'): Promise<readonly Issue[]> {
-  const { values, findings, notes: _, ...source } = file
-  const { mcp_servers: servers = {} } = values
-  const wrong = checkValue('mcp_servers', servers)
-  const inside = wrong.length === 0 && isJsonObject(servers) ? [...checkServers(servers), ...pathsIn(servers)] : wrong
-  return placeFindings([...findings, ...inside.map(placedInMcpFile)], source)
+function brokenText({ message, place }: BatonError): string {
+  return place?.line === undefined ? message : `${message} (line ${place.line})`
+}
 
-  function pathsIn(tables: JsonObject): readonly Finding[] {
-    return of === 'pack' ? checkPackPaths(tables) : []
+/** The servers of a file that can be used, and why the others cannot. */
+interface UsableServers {
+  readonly tables: JsonObject
+  readonly issues: readonly Issue[]
+  readonly unusable: readonly LeftOutServers[]
+}
+
+/** Checks each server of a file of the run or of a pack by itself. */
+export async function usableServers(file: McpFile, of: 'run' | 'pack' = 'run'): Promise<UsableServers> {
+  const { values, findings, unread, notes: _, ...source } = file
+  const { mcp_servers: all = {} } = values
+  const leftOut = { file: file.file, isChanged: false }
+  const unusable: LeftOutServers[] = findings.map(({ message }) => ({ ...leftOut, names: [], problem: message }))
+  if (unread !== undefined) unusable.push({ ...leftOut, ...unread })
+  const tables: { [name: string]: Json } = {}
+  const wrong: Finding[] = [...findings]
+  for (const [name, table] of Object.entries(isJsonObject(all) ? all : {})) {
+    const found = checkOne(name, table, of)
+    const [first] = found
+    if (first === undefined) tables[name] = table
+    else unusable.push({ ...leftOut, names: [name], problem: first.message })
+    wrong.push(...found.map(placedInMcpFile))
   }
+  return { tables, issues: await placeFindings(wrong, source), unusable }
+}
+
+function checkOne(name: string, table: Json, of: 'run' | 'pack'): readonly Finding[] {
+  const server = { [name]: table }
+  const wrong = checkValue('mcp_servers', server)
+  return wrong.length > 0 ? wrong : [...checkServers(server), ...(of === 'pack' ? checkPackPaths(server) : [])]
 }
 
 /** The hash of the whole file, for trust. */

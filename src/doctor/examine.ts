@@ -2,7 +2,7 @@ import { listPacks, packRoots } from '../pack/find-pack.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
 import { type Check, ok, type Patient } from './check.ts'
 import { checkAgents, checkConfig, checkPacks, type ConfigFound } from './config.ts'
-import { checkGit, checkLua, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
+import { checkGit, checkLua, checkNetwork, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
 import { checkKeys, checkModels } from './models.ts'
 
 /**
@@ -23,6 +23,7 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ok('baton', `${patient.version} in ${patient.root}`),
     checkNode(patient),
     checkTerminal(patient),
+    ...checkNetwork(patient),
     ...config.checks,
     ...checkKeys(patient, settings),
     ...models,

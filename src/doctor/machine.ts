@@ -1,6 +1,8 @@
 import { createScriptLoader } from '../agent/script-loader.ts'
+import { isFile } from '../base/entries.ts'
 import { runProcess } from '../base/process.ts'
 import { findProgram } from '../base/program.ts'
+import { proxyOf, shownProxy } from '../base/proxy.ts'
 import type { Settings } from '../config/settings.ts'
 import { findBoxer } from '../tool/sandbox/probe.ts'
 import { isOnNetwork } from '../journal/network.ts'
@@ -22,6 +24,35 @@ export function checkTerminal({ env, terminal: { out, err, columns } }: Patient)
   if (why !== undefined) return note('terminal', `${why}: progress is written line by line`)
   const color = env['NO_COLOR'] ? ', NO_COLOR is set' : ''
   return ok('terminal', `${columns} columns${out ? '' : ', stdout is redirected'}${color}`)
+}
+
+/** How requests leave this machine, if the environment says so. */
+export function checkNetwork({ env }: Patient): readonly Check[] {
+  const proxies = ['http://host.invalid', 'https://host.invalid'].flatMap((address): readonly Check[] => {
+    const url = new URL(address)
+    try {
+      const proxy = proxyOf(url, { ...env, no_proxy: '', NO_PROXY: '' })
+      return proxy === undefined
+        ? []
+        : [ok('network', `${url.protocol}// addresses are reached through ${shownProxy(proxy)}`)]
+    } catch (error) {
+      return checksOf('network', error)
+    }
+  })
+  const except = env['no_proxy'] ?? env['NO_PROXY'] ?? ''
+  const file = env['NODE_EXTRA_CA_CERTS'] ?? ''
+  return [
+    ...proxies,
+    ...(proxies.length === 0 || except === '' ? [] : [note('network', `no proxy for ${except} (NO_PROXY)`)]),
+    ...(file === '' ? [] : [checkCertificates(file)]),
+  ]
+}
+
+function checkCertificates(file: string): Check {
+  const name = `the certificates of ${file} (NODE_EXTRA_CA_CERTS)`
+  return isFile(file)
+    ? ok('network', `${name} are trusted, besides those of Node`)
+    : warn('network', `${name} cannot be read`, 'Set it to a file with certificates in PEM form.')
 }
 
 /** Whether programs of models can be run: without a sandbox they are not. */

@@ -168,14 +168,15 @@ export interface McpCall {
 }
 
 /**
- * Why a server is not used: the file that defines it is not trusted in its present state, or its pack does not declare
- * it for its agents.
+ * Why a server is not used: the file that defines it is not trusted in its present state, its pack does not declare it
+ * for its agents, or what the file says of it is wrong.
  */
 interface McpLeftOut {
   readonly file: string
   readonly isChanged: boolean
   readonly pack?: string
   readonly isUndeclared?: true
+  readonly problem?: string
 }
 
 /**

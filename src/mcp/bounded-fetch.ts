@@ -1,4 +1,5 @@
 import { createDispatcher, type Dispatcher } from '../base/dispatcher.ts'
+import { proxyConnector, proxyOf } from '../base/proxy.ts'
 
 export interface BoundedFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -11,11 +12,22 @@ export interface BoundedFetch {
 const connectMs = 30_000
 
 /**
- * A `fetch` with its own connections that accepts no message larger than `maxBytes`: reading such a body fails with
+ * A `fetch` with its own connections, through the proxy that the environment names, that accepts no message larger than `maxBytes`: reading such a body fails with
  * MessageTooLarge. It has no timeout of its own for the response, only the signal.
  */
-export function createBoundedFetch(maxBytes: number): BoundedFetch {
-  let dispatcher: Dispatcher | undefined
+export function createBoundedFetch(maxBytes: number, env: Readonly<Record<string, string | undefined>>): BoundedFetch {
+  const dispatchers = new Map<string, Dispatcher | undefined>()
+
+  function dispatcherFor(url: URL): Dispatcher | undefined {
+    const proxy = proxyOf(url, env)
+    const key = proxy?.url.href ?? ''
+    if (!dispatchers.has(key)) {
+      const connect = proxy === undefined ? { timeout: connectMs } : proxyConnector(proxy)
+      dispatchers.set(key, createDispatcher({ connect, headersTimeout: 0, bodyTimeout: 0 }))
+    }
+    return dispatchers.get(key)
+  }
+
   let isTooLarge = false
   const onTooLarge = (): MessageTooLarge => {
     isTooLarge = true
@@ -28,7 +40,7 @@ export function createBoundedFetch(maxBytes: number): BoundedFetch {
       return was
     },
     async fetch(url, init) {
-      dispatcher ??= createDispatcher({ connect: { timeout: connectMs }, headersTimeout: 0, bodyTimeout: 0 })
+      const dispatcher = dispatcherFor(new URL(url))
       const response = await fetch(url, { ...init, ...(dispatcher !== undefined && { dispatcher }) })
       if (response.body === null) return response
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
@@ -39,7 +51,7 @@ export function createBoundedFetch(maxBytes: number): BoundedFetch {
       return withUrl(new Response(body, { status, statusText, headers }), response.url)
     },
     async close() {
-      await dispatcher?.destroy().catch(() => {})
+      await Promise.all([...dispatchers.values()].map(async (dispatcher) => dispatcher?.destroy().catch(() => {})))
     },
   }
 }

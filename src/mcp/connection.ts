@@ -52,6 +52,8 @@ export interface Authorizing<Provider> {
   readonly headers: Readonly<Record<string, string>>
   readonly provider: Provider
   readonly answer: () => Promise<URLSearchParams>
+  /** Names the proxy, if there is one. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
 }
 
@@ -68,7 +70,7 @@ export type ConnectionProblem =
   | { readonly kind: 'ended'; readonly end: ServerEnd }
   /** It was not ready in time. */
   | { readonly kind: 'slow_start'; readonly ms: number; readonly words: string }
-  | { readonly kind: 'slow_answer'; readonly ms: number }
+  | { readonly kind: 'slow_answer'; readonly ms: number; readonly limit: 'startup_timeout_sec' | 'tool_timeout_sec' }
   /** The connection failed or broke. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'http'; readonly status: number; readonly text: string }

@@ -78,7 +78,7 @@ function told(
     case 'slow_answer':
       return {
         message: `${called} did not answer within ${durationText(problem.ms)}${while_}`,
-        hint: `If it needs longer, set tool_timeout_sec in ${origin}.`,
+        hint: `If it needs longer, set ${problem.limit} in ${origin}.`,
       }
     case 'unreachable':
       return {

@@ -172,7 +172,11 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
       } catch (error) {
         call.signal.throwIfAborted()
         if (stop.signal.aborted) throw closedError()
-        if (limit.isOver()) throw told(new ConnectionFailure({ kind: 'slow_answer', ms: server.toolMs }), doing)
+        if (limit.isOver())
+          throw told(
+            new ConnectionFailure({ kind: 'slow_answer', ms: server.toolMs, limit: 'tool_timeout_sec' }),
+            doing,
+          )
         // the request was rejected before anything was done
         const isLost = error instanceof ConnectionFailure && error.problem.kind === 'session_lost'
         if (!isLost || attempt > 0) throw told(error, doing)
@@ -188,7 +192,9 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     return listed
       .catch((error: unknown) => {
         if (stop.signal.aborted) throw closedError()
-        const failure = limit.isOver() ? new ConnectionFailure({ kind: 'slow_answer', ms: server.startMs }) : error
+        const failure = limit.isOver()
+          ? new ConnectionFailure({ kind: 'slow_answer', ms: server.startMs, limit: 'startup_timeout_sec' })
+          : error
         throw told(failure, `for its ${name}`)
       })
       .finally(() => limit.end())

@@ -27,7 +27,7 @@ import { startStdio, type StdioServer } from './stdio.ts'
 
 export interface ConnectOptions extends Omit<Handlers, 'ask' | 'onBroken'> {
   readonly transport: McpTransport
-  /** Variables that a program gets in addition to its own. */
+  /** Variables that a program gets in addition to its own, and that name the proxy to servers with an address. */
   readonly environment: Readonly<Record<string, string>>
   /** Limit for starting, connecting and the handshake. */
   readonly startMs: number
@@ -70,7 +70,7 @@ export async function connect(options: ConnectOptions, signal: AbortSignal): Pro
   const close = (): Promise<void> => (closing ??= leave())
 
   async function open(stop: AbortSignal): Promise<Wire> {
-    if (transport.kind !== 'stdio') return openHttp(transport, { maxBytes, authProvider }, handlers, stop)
+    if (transport.kind !== 'stdio') return openHttp(transport, { maxBytes, authProvider, environment }, handlers, stop)
     let listener: Parameters<Channel['listen']>[0] | undefined
     const { command, args, cwd, env } = transport
     const started = await startStdio({
@@ -157,16 +157,20 @@ function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): O
     signal: AbortSignal,
   ): Promise<Listed<Item>> {
     if (!has(name)) return { items: [], keepMs: undefined }
-    const items: Item[] = []
+    // by content: a server that ignores the cursor sends the same page again
+    const items = new Map<string, Item>()
     const seen = new Set<string>()
     for (let cursor: string | undefined, shortest: number | undefined; ;) {
       const page = await request(method, defined({ cursor }), {}, signal)
-      items.push(...itemsOf(page, field, read))
+      for (const item of itemsOf(page, field, read)) items.set(JSON.stringify(item), item)
       const { nextCursor, ttlMs } = isObject(page) ? page : {}
       if (typeof ttlMs === 'number') shortest = Math.min(shortest ?? Infinity, ttlMs)
-      if (typeof nextCursor !== 'string') return { items, keepMs: keepMs(name, shortest) }
-      if (seen.has(nextCursor) || seen.size > mostPages || items.length > mostItems) {
-        return invalid(`its list of ${name} does not end`)
+      // some servers end a list with an empty cursor, or with the one they were asked for
+      if (typeof nextCursor !== 'string' || nextCursor === '' || seen.has(nextCursor)) {
+        return { items: [...items.values()], keepMs: keepMs(name, shortest) }
+      }
+      if (seen.size >= mostPages || items.size > mostItems) {
+        return invalid(`its list of ${name} has more than ${mostPages} pages or ${mostItems} entries`)
       }
       seen.add(nextCursor)
       cursor = nextCursor

@@ -34,10 +34,16 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     })
   }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
-  const { timeouts = defaultTimeouts } = context
+  const { timeouts = defaultTimeouts, env } = context
   const { streamIdle } = provider
   const own = streamIdle === undefined ? {} : { streamIdleMs: streamIdle.ms, streamIdleKey: streamIdle.key }
-  return createTransport(format, { ...provider, apiKey, apiKeyName: apiKeyEnv, timeouts: { ...timeouts, ...own } })
+  return createTransport(format, {
+    ...provider,
+    apiKey,
+    apiKeyName: apiKeyEnv,
+    timeouts: { ...timeouts, ...own },
+    env,
+  })
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {

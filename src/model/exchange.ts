@@ -8,6 +8,7 @@ import type {
 } from 'node:http'
 import type { Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { type Proxy, proxyAgent, proxyFailure, refuseProxyAnswer } from '../base/proxy.ts'
 import type { BodyReader } from './call.ts'
 
 export interface HttpQuestion {
@@ -15,6 +16,7 @@ export interface HttpQuestion {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Uint8Array[]
+  readonly proxy?: Proxy | undefined
   /**
    * Called when the request is sent on an established connection, including TLS; called again if it is sent a second
    * time.
@@ -40,12 +42,15 @@ export interface HttpAnswer {
  */
 export async function exchange(question: HttpQuestion): Promise<HttpAnswer> {
   const client = await (question.url.startsWith('https:') ? import('node:https') : import('node:http'))
-  const first = ask(question, client)
+  const { url, proxy } = question
+  const agent =
+    proxy === undefined ? agentOf(client) : await proxyAgent(proxy, url.startsWith('https:') ? 'https:' : 'http:')
+  const first = ask(question, client, agent)
   try {
     return await first.answer
   } catch (error) {
     if (!first.request.reusedSocket || !isReset(error)) throw error
-    return await ask(question, client).answer
+    return await ask(question, client, agent).answer
   }
 }
 
@@ -72,24 +77,25 @@ interface Asked {
   readonly answer: Promise<HttpAnswer>
 }
 
-function ask({ url, headers, body, onConnected, onOpened }: HttpQuestion, client: Client): Asked {
+function ask({ url, headers, body, proxy, onConnected, onOpened }: HttpQuestion, client: Client, agent: Agent): Asked {
   const length = body.reduce((bytes, part) => bytes + part.length, 0)
   const request = client.request(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': length },
-    agent: agentOf(client),
+    agent,
   })
   onOpened(() => {
     // an error that is not a reset, so that a request closed here is not sent again
     if (!request.destroyed) request.destroy(new Error('the exchange was closed'))
   })
+  if (proxy !== undefined) refuseProxyAnswer(request, proxy, (error) => request.destroy(error))
   request.once('socket', (socket) => {
     if (socket.connecting) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected)
     else onConnected()
   })
   const answer = new Promise<HttpAnswer>((resolve, reject) => {
     // also needed later: errors after the start of the answer are emitted here, but are reported by its body
-    request.on('error', reject)
+    request.on('error', (error) => reject(proxy === undefined ? error : proxyFailure(error, proxy)))
     request.once('response', (response) => resolve(answerOf(response)))
   })
   for (const part of body) request.write(part)

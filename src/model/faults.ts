@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, maxHeaderSize } from 'node:http'
 import { messageOf } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
+import { ProxyError } from '../base/proxy.ts'
 import { parseJson } from './wire/reading.ts'
 import type { FailureClass, ModelFault } from './errors.ts'
 
@@ -232,6 +233,9 @@ const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPR
 export function faultOfThrown(error: unknown, { answering }: { readonly answering: boolean }): ModelFault {
   const code = codeOf(error)
   const detail = messageOf(error)
+  if (error instanceof ProxyError) {
+    return { class: 'network', retryable: true, what: 'could not be reached', detail, hint: error.hint }
+  }
   const passing = (kind: 'network' | 'timeout', what: string): ModelFault => ({ class: kind, retryable: true, what })
   const garbled = (what: string): ModelFault => ({ class: 'garbled', retryable: false, what })
   if (code === 'ECONNREFUSED') return passing('network', 'refused the connection: nothing is listening there')

@@ -1,10 +1,12 @@
 import { OpenAI } from 'openai'
 import type { JsonObject } from '../base/json.ts'
 import { isLongJson, jsonChunks } from '../base/json-pieces.ts'
+import { proxyOf } from '../base/proxy.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
 import { type AnswerReader, readAnswer, readErrorText } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
 import { type Call, connectTimeout, headersTimeout, type ModelTimeouts, openCall } from './call.ts'
+import type { Environment } from './choice.ts'
 import { type Endpoint, modelError } from './errors.ts'
 import { exchange, type HttpAnswer } from './exchange.ts'
 import { faultOfStatus, faultOfThrown, retryAfterOf } from './faults.ts'
@@ -27,6 +29,8 @@ export interface TransportOptions {
   /** Sent with every request. */
   readonly headers?: { readonly [name: string]: string }
   readonly timeouts: ModelTimeouts
+  /** Names the proxy, if there is one. */
+  readonly env?: Environment
 }
 
 /**
@@ -118,7 +122,7 @@ type Send = (url: string, body: readonly Buffer[], call: Call) => Promise<HttpAn
  * Sends the requests of one endpoint. Does not follow redirects, because they could leak the key, and turns every
  * unsuccessful status into a fault of the call.
  */
-function createSender(format: WireFormat, { apiKey, headers = {}, timeouts }: TransportOptions): Send {
+function createSender(format: WireFormat, { apiKey, headers = {}, timeouts, env = {} }: TransportOptions): Send {
   const sent = {
     accept: 'application/json, text/event-stream',
     'accept-encoding': 'identity',
@@ -135,6 +139,7 @@ function createSender(format: WireFormat, { apiKey, headers = {}, timeouts }: Tr
       url,
       headers: sent,
       body,
+      proxy: proxyOf(new URL(url), env),
       onConnected: () => call.limit(whenConnected),
       onOpened: (close) => call.onEnd(close),
     })

@@ -94,12 +94,12 @@ export async function folderPack(folder: string): Promise<LoosePack> {
   return checkPack(readPackFiles(folder), folder)
 }
 
-async function fetchUrl({ url, query }: UrlSource, { signal }: FetchContext): Promise<FetchedPack> {
+async function fetchUrl({ url, query }: UrlSource, context: FetchContext): Promise<FetchedPack> {
   const noted = { ...notedUrl(url), ...(query === undefined ? {} : { query }) }
   if (!url.pathname.endsWith('.aipack')) throw notAnArchive(noted.url)
   try {
-    const bytes = await download(url, signal)
-    return await fetched(await readArchive(bytes, noted.url, signal), { kind: 'url', ...noted })
+    const bytes = await download(url, context)
+    return await fetched(await readArchive(bytes, noted.url, context.signal), { kind: 'url', ...noted })
   } catch (error) {
     // the query of this address is not in the lock
     if (query === undefined || !isBatonError(error) || error.code !== 'FILE_FAILED') throw error
@@ -107,7 +107,7 @@ async function fetchUrl({ url, query }: UrlSource, { signal }: FetchContext): Pr
   }
 }
 
-async function download(url: URL, signal: AbortSignal): Promise<Uint8Array> {
+async function download(url: URL, { env, signal }: FetchContext): Promise<Uint8Array> {
   const failed = (reason: string, cause?: unknown): BatonError =>
     new BatonError('FILE_FAILED', `${notedUrl(url).url} cannot be downloaded: ${reason}`, {
       hint: 'Check the address and the network; nothing was installed.',
@@ -117,6 +117,7 @@ async function download(url: URL, signal: AbortSignal): Promise<Uint8Array> {
     method: 'GET',
     url,
     headers: [['accept', 'application/zip, application/octet-stream, */*']],
+    env,
     redirectLimit: 5,
     timeLimitMs: packLimits.downloadMs,
     maxBytes: packLimits.archiveBytes,

@@ -1,15 +1,13 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
-import { type Issue, issuesOf, throwIssues } from '../config/issue.ts'
+import { type Issue, issuesOf } from '../config/issue.ts'
 import { type Layer, originsOf, type SourcedValue } from '../config/layers.ts'
 import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
 import type { Surroundings } from '../config/locate.ts'
 import { type McpFile, readMcpFile } from '../config/mcp-file.ts'
-import { issuesIn, mcpTrustHash } from '../config/mcp-layer.ts'
-import { isServerName } from '../config/mcp-servers.ts'
+import { mcpTrustHash, usableServers } from '../config/mcp-layer.ts'
 import type { Settings } from '../config/settings.ts'
 import { trustState } from '../config/trust.ts'
 import { listPacks } from './find-pack.ts'
@@ -26,7 +24,7 @@ export interface PackServers extends ServersOfPack {
   readonly tables: NonNullable<Settings['mcp_servers']>
   /** Where those are written. */
   readonly origins: readonly SourcedValue[]
-  /** Errors in a file that is not trusted yet. */
+  /** Errors in the file: servers that cannot be used. */
   readonly notes: readonly Issue[]
 }
 
@@ -38,7 +36,7 @@ interface Reading extends Surroundings {
  * The servers of `.mcp.json` in the folder of a pack. A server is used if the capabilities of the pack name it, so that
  * whoever installs the pack is informed, and if the user has trusted the current content of the file. Other programs
  * have such files too: not being usable is no error. Undefined if the pack has no such file.
- * @throws BatonError CONFIG_INVALID for errors in a trusted file, FILE_UNREADABLE
+ * @throws BatonError CONFIG_INVALID for a trusted file that is not JSON, FILE_UNREADABLE
  */
 export async function readPackServers(pack: OwningPack, context: Reading): Promise<PackServers | undefined> {
   const { identity, dir } = pack
@@ -51,9 +49,8 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
   const isDeclared = (server: string): boolean => granted?.mcp.some((one) => one === '*' || one === server) === true
   const common = { identity, dir, tables: {}, origins: [], names: [], notes: [] }
   const leftOut = (servers: readonly string[], state: 'changed' | 'untrusted' | 'trusted' | 'none') => {
-    const usable = servers.filter(isServerName)
-    const declared = usable.filter(isDeclared)
-    const others = usable.filter((server) => !isDeclared(server))
+    const declared = servers.filter(isDeclared)
+    const others = servers.filter((server) => !isDeclared(server))
     const manifest = shown(join(dir, manifestName))
     return [
       ...named({
@@ -66,18 +63,18 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
     ]
   }
   const state = trustState({ path, hash: mcpTrustHash(written) }, context)
-  if (state !== 'trusted') {
-    try {
-      const file = readMcpFile(name, written)
-      return { ...common, leftOut: leftOut(Object.keys(tablesOf(file)), state), notes: await issuesIn(file, 'pack') }
-    } catch (error) {
-      if (!isBatonError(error)) throw error
-      return { ...common, leftOut: [], notes: issuesOf(error) }
-    }
+  let file: McpFile
+  try {
+    file = readMcpFile(name, written)
+  } catch (error) {
+    if (state === 'trusted' || !isBatonError(error)) throw error
+    return { ...common, leftOut: [], notes: issuesOf(error) }
   }
-  const file = readMcpFile(name, written)
-  throwIssues(await issuesIn(file, 'pack'))
-  const all = tablesOf(file)
+  const { tables: all, issues, unusable } = await usableServers(file, 'pack')
+  const wrong = unusable.map((one) => ({ ...one, pack: identity }))
+  if (state !== 'trusted') {
+    return { ...common, leftOut: [...leftOut(Object.keys(all), state), ...wrong], notes: issues }
+  }
   const used = Object.fromEntries(Object.entries(all).filter(([server]) => isDeclared(server)))
   const layer: Layer = {
     origin: { kind: 'workspace', file: name },
@@ -92,17 +89,13 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
     tables,
     origins: originsOf([layer]),
     names: Object.entries(tables).flatMap(([server, { enabled }]) => (enabled === false ? [] : [server])),
-    leftOut: leftOut(Object.keys(all), state),
+    leftOut: [...leftOut(Object.keys(all), state), ...wrong],
+    notes: issues,
   }
 }
 
 function named(servers: LeftOutServers): readonly LeftOutServers[] {
   return servers.names.length === 0 ? [] : [servers]
-}
-
-function tablesOf({ values }: McpFile): JsonObject {
-  const { mcp_servers: servers = {} } = values
-  return isJsonObject(servers) ? servers : {}
 }
 
 /** Omits servers whose names are in the settings of a run: those of the user take precedence over those of packs. */
@@ -112,7 +105,9 @@ export function withoutNamed(found: PackServers, settings: Pick<Settings, 'mcp_s
     ...found,
     tables: Object.fromEntries(Object.entries(found.tables).filter(([name]) => isFree(name))),
     names: found.names.filter(isFree),
-    leftOut: found.leftOut.flatMap((one) => named({ ...one, names: one.names.filter(isFree) })),
+    leftOut: found.leftOut.flatMap((one) =>
+      one.names.length === 0 ? [one] : named({ ...one, names: one.names.filter(isFree) }),
+    ),
   }
 }
 

@@ -1,6 +1,7 @@
 import { defined } from '../base/json.ts'
 import { isDefinitionName } from '../config/agent-tables.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
+import type { Layer } from '../config/layers.ts'
 import { type Issue, issuesOf, throwIssues } from '../config/issue.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { definitionsOf } from '../pack/definitions.ts'
@@ -28,7 +29,23 @@ export function definitionsOfPrompt(spec: RunSpec, options: TargetOptions): Find
   const areOffered = startsAgents(spec)
   const roots = packRoots(workspace, options)
   const around = { workspace, layers, packRoots: roots, guard, promptFile, areOffered }
-  return definitionsOnDemand(() => definitionsOf(around, options))
+  return definitionsOnDemand(() => {
+    const { collected } = options
+    const key = collected && sharedKey(layers, [workspace, areOffered, roots])
+    const known = key === undefined ? undefined : collected?.get(key)
+    if (known !== undefined) return known
+    const found = definitionsOf(around, options)
+    if (key !== undefined) collected?.set(key, found)
+    return found
+  })
+}
+
+/** Equal for files with the same named agents; undefined for a file that defines some itself. */
+function sharedKey(layers: readonly Layer[], around: readonly unknown[]): string | undefined {
+  const defining = layers.filter(({ values }) => values['agents'] !== undefined)
+  if (defining.some(({ origin }) => origin.kind === 'front matter')) return undefined
+  const tables = defining.map(({ origin, isTrusted, values }) => [origin, isTrusted, values['agents']])
+  return JSON.stringify([tables, around])
 }
 
 /** An agent by its name, which may be that of a definition. @throws BatonError as `resolveAgent` does */

@@ -14,7 +14,8 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
   const { tools = [], disallowed_tools: disallowed = [] } = settings
   const { leftOut, ...own } = await otherToolsOf(spec)
   // unused servers get a more specific message
-  const others = { ...own, servers: [...own.servers, ...leftOut.flatMap(({ names }) => names)] }
+  const unread = leftOut.filter(({ names }) => names.length === 0)
+  const others = { ...own, servers: [...own.servers, ...leftOut.flatMap(({ names }) => names)], leftOut: unread }
   const findings = [
     ...unknownTools(tools, ['tools'], others),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], others),

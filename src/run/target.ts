@@ -23,6 +23,7 @@ import {
 } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from '../pack/definitions.ts'
+import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -103,6 +104,8 @@ export interface TargetOptions extends ConfigOptions {
   /** Standard input, as context of the prompt. */
   readonly stdin?: string
   readonly builtInDir: string
+  /** Named agents that were collected already, for checks of many files; see `definitionsOfPrompt`. */
+  readonly collected?: Map<string, Promise<Definitions>>
 }
 
 /**

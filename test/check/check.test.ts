@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkFile, createCheckParts } from '../../src/check/check.ts'
@@ -368,5 +368,27 @@ describe('checking a file whose programs need a sandbox, where there is none', (
   it('says nothing where the user wants none', async () => {
     const files = { 'ask.md': prompt('tools = ["bash"]') }
     expect(await check(files, { overrides: ['sandbox.mode="danger-full-access"'] })).toEqual([])
+  })
+})
+
+describe('checking many files', () => {
+  it('reads and checks the agents that their models may start once for all of them', async () => {
+    const agent = (name: string): string =>
+      `---\ndescription: ${name}\ntools: Task\nmodel: offline::extractive\ntemprature: 1\n---\nDo ${name}.\n`
+    const cwd = tempTree({ '.git/HEAD': 'x\n', 'agents/one.md': agent('one'), 'agents/two.md': agent('two') })
+    const parts = createCheckParts({ builtInDir })
+    const options = { cwd, env: {}, home: tempTree(), builtInDir, flags: { overrides: [] } }
+    const first = await checkFile({ ...options, file: 'agents/one.md' }, parts)
+    const misspelled = ({ problems }: typeof first): readonly string[] => [
+      ...new Set(
+        problems.flatMap(({ place, message }) => (message.includes('temprature') ? displayPath(cwd, place.file) : [])),
+      ),
+    ]
+    expect(misspelled(first)).toEqual(['agents/one.md', 'agents/two.md'])
+    // what a second reading would find
+    writeFileSync(join(cwd, 'agents/one.md'), agent('one').replace('temprature', 'temperature'))
+    const second = await checkFile({ ...options, file: 'agents/two.md' }, parts)
+    await parts.close()
+    expect(misspelled(second).toSorted()).toEqual(['agents/one.md', 'agents/two.md'])
   })
 })

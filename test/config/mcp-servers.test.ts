@@ -208,25 +208,83 @@ describe('.mcp.json of a workspace', () => {
     ])
   })
 
-  it.each([
-    ['{', 'CONFIG_INVALID .mcp.json:1:1 (shown) .mcp.json is not valid JSON: no matching }'],
-    [
-      '{"mcpServers": []}',
-      'CONFIG_INVALID .mcp.json:1:16 (shown) "mcpServers" must be an object of servers by name, not an empty list',
-    ],
-    [
-      '{"mcpServers":\n {"a": {"args": ["x"]}}}',
-      'CONFIG_INVALID .mcp.json:2:3 (shown) the server "a" has neither a command nor a url',
-    ],
-    [
-      '{"mcpServers":\n {"a": {"command": "x", "env": {"K": 1}}}}',
-      'CONFIG_INVALID .mcp.json:2:38 (hidden) "mcp_servers.a.env.K" must be text',
-    ],
-  ])('is refused at its place when it is trusted, and is no error before: %j', async (text, expected) => {
-    const { config, trust } = world({ '.mcp.json': text })
-    expect((await config()).settings).not.toHaveProperty('mcp_servers')
-    trust('.mcp.json', text)
+  it('is refused at its place when it is trusted and not JSON, and is no error before', async () => {
+    const { config, trust } = world({ '.mcp.json': '{' })
+    const { settings, leftOut } = await config()
+    expect(settings).not.toHaveProperty('mcp_servers')
+    const problem = '.mcp.json is not valid JSON: no matching } (line 1)'
+    expect(leftOut).toEqual([{ file: '.mcp.json', names: [], isChanged: false, problem }])
+    trust('.mcp.json', '{')
+    const expected = 'CONFIG_INVALID .mcp.json:1:1 (shown) .mcp.json is not valid JSON: no matching }'
     expect(await failures(config())).toEqual([expected])
+  })
+
+  it.each([
+    ['{"mcpServers": []}', [], '"mcpServers" must be an object of servers by name, not an empty list'],
+    [
+      '{"servers": {"a": {"command": "x"}}}',
+      ['a'],
+      'it has its servers below "servers", and only those below "mcpServers" are read',
+    ],
+    [
+      '{"mcp": {"servers": {"a": {"url": "http://x"}}}}',
+      ['a'],
+      'it has its servers below "mcp" and "servers", and only those below "mcpServers" are read',
+    ],
+    ['{"a": {"command": "x"}}', ['a'], 'it has its servers at its top, and only those below "mcpServers" are read'],
+  ])('is left out with the reason if it has another form: %s', async (text, names, problem) => {
+    const { config, trust } = world({ '.mcp.json': text })
+    const leftOut = [{ file: '.mcp.json', names, isChanged: false, problem }]
+    expect(await config()).toMatchObject({ leftOut })
+    trust('.mcp.json', text)
+    expect(await config()).toMatchObject({ leftOut, settings: expect.not.objectContaining({ mcp_servers: {} }) })
+  })
+
+  it.each([
+    ['a', '{"args": ["x"]}', 'the server "a" has neither a command nor a url', 'shown'],
+    ['a', '{"command": "x", "env": {"K": 1}}', '"mcp_servers.a.env.K" must be text', 'hidden'],
+    [
+      'a b',
+      '{"command": "x"}',
+      '"a b" cannot be the name of a server: it precedes "__" in the names of its tools',
+      'shown',
+    ],
+    ['a', '"npx x"', '"mcp_servers.a" must be a table, not "npx x"', 'shown'],
+  ])('leaves out a server that cannot be used, and has the others: %s %s', async (name, server, problem, shown) => {
+    const text = `{"mcpServers": {"good": {"command": "node"},\n ${JSON.stringify(name)}: ${server}}}`
+    for (const [file, home] of [
+      ['.mcp.json', ''],
+      ['home/config/mcp.json', 'home/config/'],
+    ] as const) {
+      const { config, trust } = world({ [file]: text })
+      if (home === '') trust(file, text)
+      const { settings, leftOut, notes } = await config()
+      expect(settings.mcp_servers).toEqual({ good: { command: 'node' } })
+      expect(leftOut).toMatchObject([{ names: [name], isChanged: false, problem }])
+      expect(
+        notes.map(
+          ({ message, place }) => `${place?.line} ${place?.text === undefined ? 'hidden' : 'shown'} ${message}`,
+        ),
+      ).toEqual([`2 ${shown} ${problem}`])
+    }
+  })
+
+  it('names what is wrong with a server, or with the file, where tools names it', async () => {
+    const tools = '+++\ntools = ["a__*"]\n+++\nHi\n'
+    const checked = async (text: string): Promise<readonly string[]> => {
+      const { spec, trust } = world({ '.mcp.json': text, 'p.md': tools })
+      trust('.mcp.json', text)
+      return failures(spec('p.md').then(checkNamedTools))
+    }
+    expect(await checked('{"mcpServers": {"a": {}, "b": {"command": "x"}}}')).toEqual([
+      'CONFIG_INVALID .mcp.json:undefined:undefined (hidden) tools names the server "a" of .mcp.json, and the server "a" has neither a command nor a url',
+    ])
+    expect(await checked('{"servers": {"a": {"command": "x"}}}')).toEqual([
+      'CONFIG_INVALID .mcp.json:undefined:undefined (hidden) tools names the server "a" of .mcp.json, and it has its servers below "servers", and only those below "mcpServers" are read',
+    ])
+    expect(await checked('{"mcpServers": 1}')).toEqual([
+      'CONFIG_INVALID p.md:2:10 (shown) "a__*" belongs to the MCP server "a", which is not configured, and .mcp.json is left out: "mcpServers" must be an object of servers by name, not the number 1',
+    ])
   })
 
   it('is an error without trust where tools names one of its servers', async () => {

@@ -26,9 +26,17 @@ describe('lists of a server', () => {
     expect(await mcp.tools('test', signal)).toEqual(await mcp.tools('whole', signal))
     await expect(mcp.tools('endless', signal)).rejects.toMatchObject({
       message: expect.stringContaining(
-        'sent an invalid answer when asked for its tools: its list of tools does not end',
+        'sent an invalid answer when asked for its tools: its list of tools has more than 500 pages or 10000 entries',
       ),
     })
+  })
+
+  it.each([
+    ['an empty cursor', ''],
+    ['the cursor that was asked for', 'again'],
+  ])('end with %s, and every tool is listed once', async (_, lastCursor) => {
+    await using mcp = testServers([stdioServer({ lastCursor }), stdioServer({}, { name: 'whole' })])
+    expect(await mcp.tools('test', signal)).toEqual(await mcp.tools('whole', signal))
   })
 
   it('leave out what is no tool, and what the filters do not let through', async () => {

@@ -20,7 +20,7 @@ function attempt(url: string, { headers = {}, visits = true } = {}) {
     shown.push(address.href)
     if (visits) void fetch(address).catch(() => {})
   }
-  return { store, shown, end: login({ name: 'odd', url, headers, store, show, authorize, signal: never }) }
+  return { store, shown, end: login({ name: 'odd', url, headers, store, show, authorize, env: {}, signal: never }) }
 }
 
 describe('a login at a server that is not honest', () => {

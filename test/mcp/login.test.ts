@@ -29,7 +29,7 @@ function logIn(
   show: (url: URL) => void | Promise<void> = (url) => void visit(url),
   port?: number,
 ) {
-  return login({ name, url: world.url, headers: {}, store, show, authorize, signal: never, port })
+  return login({ name, url: world.url, headers: {}, store, show, authorize, env: {}, signal: never, port })
 }
 
 function serversOf(world: OAuthWorld, store: LoginStore): McpServers {
@@ -117,6 +117,7 @@ describe('a login', () => {
       headers: {},
       store,
       authorize,
+      env: {},
       signal: stop.signal,
       async show(url) {
         const back = new URL(url.searchParams.get('redirect_uri') ?? '')

@@ -170,6 +170,14 @@ describe('a server over stdio that fails', () => {
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ cancelled: [expect.any(Number)] })
     expect(mcp.pids).toHaveLength(1)
   })
+
+  it('does not list its tools in time: the hint names the limit for that', async () => {
+    await using mcp = testServers([stdioServer({ silentList: true }, { startMs: 3000, toolMs: 60_000 })])
+    await expect(mcp.tools('test', signal)).rejects.toMatchObject({
+      message: 'the MCP server test did not answer within 3 s when asked for its tools',
+      hint: 'If it needs longer, set startup_timeout_sec in baton.toml:3.',
+    })
+  })
 })
 
 describe('processes of servers', () => {

@@ -281,3 +281,30 @@ describe('a pack that is held to its capabilities', () => {
     expect(here.mcp.calls).toEqual([])
   })
 })
+
+describe('the arguments of a tool', () => {
+  const ofName = (name: JsonObject): JsonObject => ({ type: 'object', properties: { name }, required: ['name'] })
+
+  it.each<[string, JsonObject]>([
+    ['a Python pattern', ofName({ type: 'string', pattern: '^(?P<first>\\w+)\\Z' })],
+    ['a Go pattern', ofName({ type: 'string', pattern: '^(?i)[a-z]+$' })],
+    ['a POSIX class', ofName({ type: 'string', pattern: '^[[:alpha:]]+$' })],
+    ['keys named by a POSIX class', { type: 'object', patternProperties: { '^[[:alpha:]]+$': { type: 'number' } } }],
+    ['a boolean exclusiveMinimum, as in draft-04', ofName({ minimum: 0, exclusiveMinimum: true })],
+    ['draft-04', { $schema: 'http://json-schema.org/draft-04/schema#', ...ofName({ type: 'string' }) }],
+    ['a reference to nothing', ofName({ $ref: '#/$defs/Missing' })],
+    ['a reference to a file', ofName({ $ref: 'common.json#/name' })],
+    ['references that form a cycle', { $ref: '#' }],
+  ])('are not checked by a schema with %s, which is reported once', async (_, input) => {
+    const here = world({ notes: { tools: [{ name: 'add', input }] } })
+    const [tool] = await here.give(['notes__add'])
+    expect(await call(here, tool, { name: 'Ada' })).toMatchObject({ text: 'add {"name":"Ada"}' })
+    expect(await call(here, tool, { title: 1 })).toMatchObject({ text: 'add {"title":1}' })
+    expect(await call(here, tool, '[1]')).toMatchObject({ isError: true })
+    expect(here.warnings()).toEqual([
+      expect.stringMatching(
+        /^the arguments of the tool notes__add are not checked: the schema from its MCP server is not understood: ./,
+      ),
+    ])
+  })
+})

@@ -1,7 +1,7 @@
 import { messageOf, isBatonError } from '../../base/error.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
-import { leftOutHint } from '../../config/left-out-servers.ts'
+import { type LeftOut, leftOutHint } from '../../config/left-out-servers.ts'
 import { shownServer } from '../../config/shown-server.ts'
 import { countOf } from '../../render/format.ts'
 import type { Flags } from '../command-specs.ts'
@@ -13,9 +13,9 @@ interface Row {
   readonly transport?: string
   /** The program that is started, or the URL that is called. */
   readonly target?: string
-  readonly state: 'on' | 'off' | 'replaced' | 'undeclared' | 'untrusted' | 'changed' | 'ok' | 'failed'
+  readonly state: 'on' | 'off' | 'replaced' | 'undeclared' | 'untrusted' | 'changed' | 'unusable' | 'ok' | 'failed'
   readonly origin: string
-  /** With --check. */
+  /** What is wrong with it; of a server that is on, with --check. */
   readonly error?: string
   readonly hint?: string | undefined
   readonly server?: string
@@ -53,13 +53,21 @@ function offRows({ tables, originOf, hide }: McpContext): readonly Row[] {
 
 function leftOutRows({ leftOut }: McpContext): readonly Row[] {
   return leftOut.flatMap(({ names, ...why }) =>
-    names.map((name): Row => ({
+    // the names in a file that cannot be read are unknown
+    (names.length === 0 ? ['-'] : names).map((name): Row => ({
       name,
-      state: why.isUndeclared === true ? 'undeclared' : why.isChanged ? 'changed' : 'untrusted',
+      state: leftOutState(why),
       origin: why.file,
+      ...(why.problem === undefined ? {} : { error: why.problem }),
       hint: leftOutHint(why),
     })),
   )
+}
+
+function leftOutState({ isUndeclared, isChanged, problem }: LeftOut): Row['state'] {
+  if (problem !== undefined) return 'unusable'
+  if (isUndeclared === true) return 'undeclared'
+  return isChanged ? 'changed' : 'untrusted'
 }
 
 function replacedRows({ replaced }: McpContext): readonly Row[] {
@@ -101,6 +109,7 @@ const states = {
   undeclared: 'not named by the pack',
   untrusted: 'not trusted',
   changed: 'changed since it was trusted',
+  unusable: 'not usable',
   ok: 'ok',
   failed: 'failed',
 } as const
@@ -111,6 +120,7 @@ const colors = {
   undeclared: 'yellow',
   untrusted: 'yellow',
   changed: 'yellow',
+  unusable: 'yellow',
   ok: 'green',
   failed: 'red',
 } as const

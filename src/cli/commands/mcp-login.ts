@@ -32,6 +32,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
       note('waiting for the login to complete; Ctrl-C cancels\n')
     },
     authorize,
+    env,
     signal: io.signal,
   }).catch((error: unknown) => {
     throw mcpError(error, { server, transport, doing: 'to log in', maxBytes: mostLoginBytes, hide: context.hide })

@@ -21,6 +21,8 @@ export interface LoginOptions {
   /** Shows the address to the user, and opens it if there is a browser. */
   readonly show: (url: URL) => void | Promise<void>
   readonly authorize: (authorizing: Authorizing<AuthProvider>) => Promise<'done' | 'not_needed'>
+  /** Names the proxy, if there is one. */
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
 }
 
@@ -33,7 +35,7 @@ const patienceMs = 10 * 60 * 1000
  * opened; ConnectionFailure
  */
 export async function login(options: LoginOptions): Promise<'done' | 'not_needed'> {
-  const { name, url, headers, store, registered, scope, show, authorize, signal } = options
+  const { name, url, headers, store, registered, scope, show, authorize, env, signal } = options
   const callback = await openCallback(options.port ?? portOf(store.read().redirectUrl))
   const late = new AbortController()
   const endLimit = startLimit(patienceMs, () => late.abort(tooLate(name)))
@@ -47,7 +49,7 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
     // a user who is already logged in there is redirected immediately
     const brought = callback.answer(provider.state(), stop)
     brought.catch(() => {})
-    return await authorize({ url, headers, provider, answer: () => brought, signal: stop })
+    return await authorize({ url, headers, provider, answer: () => brought, env, signal: stop })
   } finally {
     endLimit()
     callback.close()

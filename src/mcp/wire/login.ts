@@ -17,9 +17,10 @@ export async function authorize({
   headers,
   provider,
   answer,
+  env,
   signal,
 }: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
-  const bounded = createBoundedFetch(mostLoginBytes)
+  const bounded = createBoundedFetch(mostLoginBytes, env)
   const address = new URL(url)
   const fetch = keepHeaders(bounded.fetch, address, headers)
   const transport = new StreamableHTTPClientTransport(address, {

@@ -38,6 +38,13 @@ export async function openChannel(channel: Channel, handlers: Handlers, signal: 
   }
 }
 
+interface HttpOptions {
+  readonly maxBytes: number
+  readonly authProvider: McpAuthProvider | undefined
+  /** Names the proxy, if there is one. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
 type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
 
 /**
@@ -46,11 +53,11 @@ type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
  */
 export async function openHttp(
   { kind, url, headers, isNamed }: HttpTransport,
-  { maxBytes, authProvider }: { readonly maxBytes: number; readonly authProvider: McpAuthProvider | undefined },
+  { maxBytes, authProvider, environment }: HttpOptions,
   handlers: Handlers,
   signal: AbortSignal,
 ): Promise<Wire> {
-  const bounded = createBoundedFetch(maxBytes)
+  const bounded = createBoundedFetch(maxBytes, environment)
   const address = new URL(url)
   const fetch = keepHeaders(bounded.fetch, address, headers)
   const given = { requestInit: { headers }, fetch, ...defined({ authProvider }) }

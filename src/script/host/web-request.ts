@@ -90,7 +90,7 @@ function bodyOf(call: HostCall): { readonly type: string; readonly body: string 
   return { type: 'application/json', body: call.attempt(() => jsonText(data)) }
 }
 
-function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
+function send(request: Omit<HttpRequest, 'env'>, call: ActCall): Promise<HttpResponse> {
   const { context, name, at } = call
   const { method, body } = request
   const url = shownUrl(request.url)
@@ -104,7 +104,10 @@ function send(request: HttpRequest, call: ActCall): Promise<HttpResponse> {
     const signal = AbortSignal.any([stop, context.services.signal])
     try {
       const check = (target: URL): void => allow(connect(target))
-      return await sendHttp({ ...request, check, checkPrivate: privateCheck(call, allow) }, signal)
+      return await sendHttp(
+        { ...request, env: context.services.env, check, checkPrivate: privateCheck(call, allow) },
+        signal,
+      )
     } catch (error) {
       signal.throwIfAborted()
       if (isBatonError(error)) throw error

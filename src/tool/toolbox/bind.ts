@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
-import { type CompiledSchema, checkBySchema, compileSchema } from '../../base/json-schema.ts'
+import { cutText } from '../../base/cut-text.ts'
+import { type CompiledSchema, checkBySchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '../../base/json.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import type { OnToolProgress, Tool, ToolResult } from '../../event/agent.ts'
-import { narrow, type RunContext, withScope } from '../../event/context.ts'
+import { emit, narrow, type RunContext, withScope } from '../../event/context.ts'
 import type { Action, Permit, Protection } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
@@ -48,7 +49,8 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
   const { name, spellings = {} } = kind
   const { services } = context
   await loadToolJudge()
-  const input = await readInput(text, { name, spellings, schema: await schemaOf(kind), signal: services.signal })
+  const schema = await schemaOf(kind, context)
+  const input = await readInput(text, { name, spellings, schema, signal: services.signal })
   if (typeof input === 'string') return { text: input, isError: true }
   const work = async (): Promise<Recorded> => {
     const notNow = whyNotInPlan(kind, input, box)
@@ -80,21 +82,29 @@ const leastHashed = 256 * 1024
 /** Schemas are compiled once and shared by all conversations. */
 const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
 
-function schemaOf(kind: ToolKind): Promise<CompiledSchema> {
+function schemaOf(kind: ToolKind, context: RunContext): Promise<CompiledSchema> {
   const known = schemas.get(kind)
   if (known !== undefined) return known
-  const compiled = compile(kind)
+  const compiled = compile(kind, context)
   schemas.set(kind, compiled)
   return compiled
 }
 
-async function compile({ name, parameters }: ToolKind): Promise<CompiledSchema> {
+/** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
+async function compile({ name, parameters, server }: ToolKind, context: RunContext): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
-  if (result.kind === 'ok') return result.compiled
-  throw new BatonError(
-    'AGENT_FAILED',
-    `the parameters of the tool ${name} are not a valid JSON Schema: ${result.message}`,
-  )
+  const problem = result.kind === 'invalid' ? result.message : server && misunderstood(result.compiled)
+  if (problem === undefined && result.kind === 'ok') return result.compiled
+  if (server === undefined) {
+    throw new BatonError('AGENT_FAILED', `the parameters of the tool ${name} are not a valid JSON Schema: ${problem}`)
+  }
+  emit(context, {
+    type: 'warning',
+    message: `the arguments of the tool ${name} are not checked: the schema from its MCP server is not understood: ${cutText(problem ?? '', 300)}`,
+  })
+  const any = await compileSchema({ type: 'object' })
+  if (any.kind === 'ok') return any.compiled
+  throw new Error(any.message)
 }
 
 interface Reading extends Required<Pick<ToolKind, 'name' | 'spellings'>> {

@@ -108,12 +108,13 @@ async function fetchPage({ url, format, signal }: PageRequest, asking: Asking): 
 }
 
 async function download(url: URL, { input, context, limits, allow }: Asking, signal: AbortSignal): Promise<Download> {
-  const { scope } = context
+  const { scope, services } = context
   const { downloadBytes } = await import('../../base/http.ts')
   const request: HttpRequest = {
     method: 'GET',
     url,
     headers: headersOf(scope.version),
+    env: services.env,
     redirectLimit,
     timeLimitMs: limits.ms,
     maxBytes: limits.bytes,
