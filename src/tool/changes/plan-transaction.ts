@@ -10,7 +10,7 @@ import type { OverlayChange } from '../../event/overlay.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { createJudge } from '../protected/answers.ts'
 import { reportOf, reports } from './change-report.ts'
-import { type Directive, relativeTo } from './directive.ts'
+import { type Directive, relativeTo, withoutGuesses } from './directive.ts'
 import { type ChangeStep, errorItem, planChanges } from './plan.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { createSeen, type SeenFiles } from './seen.ts'
@@ -86,9 +86,10 @@ interface Sight {
 
 async function planIn(
   space: ChangeSpace,
-  directives: readonly Directive[],
+  asked: readonly Directive[],
   { context, thread, baseDir, partial, approved, seen, ...others }: PlanOptions & Planning & Sight,
 ): Promise<TransactionPlan> {
+  const directives = withoutGuesses(asked, (path) => isThere(path, space))
   const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
@@ -162,6 +163,16 @@ function changedAmong(
     const text = hash === undefined ? undefined : presentText(path, space)
     return text !== undefined && sha256(text) !== hash
   })
+}
+
+/** Whether there is an entry of this name, which may also be one that must not be changed. */
+function isThere(path: string, { files, resolve: resolved }: ChangeSpace): boolean {
+  try {
+    return files.kindAt(resolved(path, 'write')) !== undefined
+  } catch (error) {
+    if (isBatonError(error)) return error.code === 'FILE_FAILED'
+    throw error
+  }
 }
 
 /** The text of a file that may be changed; undefined for all others. */
