@@ -1,6 +1,7 @@
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { realName } from '../../base/real-name.ts'
 import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
@@ -89,7 +90,7 @@ async function planIn(
   asked: readonly Directive[],
   { context, thread, baseDir, partial, approved, seen, ...others }: PlanOptions & Planning & Sight,
 ): Promise<TransactionPlan> {
-  const directives = withoutGuesses(asked, (path) => isThere(path, space))
+  const directives = withoutGuesses(onDisk(asked, baseDir), (path) => isThere(path, space))
   const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
@@ -162,6 +163,24 @@ function changedAmong(
     const hash = seen?.hashOf(resolve(baseDir, path))
     const text = hash === undefined ? undefined : presentText(path, space)
     return text !== undefined && sha256(text) !== hash
+  })
+}
+
+/**
+ * The directives with the names of present files as they are on disk (`realName`). A new file is created with the name it
+ * is given; the judge refuses one that only some systems tell from another.
+ */
+function onDisk(directives: readonly Directive[], baseDir: string): readonly Directive[] {
+  const real = (path: string): string => {
+    const absolute = resolve(baseDir, path)
+    const found = realName(absolute)
+    return found === absolute ? path : relative(baseDir, found)
+  }
+  return directives.map((directive) => {
+    if ('fromPath' in directive) return { ...directive, fromPath: real(directive.fromPath) }
+    return directive.kind === 'New' || directive.kind === 'Fail'
+      ? directive
+      : { ...directive, filePath: real(directive.filePath) }
   })
 }
 
