@@ -38,8 +38,8 @@ describe('the files of -f', () => {
     const given = { texts: [], globs: ['[slug].tsx', './a{b}.txt', '!c.md'], cwd: join(folder, '[id]') }
     const inputs = await readInputs(given, testContext({ workspace: folder }))
     expect(inputs).toMatchObject([{ path: '[id]/[slug].tsx' }, { path: '[id]/a{b}.txt' }, { path: '[id]/!c.md' }])
-    const globs = String.raw`["\[id\]/\[slug\].tsx","\[id\]/a\{b\}.txt","\[id\]/\!c.md"]`
-    expect(workingGlobs(given, folder)).toBe(`working_globs=${globs}`)
+    const globs = [String.raw`\[id\]/\[slug\].tsx`, String.raw`\[id\]/a\{b\}.txt`, String.raw`\[id\]/\!c.md`]
+    expect(workingGlobs(given, folder)).toBe(`working_globs=${JSON.stringify(globs)}`)
   })
 
   it('are not looked for without -f', async () => {
