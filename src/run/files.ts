@@ -65,7 +65,8 @@ export async function listFileSet(
   }
   const [first] = missing
   if (first !== undefined && (isGiven || files.groups?.length === 0)) throw first
-  for (const { message, hint } of missing) emit(context, { type: 'warning', message: `working_globs: ${message}`, ...defined({ hint }) })
+  for (const { message, hint } of missing)
+    emit(context, { type: 'warning', message: `working_globs: ${message}`, ...defined({ hint }) })
   return files
 }
 
