@@ -6,6 +6,7 @@ import { BatonError } from './error.ts'
 import { isInside, leavingLink, realPath } from './files.ts'
 import { isOfSystem } from './system-folders.ts'
 import { crossingPatterns, isTooLong, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
+import { literalGlob } from './literal-glob.ts'
 import { canContinue, enter, isExcluded, matchedGlob, planWalks, type WalkState } from './glob-walk.ts'
 import { finishSteps, type Steps } from './concurrency.ts'
 
@@ -38,7 +39,7 @@ const noFiles = /^(?:\.DS_Store|Thumbs\.db|.*\.swp)$/
 /**
  * The files that match any of the globs and none of those with a leading `!`, ordered by the index of the last glob
  * that matches, then by path in byte order (docs/aipack.md "Globs"). A list of only `!` globs excludes from everything.
- * Hidden files are included. `**` does not follow links to folders; a glob that names such a link does. Folders that
+ * A path that exists is that path, whatever characters it has. Hidden files are included. `**` does not follow links to folders; a glob that names such a link does. Folders that
  * cannot be read are skipped.
  * @throws BatonError OUTSIDE_WORKSPACE if a glob climbs out or a link leads out
  */
@@ -51,7 +52,11 @@ export function* listSteps(globs: readonly string[], options: ListOptions): Step
   const allows = (real: string): boolean =>
     !isOfSystem(real) && (isInside(options.root, real) || options.allows?.(real) === true)
   const baseDir = resolve(options.baseDir).split(sep).join('/')
-  const { walks, skipFolders } = planWalks(globs.map(parseGlob), baseDir, options.skipFolders ?? buildFolders)
+  const { walks, skipFolders } = planWalks(
+    globs.map((glob) => parseGlob(literalGlob(glob, baseDir))),
+    baseDir,
+    options.skipFolders ?? buildFolders,
+  )
   for (const { start, glob } of walks) refuseOutside(start, glob, allows)
 
   const found = new Map<string, ListedFile>()

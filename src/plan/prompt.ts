@@ -1,4 +1,4 @@
-import { displayPath, realPath } from '../base/files.ts'
+import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, narrow, type RunContext, withServices } from '../event/context.ts'
@@ -43,9 +43,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   const chain = { target, state } as const
   const pre = await planStage({ ...chain, stage: 'pre', extra: variableInput(target), drift: call.drift }, planner, own)
 
-  const files = await placeGlobErrors(target, () =>
-    listFileSet(settings, { context: own, promptFile: realPath(spec.file) }),
-  )
+  const files = await placeGlobErrors(target, () => listFileSet(settings, { context: own, spec }))
   const plans = planTasks({
     file: spec.file,
     inputs: call.inputs,

@@ -7,7 +7,7 @@ import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
-import type { Directive } from '../tool/changes/directive.ts'
+import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
 import { dryTransaction } from '../tool/changes/dry-transaction.ts'
 import type { PlannedChanges } from '../tool/changes/plan-transaction.ts'
@@ -190,7 +190,9 @@ export async function applyText(
         : applyTransaction
   const result = await carryOut(directives, options, { context: held, at: context.scope.at })
   report(result, baseDir, context)
-  const isDoubtful = directives.length > 0 && directives.every(isShownOnly)
+  const isUnnamed = (index: number): boolean =>
+    result.kind === 'refused' && result.items[index]?.error_msg === namesNoFile
+  const isDoubtful = directives.length > 0 && directives.every((one, index) => isShownOnly(one) || isUnnamed(index))
   return { ...result, answer, text, baseDir, isDoubtful }
 }
 

@@ -3,17 +3,18 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUtf8 } from 'node:buffer'
 import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
-import { displayPath } from '../base/files.ts'
+import { displayPath, realPath } from '../base/files.ts'
 import { readRegularFile } from '../base/regular-file.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import { item, part } from '../event/place.ts'
+import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
 import { readableFiles } from '../tool/guard.ts'
-import { oddFiles } from './odd-files.ts'
+import { namedProblems } from './named-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
@@ -33,31 +34,40 @@ export interface FileSet {
 
 /**
  * Lists the files of a request; the content of the prompt file itself is never part of it. Each kind is one observation,
- * so a resumed run sees the same list.
- * @throws BatonError OUTSIDE_WORKSPACE if a glob or a link leads out of the workspace, FILE_UNREADABLE for a pipe,
- * socket or device among the working files
+ * so a resumed run sees the same list. A path that is no file is a warning, or an error if nothing in its list matches, or
+ * if it was given on the command line.
+ * @throws BatonError OUTSIDE_WORKSPACE if a glob or a link leads out of the workspace, FILE_UNREADABLE for a path that is
+ * no file, and a pipe, socket or device among the working files
  */
 export async function listFileSet(
   { globs, base_dir: baseDir }: Settings,
-  { context, promptFile }: { readonly context: RunContext; readonly promptFile: string },
+  { context, spec }: { readonly context: RunContext; readonly spec: Pick<RunSpec, 'file' | 'layers'> },
 ): Promise<FileSet> {
   const { scope, services } = context
-  const ownFile = pathHere(scope.folders, promptFile)
+  const ownFile = pathHere(scope.folders, realPath(spec.file))
+  const isGiven = spec.layers.above.some(({ values }) => values['working_globs'] !== undefined)
+  /** Of the working globs, which are listed one by one. */
+  const missing: BatonError[] = []
   const list: ListKind = async (kind, patterns, index) => {
     if (patterns.length === 0) return []
     const at = [...scope.at, part('files'), item(kind), ...(index === undefined ? [] : [item(index)])]
     return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async (allow) =>
-      readableFiles(await listNoted(kind, patterns, { baseDir, context }), { context, allow })
+      readableFiles(await listNoted(kind, patterns, { baseDir, context, isGiven, missing }), { context, allow })
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== ownFile)
         .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
     )
   }
-  return {
+  const files = {
     knowledge: await list('knowledge', globs.knowledge),
     structure: (await list('structure', globs.structure)).map(({ path }) => path),
     context: await list('context', globs.context),
     groups: globs.working.length === 0 ? undefined : await workingGroups(globs.working, list),
   }
+  const [first] = missing
+  if (first !== undefined && (isGiven || files.groups?.length === 0)) throw first
+  for (const { message, hint } of missing)
+    emit(context, { type: 'warning', message: `working_globs: ${message}`, ...defined({ hint }) })
+  return files
 }
 
 type FileKind = 'knowledge' | 'structure' | 'context' | 'working'
@@ -67,27 +77,42 @@ type ListKind = (kind: FileKind, patterns: readonly string[], index?: number) =>
 async function listNoted(
   kind: FileKind,
   globs: readonly string[],
-  { baseDir, context }: { readonly baseDir: string; readonly context: RunContext },
+  { baseDir, context, isGiven, missing }: Noting,
 ): Promise<readonly ListedFile[]> {
   const { scope, services } = context
   const root = scope.folders.workspace
   let files: readonly ListedFile[]
   try {
     files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
-    for (const message of oddFiles(globs, { baseDir, found: files })) {
+    const found = files.map(({ absolute }) => absolute)
+    for (const problem of namedProblems(globs, { baseDir, found, isGiven: isGiven && kind === 'working' })) {
+      const { kind: why, message, hint } = problem
+      const unreadable = new BatonError('FILE_UNREADABLE', message, { hint })
       // a task cannot run without its working files
-      if (kind === 'working') throw new BatonError('FILE_UNREADABLE', message, { hint: 'Name a regular file.' })
-      emit(context, { type: 'warning', message: `left out of the prompt: ${message}` })
+      if (why === 'odd' ? kind === 'working' : kind !== 'working' && files.length === 0) throw unreadable
+      if (why === 'odd') emit(context, { type: 'warning', message: `left out of the prompt: ${message}` })
+      else if (kind === 'working') missing.push(isGiven ? unreadable : keyed(kind, unreadable))
+      else emit(context, { type: 'warning', message: `${kind}_globs: ${message}`, hint })
     }
   } catch (error) {
     if (!(error instanceof BatonError)) throw error
-    // for `placeGlobErrors`: the front matter key of the globs
-    const { code, message, hint } = error
-    throw new BatonError(code, message, { cause: { globKey: `${kind}_globs` }, ...defined({ hint }) })
+    throw keyed(kind, error)
   }
   const found = files.map(({ absolute }) => absolute)
   services.reads?.list({ globs, baseDir, root, found, reads: kind === 'structure' ? 'names' : 'content' })
   return files
+}
+
+interface Noting {
+  readonly baseDir: string
+  readonly context: RunContext
+  readonly isGiven: boolean
+  readonly missing: BatonError[]
+}
+
+/** For `placeGlobErrors`: the error with the front matter key of the globs. */
+function keyed(kind: FileKind, { code, message, hint }: BatonError): BatonError {
+  return new BatonError(code, message, { cause: { globKey: `${kind}_globs` }, ...defined({ hint }) })
 }
 
 /** Lists files; places the error of a glob that leaves the workspace at its key. */

@@ -1,8 +1,10 @@
 import { part } from '../event/place.ts'
-import { posix, relative } from 'node:path'
+import { isAbsolute, posix, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { listSteps } from '../base/glob.ts'
+import { escapeGlob } from '../base/glob-pattern.ts'
+import { literalGlob } from '../base/literal-glob.ts'
 import type { Json } from '../base/json.ts'
 import { finishInTurns } from '../base/concurrency.ts'
 import { emit, type RunContext } from '../event/context.ts'
@@ -10,7 +12,7 @@ import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
 import { allowedPath } from '../tool/guard.ts'
 import { statusAt } from '../tool/workspace-reads.ts'
-import { oddFiles } from './odd-files.ts'
+import { namedProblems } from './named-files.ts'
 
 /** The inputs of a run from the command line. */
 export interface GivenInputs {
@@ -27,8 +29,8 @@ export interface GivenInputs {
 /**
  * The inputs of an agent that is run directly: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
  * relative to the workspace; null if neither is given. Files are listed at each call, and no match is a warning.
- * @throws BatonError USAGE if both are given, OUTSIDE_WORKSPACE for globs that lead out, FILE_UNREADABLE for a pipe,
- * socket or device
+ * @throws BatonError USAGE if both are given, OUTSIDE_WORKSPACE for globs that lead out, FILE_UNREADABLE for a path that
+ * is no file
  */
 export async function readInputs(
   { texts, globs, cwd, stdin }: GivenInputs,
@@ -63,11 +65,11 @@ function listInputs(
   const { workspace } = scope.folders
   const at = [...scope.at, part('inputs')]
   return services.effects.observeAsync(at, { name: 'file.list', args: [...globs] }, async (allow) => {
-    const where = { globs: globs.map(anywhere), baseDir: folder, root: workspace }
+    const where = { globs: globs.map((glob) => anywhere(glob, folder)), baseDir: folder, root: workspace }
     const files = await finishInTurns(listSteps(where.globs, where), services.signal)
     const found = files.map(({ absolute }) => absolute)
-    const [message] = oddFiles(where.globs, { baseDir: folder, found })
-    if (message !== undefined) throw new BatonError('FILE_UNREADABLE', message, { hint: 'Name a regular file.' })
+    const [problem] = namedProblems(where.globs, { baseDir: folder, found, isGiven: true })
+    if (problem !== undefined) throw new BatonError('FILE_UNREADABLE', problem.message, { hint: problem.hint })
     services.reads?.list({ ...where, found, reads: 'content' })
     return found.map((absolute) => {
       const path = displayPath(workspace, absolute)
@@ -93,12 +95,17 @@ export function refuseBoth({ texts, globs }: Pick<GivenInputs, 'texts' | 'globs'
 
 /** The setting for `-f` if the target is a prompt file: globs relative to `base_dir`. */
 export function workingGlobs({ globs, cwd }: GivenInputs, baseDir: string): string {
-  const prefix = relative(baseDir, realPath(cwd))
-  const moved = globs.map((glob) => (prefix === '' ? anywhere(glob) : posix.join(prefix, anywhere(glob))))
+  const folder = realPath(cwd)
+  const prefix = escapeGlob(relative(baseDir, folder))
+  const moved = globs
+    .map((glob) => anywhere(glob, folder))
+    .map((glob) => (prefix === '' || isAbsolute(glob) ? glob : posix.join(prefix, glob)))
   return `working_globs=${JSON.stringify(moved)}`
 }
 
-/** A bare name matches in every folder. */
-function anywhere(glob: string): string {
+/** A path of special characters is the file in the folder if it exists; else a bare name matches in every folder. */
+function anywhere(glob: string, folder: string): string {
+  const literal = literalGlob(glob, folder)
+  if (literal !== glob) return literal
   return glob.includes('*') || /^(?:\.\.?)?\//.test(glob) ? glob : `**/${glob}`
 }

@@ -1,5 +1,4 @@
 import { isRunTooLarge, isSuspension, stopsRun } from '../base/error.ts'
-import { realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
 import type { InOrder } from '../base/concurrency.ts'
@@ -53,8 +52,8 @@ export async function workOnce(
 ): Promise<Worked> {
   const { target, given } = run
   const { spec } = target
-  const filesOf = createFileCache(settings, { file: spec.file, resourcesOf }, context)
-  const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { file: spec.file, resourcesOf }, at)(own)
+  const filesOf = createFileCache(settings, { spec, resourcesOf }, context)
+  const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { spec, resourcesOf }, at)(own)
   const round: Round = { target, state, redoCount, services, given, filesOf, filesIn, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
   const { workflow, delegate } = settings
@@ -80,10 +79,9 @@ export async function workOnce(
  */
 export function createFileCache(
   own: Settings,
-  { file, resourcesOf }: { readonly file: string; readonly resourcesOf: ResourcesOf },
+  { spec, resourcesOf }: { readonly spec: PromptRun['target']['spec']; readonly resourcesOf: ResourcesOf },
   context: RunContext,
 ): Round['filesOf'] {
-  const promptFile = realPath(file)
   const lists = new Map<string, Promise<FileSet>>()
   const keyOf = ({ base_dir, globs }: Settings): string => canonicalJson({ base_dir, globs: globs as unknown as Json })
   const ownKey = keyOf(own)
@@ -92,7 +90,7 @@ export function createFileCache(
     const known = lists.get(key)
     if (known !== undefined) return known
     const at = key === ownKey ? context : below(context, part('files'), item(sha256(key).slice(0, 12)))
-    const listed = listFileSet(settings, { context: at, promptFile })
+    const listed = listFileSet(settings, { context: at, spec })
     lists.set(key, listed)
     return listed
   }

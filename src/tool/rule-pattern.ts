@@ -2,6 +2,7 @@ import { escapeGlob } from '../base/glob-pattern.ts'
 import { join, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../base/files.ts'
 import { compileGlobs } from '../base/glob.ts'
+import { literalGlob } from '../base/literal-glob.ts'
 import { homeFolder } from '../base/home.ts'
 import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { isHost, namePattern } from './capabilities.ts'
@@ -54,12 +55,14 @@ export function compilePattern(
 }
 
 /**
- * A glob relative to the workspace, or starting with `/` or `~/`. Links in the part before the first wildcard are
+ * A glob relative to the workspace, or starting with `/` or `~/`. A path that exists has no wildcards. Links in the part before the first wildcard are
  * resolved, as they are in the paths it is matched against. A glob that starts with `**` + `/` and denies or asks also
  * applies outside the workspace.
  */
 function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string): (path: string) => boolean {
-  const inner = compileGlobs([absoluteGlob(pattern, workspace)])
+  // a file that is created later may have exactly the name that is denied
+  const exact = effect === 'allow' || !wildcard.test(pattern) ? [] : [exactGlob(pattern, workspace)]
+  const inner = compileGlobs([absoluteGlob(pattern, workspace), ...exact])
   const everywhere = effect !== 'allow' && pattern.startsWith('**/') ? compileGlobs([pattern]) : undefined
   const root = realPath(workspace)
   const steps = sep === '/' ? (path: string): string => path : (path: string): string => path.split(sep).join('/')
@@ -68,12 +71,22 @@ function pathTest(pattern: string, effect: ToolRule['effect'], workspace: string
   return (path) => everywhere.matches(steps(path)) && (!isInside(root, path) || inner.matches(steps(path)))
 }
 
+const wildcard = /[*?[\]{}]/
+
+function exactGlob(pattern: string, workspace: string): string {
+  const path = pattern.startsWith('~/') ? `${homeFolder()}${pattern.slice(1)}` : pattern
+  return escapeGlob(resolve(realPath(workspace), path))
+}
+
 function absoluteGlob(pattern: string, workspace: string): string {
-  const written = pattern.startsWith('~/') ? `${escapeGlob(homeFolder())}${pattern.slice(1)}` : pattern
+  const home = pattern.startsWith('~/') ? homeFolder() : ''
+  const path = home + pattern.slice(home === '' ? 0 : 1)
+  const literal = literalGlob(path, workspace)
+  const written = literal === path && home !== '' ? `${escapeGlob(home)}${pattern.slice(1)}` : literal
   const steps = written.split('/')
-  const wild = steps.findIndex((step) => /[\\*?[\]{}]/.test(step))
+  const wild = steps.findIndex((step) => wildcard.test(step.replaceAll(/\\./g, '')) || step.endsWith('\\'))
   const fixed = wild === -1 ? steps : steps.slice(0, wild)
-  const folder = fixed.join('/')
+  const folder = fixed.join('/').replaceAll(/\\(.)/g, '$1')
   const start = escapeGlob(realPath(resolve(workspace, written.startsWith('/') ? folder || '/' : join('.', folder))))
   const rest = steps.slice(fixed.length)
   return [start === '/' && rest.length > 0 ? '' : start, ...rest].join('/')

@@ -25,6 +25,36 @@ function matchGlob(path: string, globs: readonly string[]): boolean {
   return compileGlobs(globs).matches(path)
 }
 
+it('takes a path that exists as that path, whatever characters it has', () => {
+  const root = tempTree({
+    'pages/[slug].tsx': '',
+    'pages/s.tsx': '',
+    'app/[id]/a.ts': '',
+    'app/i/b.ts': '',
+    'a{b,c}.txt': '',
+    'ab.txt': '',
+    'file*.txt': '',
+    'file1.txt': '',
+    '!important.md': '',
+    'x[.md': '',
+    'cafe\u0301.md': '',
+    'shot 1\u202fAM.png': '',
+  })
+  expect(paths(root, ['pages/[slug].tsx'])).toEqual(['pages/[slug].tsx'])
+  expect(paths(root, [join(root, 'pages/[slug].tsx')])).toEqual(['pages/[slug].tsx'])
+  expect(paths(root, ['pages/*', '!pages/[slug].tsx'])).toEqual(['pages/s.tsx'])
+  expect(paths(root, ['app/[id]/*.ts'])).toEqual(['app/[id]/a.ts'])
+  expect(paths(root, ['a{b,c}.txt', 'file*.txt', '!important.md', 'x[.md'])).toEqual([
+    'a{b,c}.txt',
+    'file*.txt',
+    '!important.md',
+    'x[.md',
+  ])
+  expect(paths(root, ['*.md', '!!important.md', '!x[.md'])).toEqual(['cafe\u0301.md'])
+  expect(paths(root, ['caf\u00e9.md', 'shot 1 AM.png'])).toEqual(['cafe\u0301.md', 'shot 1\u202fAM.png'])
+  expect(paths(root, ['pages/[s].tsx', 'a{b,d}.txt'])).toEqual(['pages/s.tsx', 'ab.txt'])
+})
+
 describe('compileGlobs', () => {
   it.each([
     ['a.ts', '*.ts', true],

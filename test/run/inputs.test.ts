@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readInputs } from '../../src/run/inputs.ts'
+import { readInputs, workingGlobs } from '../../src/run/inputs.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -17,8 +17,29 @@ describe('the files of -f', () => {
 
   it('may be none, which is said', async () => {
     const context = testContext({ workspace })
-    expect(await readInputs({ texts: [], globs: ['nothing*', 'no.md'], cwd }, context)).toEqual([])
-    expect(context.sent).toMatchObject([{ type: 'warning', message: '-f nothing*, no.md matches no file' }])
+    expect(await readInputs({ texts: [], globs: ['nothing*', '*.md'], cwd }, context)).toEqual([])
+    expect(context.sent).toMatchObject([{ type: 'warning', message: '-f nothing*, *.md matches no file' }])
+  })
+
+  it('are an error for a path that is no file, with the nearest one', async () => {
+    const of = (...globs: readonly string[]) => readInputs({ texts: [], globs, cwd }, testContext({ workspace }))
+    const missing = {
+      code: 'FILE_UNREADABLE',
+      message: 'there is no file depp/b.txt',
+      hint: 'Did you mean deep/b.txt?',
+    }
+    await expect(of('a.txt', 'depp/b.txt')).rejects.toMatchObject(missing)
+    await expect(of('deep')).rejects.toMatchObject({ message: 'deep is a folder' })
+  })
+
+  it('may have the characters of globs in their names, and those of their folder, too', async () => {
+    const tree = { '[id]/[slug].tsx': '', '[id]/s.tsx': '', '[id]/a{b}.txt': '', '[id]/!c.md': '' }
+    const folder = tempTree(tree)
+    const given = { texts: [], globs: ['[slug].tsx', './a{b}.txt', '!c.md'], cwd: join(folder, '[id]') }
+    const inputs = await readInputs(given, testContext({ workspace: folder }))
+    expect(inputs).toMatchObject([{ path: '[id]/[slug].tsx' }, { path: '[id]/a{b}.txt' }, { path: '[id]/!c.md' }])
+    const globs = [String.raw`\[id\]/\[slug\].tsx`, String.raw`\[id\]/a\{b\}.txt`, String.raw`\[id\]/\!c.md`]
+    expect(workingGlobs(given, folder)).toBe(`working_globs=${JSON.stringify(globs)}`)
   })
 
   it('are not looked for without -f', async () => {

@@ -219,6 +219,40 @@ describe('files of a request', () => {
     expect(textIn(rest[1])).toContain('- c.txt\n- ask.md\n- k.md')
   })
 
+  it('says before the call which named file is missing, and ends there if nothing else matches', async () => {
+    const files = { 'src/token.ts': 'T' }
+    const { requests, context } = await runFile(
+      '+++\ncontext_globs = ["src/*.ts", "src/tokn.ts", "none/*.md"]\n+++\nHi\n',
+      {
+        files,
+      },
+    )
+    expect(context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
+      { message: 'context_globs: there is no file src/tokn.ts', hint: 'Did you mean src/token.ts?' },
+    ])
+    expect(requests).toHaveLength(1)
+    for (const key of ['context_globs', 'knowledge_globs', 'structure_globs', 'working_globs']) {
+      const ran = runFile(`+++\n${key} = ["src/tokn.ts"]\n+++\nHi\n`, { files })
+      await expect(ran, key).rejects.toMatchObject({ code: 'FILE_UNREADABLE', message: 'there is no file src/tokn.ts' })
+    }
+    const folder = runFile('+++\ncontext_globs = ["src"]\n+++\nHi\n', { files })
+    await expect(folder).rejects.toMatchObject({
+      message: 'src is a folder',
+      hint: 'Write src/** for the files in it.',
+    })
+  })
+
+  it('names a missing working file, which is an error if it was given on the command line', async () => {
+    const files = { 'a.txt': 'A' }
+    const own = await runFile('+++\nworking_globs = ["a.txt", "b.txt"]\n+++\nHi\n', { files })
+    expect(own.delivered).toHaveLength(1)
+    expect(own.context.sent.filter(({ type }) => type === 'warning')).toMatchObject([
+      { message: 'working_globs: there is no file b.txt' },
+    ])
+    const given = runFile('Hi\n', { files, overrides: ['working_globs=["**/a.txt", "**/b.txt"]'] })
+    await expect(given).rejects.toMatchObject({ code: 'FILE_UNREADABLE', message: 'there is no file b.txt' })
+  })
+
   it('leaves binary files out with a warning', async () => {
     const { requests, context } = await runFile('+++\ncontext_globs = ["*.bin", "c.txt"]\n+++\nHi\n', {
       files: { 'x.bin': 'a\u0000b', 'c.txt': 'C' },

@@ -143,6 +143,21 @@ describe('patterns', () => {
     expect(verdict(list, 'read', { kind: 'path', path })).toBe(matches ? 'allow' : 'ask')
   })
 
+  it('of a path that exists are about this path, whatever characters it has', () => {
+    const folder = realPath(tempTree({ 'p/[slug].tsx': '', 'p/s.tsx': '' }))
+    const of = (effect: Effect, path: string): string =>
+      toolVerdict(
+        [toolRules(rules(['edit **', effect === 'deny' ? 'allow' : 'deny'], ['edit p/[slug].tsx', effect]))],
+        { kind: 'tool', tool: 'edit', input: null, subject: { kind: 'path', path: join(folder, path) } },
+        folder,
+      ).kind
+    expect([of('deny', 'p/[slug].tsx'), of('deny', 'p/s.tsx')]).toEqual(['deny', 'allow'])
+    expect([of('allow', 'p/[slug].tsx'), of('allow', 'p/s.tsx')]).toEqual(['allow', 'deny'])
+    const later = [toolRules(rules(['edit **', 'allow'], ['edit new/[id].ts', 'deny']))]
+    const subject = { kind: 'path', path: join(folder, 'new/[id].ts') } as const
+    expect(toolVerdict(later, { kind: 'tool', tool: 'edit', input: null, subject }, folder).kind).toBe('deny')
+  })
+
   it('of paths that begin with **/ deny outside the workspace, too, and allow inside it alone', () => {
     const env: ToolSubject = { kind: 'path', path: join(elsewhere, '.env') }
     expect(verdict(rules(['read **/.env', 'deny']), 'read', env).slice(0, 4)).toBe('deny')

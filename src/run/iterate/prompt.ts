@@ -61,7 +61,7 @@ export async function workAgain(
   const { outcomes } = outcome
   // an iteration that was taken from the record has delivered nothing
   delivery.deliver(outcomes)
-  const filesOf = createFileCache(settings, { file: target.spec.file, resourcesOf: tasks.resourcesOf }, context)
+  const filesOf = createFileCache(settings, { spec: target.spec, resourcesOf: tasks.resourcesOf }, context)
   const files = await placeGlobErrors(target, () => filesOf(settings))
   return { status: 'worked', outcomes, suspension: undefined, files, iterated: result }
 }

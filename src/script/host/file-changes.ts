@@ -72,7 +72,8 @@ export const changeFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.save_changes(path, changes) → FileInfo, {changed_count, failed_changes?}`
    * Applies blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE` lines to a file, each replacing the first
    * occurrence of its search text; without any such line, the text is the whole new content. Blocks whose search text
-   * is not found are listed in `failed_changes`; malformed blocks are an error.
+   * is not found, or that several lines `=======` could divide, are listed in `failed_changes`; malformed blocks are an
+   * error.
    */
   save_changes: acting(async (call) => {
     const path = call.path(0)

@@ -1,5 +1,6 @@
 import { compareBytes } from '../../base/byte-order.ts'
 import { buildFolders, globOrder, listSteps, type ListedFile } from '../../base/glob.ts'
+import { literalGlob } from '../../base/literal-glob.ts'
 import type { Steps } from '../../base/concurrency.ts'
 import { allowOf, readableFiles, readablePath } from '../../tool/guard.ts'
 import { readText, statusAt, type FileStatus } from '../../tool/workspace-reads.ts'
@@ -68,7 +69,7 @@ function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly Liste
   const options = call.options(1)
   const baseDir = readablePath(call.baseFolder(options), context)
   const wantsAbsolute = options.flag('absolute')
-  const globs = call.textList(0, 'the globs').map((glob) => resolveGlob(glob, context))
+  const globs = call.textList(0, 'the globs').map((glob) => literalGlob(resolveGlob(glob, context), baseDir))
   const listed = yield* listSteps(globs, {
     baseDir,
     root: scope.folders.workspace,

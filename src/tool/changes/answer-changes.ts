@@ -17,7 +17,7 @@ import { editingInstruction, searchReplaceInstruction, wholeFileInstruction } fr
 import { withJoinedDiffs } from './join-diffs.ts'
 import { findLookalike } from './lookalike.ts'
 import { mostCharacters, readContainer, refuseRepeatedPatches, tooLong, withinLimits } from './parse.ts'
-import { directivesOf, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
+import { directivesOf, faultPiece, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
 import { readBlock as readSearchBlock, readSearchBlocks } from './search-blocks.ts'
 import { isDirective, type Tag, tagLikeName } from './tag.ts'
 import { readUnifiedDiff } from './unified-diff.ts'
@@ -127,10 +127,23 @@ function piecesOf(text: string): readonly Piece[] {
       continue
     }
     followFences(fences, line)
+    if (isAtTop && replaceMark.test(line) && !endsInFault(written)) written.push(faultPiece(endsNothing))
     written.push(textPiece(line))
     lines.goTo(at + 1)
   }
   return written
+}
+
+/** More of the replacement than was read may follow the end of a block. */
+const endsNothing = failDirective(
+  'malformed',
+  'a line >>>>>>> REPLACE ends no search and replace block: a file that contains such a line is changed with a FILE_PATCH',
+)
+
+/** The end of an unreadable change is not reported as a second fault. */
+function endsInFault(written: readonly Piece[]): boolean {
+  const last = written.findLast(({ kind }) => kind === 'change')
+  return last?.kind === 'change' && last.directives.at(-1)?.kind === 'Fail'
 }
 
 function followFences(open: string[], line: string): void {
@@ -169,9 +182,7 @@ function readSingle(lines: AnswerLines, written: readonly Piece[]): readonly Dir
   if (tag.form === 'close') {
     if (tag.rest.trim() !== '') return undefined
     lines.pass(tag.rest)
-    // the end of an unreadable change is not reported as a second error
-    const last = written.findLast(({ kind }) => kind === 'change')
-    return last?.kind === 'change' && last.directives.at(-1)?.kind === 'Fail' ? [] : [closesNothing(tag)]
+    return endsInFault(written) ? [] : [closesNothing(tag)]
   }
   if (tag.attributes.size === 0) return undefined
   return tag.name === blockName ? readBlock(lines, tag) : readAlone(lines, tag, tag.name)

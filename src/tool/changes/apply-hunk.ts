@@ -1,6 +1,7 @@
 import { type Document, indentOf, Line } from './document.ts'
 import { hasText } from './fence.ts'
 import { type Hunk } from './hunk.ts'
+import { withKeptText } from './kept-text.ts'
 import { markMap, translateMarks } from './marks.ts'
 import type { Placement } from './place.ts'
 import type { LineIndices } from './place-blanks.ts'
@@ -23,12 +24,28 @@ export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placemen
   const placed = at.filter((index) => index !== undefined)
   const start = placed.reduce((least, index) => Math.min(least, index), document.lines.length)
   const end = placed.reduce((most, index) => Math.max(most, index + 1), 0)
-  const indented = tier === 'exact' ? hunk.lines.map(textOf) : indentedLines(hunk, at, document.lines)
+  const indented = tier === 'exact' ? hunk.lines.map(textOf) : keptTexts(hunk, { at, lines: document.lines })
   const isMarked = tier === 'marks' || tier === 'fuzzy'
   const added = isMarked ? translated(indented, { hunk, at, lines: document.lines }) : indented
   if (added === undefined) return undefined
   const lines = rewritten(document, { hunk, at, start, added })
   return { start, end, lines, hasFinalNewline: finalNewline(document, hunk, end) }
+}
+
+/** The texts of the hunk with the indentation, and the added lines with the spaces, that the file has. */
+function keptTexts(hunk: Hunk, { at, lines }: Omit<Translating, 'hunk'>): readonly string[] {
+  const texts = indentedLines(hunk, at, lines)
+  const removed = hunk.lines.flatMap((line, number) => {
+    const found = lines[at[number] ?? -1]
+    return line.kind === 'remove' && found !== undefined ? [{ written: line.text, found: found.text }] : []
+  })
+  const isAdded = (number: number): boolean => hunk.lines[number]?.kind === 'add'
+  const kept = withKeptText(
+    texts.filter((_, number) => isAdded(number)),
+    removed,
+  )
+  let next = 0
+  return texts.map((text, number) => (isAdded(number) ? (kept[next++] ?? text) : text))
 }
 
 interface Translating {

@@ -13,8 +13,8 @@ interface ChooseOptions {
 /**
  * Chooses among places where a hunk fits equally well, given as ascending line indices. What follows the `@@` decides:
  * first the heading, then the line number; if the number matches none of the places, the nearest one is taken as a
- * guess. Without either, it is the first place after the previous hunk, or else the first one. Undefined if there are
- * no places.
+ * guess. Without either, it is the first place after the previous hunk, or else the first one; without a previous hunk,
+ * the first one that no hunk has added. Undefined if there are no places.
  */
 export function choosePlace(
   places: readonly number[],
@@ -28,7 +28,9 @@ export function choosePlace(
   if (named !== undefined) return { place: named, isGuess: false }
 
   const behind = candidates.filter((place) => place >= previousEnd)
-  const pool = behind.length > 0 ? behind : candidates
+  const following = behind.length > 0 ? behind : candidates
+  const old = previousEnd === 0 ? following.filter((place) => lines[place]?.number !== undefined) : []
+  const pool = old.length > 0 ? old : following
   const place = expected === undefined ? pool[0] : nearest(expected, pool, lines)
   return place === undefined ? undefined : { place, isGuess: pool.length > 1 }
 }

@@ -18,6 +18,11 @@ export interface ContentDirective {
   readonly kind: 'New' | 'Patch' | 'Append' | 'AppendLines' | 'SearchReplace'
   readonly filePath: string
   readonly content: string
+  /**
+   * Set if `filePath` is a line of several words, which may also be prose: then, unless there is such a file, the change
+   * is about the file `otherwise`, or about none (null).
+   */
+  readonly guess?: { readonly otherwise: string | null }
 }
 
 /** Replaces one text with another, wherever it occurs in a file; answers have no form for it. */
@@ -72,6 +77,28 @@ interface FailOptions {
 export function failDirective(fault: Fault, reason: string, options: FailOptions = {}): FailDirective {
   const { filePath = 'unknown', hunks = [] } = options
   return { kind: 'Fail', fault, filePath, reason, hunks }
+}
+
+/** The reason of such a fault. */
+export const namesNoFile =
+  'a search and replace block names no file: write its path alone on the line above the block, in backticks if it is a new file with spaces in its name'
+
+/** The fault for a block above which no line names a file. */
+export function noFileNamed(): FailDirective {
+  return failDirective('lookalike', namesNoFile)
+}
+
+/** The directives without guesses: `exists` tells whether there is a file of a name. */
+export function withoutGuesses(
+  directives: readonly Directive[],
+  exists: (path: string) => boolean,
+): readonly Directive[] {
+  return directives.map((directive) => {
+    if (!('guess' in directive) || directive.guess === undefined) return directive
+    const { guess, ...named } = directive
+    if (exists(named.filePath)) return named
+    return guess.otherwise === null ? noFileNamed() : { ...named, filePath: guess.otherwise }
+  })
 }
 
 /**

@@ -2,7 +2,8 @@ import { plainMarks } from './marks.ts'
 
 /**
  * How lines are compared, with increasing tolerance. `text`: verbatim. `whitespace`: ignores white space at both ends,
- * and treats runs of it as one space. `marks`: also ignores how quotes, dashes and entities are written. `letters`:
+ * and treats runs of it as one space. `marks`: also ignores how quotes, dashes, entities and
+ * composed letters are written. `letters`:
  * also ignores case and punctuation, except in lines that consist only of punctuation. Lines with the same form are
  * equal.
  */
@@ -16,7 +17,7 @@ export function formOf(text: string, form: Form): string {
     case 'whitespace':
       return text.trim().replaceAll(/\s+/g, ' ')
     case 'marks':
-      return formOf(plainMarks(text), 'whitespace')
+      return formOf(plainMarks(text.normalize()), 'whitespace')
     case 'letters': {
       const letters = text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
       return letters === '' ? formOf(text, 'whitespace') : letters
@@ -97,7 +98,7 @@ export function mainEnd(text: string): '\n' | '\r\n' {
   return pairs > 0 && pairs * 2 > text.split('\n').length - 1 ? '\r\n' : '\n'
 }
 
-/** The spaces and tabs at the start of a line. */
+/** The white space at the start of a line. */
 export function indentOf(line: string): string {
-  return /^[ \t]*/.exec(line)?.[0] ?? ''
+  return line.slice(0, line.length - line.trimStart().length)
 }

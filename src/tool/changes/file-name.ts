@@ -6,15 +6,33 @@ import type { Piece } from './pieces.ts'
 const bareNames = /^(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Justfile|Vagrantfile)$/
 const pathCharacters = /^[^\s<>|"'`*?:]+$/
 
-/** The file name that makes up a whole line: `a/b.ts`, `**a/b.ts**`, `### a/b.ts:`, `File: a/b.ts`. */
+/**
+ * The file name that makes up a whole line: `a/b.ts`, `**a/b.ts**`, `### a/b.ts:`, `File: a/b.ts`. Names with spaces need
+ * to be marked as names.
+ */
 export function fileNameIn(line: string): string | undefined {
-  const plain = line
-    .trim()
-    .replace(/^(?:#+|[-*]|\/\/|\d+\.)\s+/, '')
-    .replace(/^\**(?:File(?:name)?|Path)\**:\**\s*/i, '')
+  const text = withoutBullet(line)
+  const plain = text.replace(/^\**(?:File(?:name)?|Path)\**:\**\s*/i, '')
   const marked = /^(?:\*\*`?|`)([^`*]+?)(?:`?\*\*|`):?$/.exec(plain.replace(/:(\**)$/, '$1'))?.[1]
   const name = (marked ?? plain).replace(/:$/, '').trim()
-  return isPath(name) || bareNames.test(name) || (marked !== undefined && /\w\.\w+$/.test(name)) ? name : undefined
+  const isMarked = marked !== undefined || plain !== text
+  return isPath(name) || bareNames.test(name) || (isMarked && /\w\.\w+$/.test(name)) ? name : undefined
+}
+
+function withoutBullet(line: string): string {
+  return line.trim().replace(/^(?:#+|[-*]|\/\/|\d+\.)\s+/, '')
+}
+
+/** Longer lines are prose. */
+const mostCharacters = 500
+
+/** What a line of several words would name if it were the path of a file: only the files can tell. */
+export function spacedNameIn(line: string): string | undefined {
+  const name = withoutBullet(line)
+    .replace(/^(`|\*\*)(.*)\1(:?)$/, '$2$3')
+    .replace(/:$/, '')
+    .trim()
+  return name.length <= mostCharacters && /\s/.test(name) ? name : undefined
 }
 
 /** Whether a text has the characters of a path, with a folder or an extension. */
@@ -34,10 +52,18 @@ export function fileNameOfFence(line: string): string | undefined {
  * nothing but a name.
  */
 export function takeNameAbove(written: Piece[], lines: AnswerLines): string | undefined {
-  const at = written.findLastIndex(({ kind, text }) => kind === 'change' || hasText(text))
-  const above = written[at]
-  if (above?.kind !== 'text' || lines.at === 0) return undefined
-  const name = fileNameIn(above.text)
+  const { at, text = '' } = lineAbove(written, lines)
+  const name = fileNameIn(text)
   if (name !== undefined) written.splice(at)
   return name
+}
+
+/** The last line with text above, and its index; no text if there is a change in between. */
+export function lineAbove(
+  written: readonly Piece[],
+  lines: AnswerLines,
+): { readonly at: number; readonly text?: string } {
+  const at = written.findLastIndex(({ kind, text }) => kind === 'change' || hasText(text))
+  const above = written[at]
+  return above?.kind !== 'text' || lines.at === 0 ? { at } : { at, text: above.text }
 }

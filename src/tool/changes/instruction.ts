@@ -96,7 +96,7 @@ export const greeting = 'Good morning'
 /** The instruction for the mode `search_replace_auto`. */
 export const searchReplaceInstruction = `${blockForm}- For a new file or a file that changes nearly everywhere, the fence contains the entire new file. An existing file is replaced only if you were shown its content.
 - For all other files it contains search and replace parts, and nothing else. A part is: a line \`<<<<<<< SEARCH\`, lines of the current file, a line \`=======\`, the lines to replace them with, a line \`>>>>>>> REPLACE\`.
-- The lines to search for are whole lines, copied exactly with their full indentation, without skipping any. Include enough of them to identify one place: the first match is replaced.
+- The lines to search for are whole lines, copied exactly with their full indentation, without skipping any. Include enough of them that they occur in one place only.
 - Parts are applied one after the other. Without lines between \`=======\` and \`>>>>>>> REPLACE\`, the lines found are removed; without lines to search for, the new lines are inserted at the start of the file.
 - Write one block per file, with all its parts.
 

@@ -5,7 +5,7 @@ import { hasText } from './fence.ts'
 import { type Hunk, oldParts, parseHunks } from './hunk.ts'
 import { LineIndex } from './line-index.ts'
 import { findPlace, type Misplacement, type PlaceOptions, type Tolerance } from './place.ts'
-import { fullEffort } from './place-starts.ts'
+import { type Effort, fullEffort } from './place-starts.ts'
 
 export interface PatchResult {
   readonly content: string
@@ -20,7 +20,62 @@ export interface PatchResult {
  * the others still count. Line endings and a missing final line break of the text are preserved.
  */
 export function applyPatch(content: string, patch: string, tolerance: Tolerance = 'letters'): PatchResult {
-  return applyHunks(content, parseHunks(patch), { tolerance, order: 'file' })
+  const { guesses, taken, ...result } = applyHunks(content, parseHunks(patch), { tolerance, order: 'file' })
+  return { ...result, doubts: doubtsOf(guesses, taken) }
+}
+
+/** A search and replace block, of which the lines before it decide what is searched for. */
+export interface WrittenBlock {
+  /** The text as written. */
+  readonly body: string
+  readonly readIn: (lines: readonly Line[], effort: Effort) => Hunk | Pick<Misplacement, 'cause'>
+}
+
+/** Beyond this number of attempts, no block is applied. */
+const mostRounds = 5
+
+/**
+ * Applies search and replace blocks to a text, each to the result of the one before. A block that fits in several places
+ * fails, unless other blocks take the other places.
+ */
+export function applyBlocks(content: string, blocks: readonly WrittenBlock[]): PatchResult {
+  const several = new Map<WrittenBlock, string>()
+  for (let round = 0; ; round += 1) {
+    const kept = blocks.filter((block) => !several.has(block))
+    const { guesses, taken, ...result } = applyHunks(content, kept, { tolerance: 'none', order: 'first' })
+    const causes = guesses.map((place) => severalCause(place, taken))
+    const hasSeveral = causes.some((cause) => cause !== undefined)
+    if (!hasSeveral) {
+      const others = blocks.flatMap((block) => {
+        const cause = several.get(block)
+        return cause === undefined ? [] : [{ body: block.body, cause }]
+      })
+      return { ...result, hunkCount: blocks.length, failures: [...others, ...result.failures], doubts: [] }
+    }
+    for (const [index, { hunk }] of guesses.entries()) {
+      const block = kept[hunk]
+      const cause = causes[index] ?? (round === mostRounds ? notTried : undefined)
+      if (block !== undefined && cause !== undefined) several.set(block, cause)
+    }
+  }
+}
+
+const notTried = 'other blocks of the file fit in several places'
+
+function severalCause(place: Place, taken: ReadonlySet<number>): string | undefined {
+  const open = openPlaces(place, taken)
+  const isOnlyAdded = place.line === 0 && place.others.length > 1
+  if (open.length === 0 && !isOnlyAdded) return undefined
+  const lines = isOnlyAdded ? '' : `, at ${linesText([place.line, ...open].toSorted((one, other) => one - other))}`
+  return `its search text is in the file ${place.others.length} times${lines}: include lines around it, so that it fits in one place only`
+}
+
+const mostLinesNamed = 20
+
+/** Numbers of lines in words. */
+export function linesText(lines: readonly number[]): string {
+  const named = lines.slice(0, mostLinesNamed).join(', ')
+  return `lines ${named}${lines.length > mostLinesNamed ? ' and more' : ''}`
 }
 
 /** With fewer hunks, scanning the file for each is cheaper. */
@@ -32,13 +87,23 @@ interface HunkOptions {
   readonly order: 'file' | 'first'
 }
 
+interface PlacedHunks extends Omit<PatchResult, 'doubts'> {
+  /** The places of the hunks, by their index. */
+  readonly guesses: readonly (Place & { readonly hunk: number })[]
+  readonly taken: ReadonlySet<number>
+}
+
 /**
  * Applies hunks. If lines are distinct, the time grows with the number of hunks plus the size of the text, not with
  * their product.
  */
-export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance, order }: HunkOptions): PatchResult {
+function applyHunks(
+  content: string,
+  hunks: readonly (Hunk | WrittenBlock)[],
+  { tolerance, order }: HunkOptions,
+): PlacedHunks {
   const failures: HunkFailure[] = []
-  const guesses: Place[] = []
+  const guesses: (Place & { readonly hunk: number })[] = []
   const taken = new Set<number>()
   const read = toDocument(content)
   const lines = [...read.lines]
@@ -46,22 +111,23 @@ export function applyHunks(content: string, hunks: readonly Hunk[], { tolerance,
   const index = hunks.length < leastIndexed ? undefined : new LineIndex(lines)
   const shared = { index, effort: fullEffort(), tolerance }
   let previousEnd: number | undefined
-  for (const hunk of hunks) {
-    const result = tryHunk(document, hunk, { ...shared, previousEnd })
+  for (const [number, written] of hunks.entries()) {
+    const hunk = 'readIn' in written ? written.readIn(lines, shared.effort) : written
+    const result = 'cause' in hunk ? hunk : tryHunk(document, hunk, { ...shared, previousEnd })
     if ('cause' in result) {
-      failures.push({ body: hunk.body, cause: result.cause })
+      failures.push({ body: written.body, cause: result.cause })
       continue
     }
-    if (result.place !== undefined && order === 'file') {
+    if (result.place !== undefined) {
       taken.add(result.place.line)
-      guesses.push(result.place)
+      guesses.push({ ...result.place, hunk: number })
     }
     const removed = replaceLines(lines, result)
     index?.replaced(removed, result.lines)
     document = { ...document, hasFinalNewline: result.hasFinalNewline }
     previousEnd = order === 'first' ? 0 : result.start + result.lines.length
   }
-  return { content: fromDocument(document), hunkCount: hunks.length, failures, doubts: doubtsOf(guesses, taken) }
+  return { content: fromDocument(document), hunkCount: hunks.length, failures, guesses, taken }
 }
 
 /** The maximum number of arguments for one call. */
@@ -90,13 +156,17 @@ const mostAlike = 100
 
 function doubtsOf(guesses: readonly Place[], taken: ReadonlySet<number>): readonly string[] {
   return guesses.flatMap(({ line, others }) => {
-    // places taken by other hunks are not ambiguous
-    const open = others.filter((other) => other > 0 && !taken.has(other))
+    const open = openPlaces({ line, others }, taken)
     if (open.length === 0 || line === 0) return []
     const more = open.length > mostNumbers ? ` and ${open.length - mostNumbers} more` : ''
     const numbers = `line${open.length === 1 ? '' : 's'} ${open.slice(0, mostNumbers).join(', ')}${more}`
     return [`a hunk was applied at line ${line}, but fits at ${numbers} as well`]
   })
+}
+
+/** Places taken by other hunks are not ambiguous. */
+function openPlaces({ others }: Place, taken: ReadonlySet<number>): readonly number[] {
+  return others.filter((other) => other > 0 && !taken.has(other))
 }
 
 type Applied = HunkResult & { readonly place?: Place }

@@ -67,8 +67,11 @@ export function findPlace(hunk: Hunk, lines: readonly Line[], options: PlaceOpti
       return found
     }
   }
-  return { tier: 'none', cause: 'its context and removed lines are not in the file' }
+  return { tier: 'none', cause: notInFile }
 }
+
+/** The cause if no place fits. */
+export const notInFile = 'its context and removed lines are not in the file'
 
 /** Whether all removed lines are in the file, except for how white space, quotes, dashes and entities are written. */
 function differsInMarks(hunk: Hunk, { at }: Placement, lines: readonly Line[]): boolean {

@@ -1,10 +1,12 @@
 import type { ContentDirective, HunkFailure, ReplaceDirective } from './directive.ts'
 import { mainEnd } from './document.ts'
+import { type Block, divide } from './divide-block.ts'
+import { dividerMark } from './foreign-marks.ts'
 import { type Hunk, parseHunks } from './hunk.ts'
-import { applyHunks, applyPatch } from './patch.ts'
-import type { Tolerance } from './place.ts'
+import { applyBlocks, applyPatch, linesText, type WrittenBlock } from './patch.ts'
+import { notInFile, type Tolerance } from './place.ts'
 import { type ReplacedLines, replaceText } from './replace-text.ts'
-import { type Block, blockText, readBlocks, searchedText } from './search-replace.ts'
+import { blockText, readBlocks, searchedText, undividedText } from './search-replace.ts'
 
 /** The effect of a change on the text of a file. */
 export type ContentPlan =
@@ -81,13 +83,6 @@ function planReplacement(
   }
 }
 
-const mostLinesNamed = 20
-
-function linesText(lines: readonly number[]): string {
-  const named = lines.slice(0, mostLinesNamed).join(', ')
-  return `lines ${named}${lines.length > mostLinesNamed ? ' and more' : ''}`
-}
-
 function planPatch(directive: ContentDirective, content: string | undefined, tolerance: Tolerance): ContentPlan {
   if (content === undefined) {
     const hunks = parseHunks(directive.content)
@@ -116,14 +111,17 @@ function addedLines(hunks: readonly Hunk[]): string | undefined {
 
 /**
  * A missing file counts as empty, as in `aip.file.save_changes`: a block without a search text creates it. The search
- * text is matched as whole lines, at their first place in the file as the previous block has left it.
+ * text is matched as whole lines in the file as the previous block has left it, and must fit in one place only.
  */
 function planBlocks(directive: ContentDirective, content: string | undefined): ContentPlan {
   const mark = markOf(content)
   const present = (content ?? '').slice(mark.length)
-  const blocks = readBlocks(directive.content)
-  const replaced = applyHunks(present, blocks.map(hunkOf), { tolerance: 'none', order: 'first' })
-  const failed = replaced.failures.map(({ body }, index) => ({ body, cause: blockCause(body, index, present) }))
+  const blocks = readBlocks(directive.content, isDivider).map(({ lines }) => writtenBlock(lines))
+  const replaced = applyBlocks(present, blocks)
+  const failed = replaced.failures.map(({ body, cause }, index) => ({
+    body,
+    cause: cause === notInFile ? blockCause(body, index, present) : cause,
+  }))
   const count = blocks.length
   if (content === undefined && failed.length === count) {
     return refused(`there is no file ${directive.filePath} to change`, failed)
@@ -132,6 +130,21 @@ function planBlocks(directive: ContentDirective, content: string | undefined): C
   if (replaced.content === present && content !== undefined)
     return refused('the blocks leave the file as it is', failed)
   return { kind: 'changed', content: mark + replaced.content, failures: failed, hunkCount: count, doubts: [] }
+}
+
+const isDivider = (line: string): boolean => dividerMark.test(line)
+
+function writtenBlock(written: readonly string[]): WrittenBlock {
+  const dividers = written.filter(isDivider).length
+  return {
+    body: undividedText(written),
+    readIn(lines, effort) {
+      if (dividers > 1) effort.scanned -= dividers * lines.length
+      if (effort.scanned < 0) return { cause: 'too many blocks have several lines =======: send fewer at once' }
+      const block = divide(written, { isDivider, present: () => lines.map(({ text }) => text) })
+      return 'cause' in block ? block : hunkOf(block)
+    },
+  }
 }
 
 function hunkOf({ search, replace }: Block): Hunk {

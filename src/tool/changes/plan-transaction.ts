@@ -1,6 +1,7 @@
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { realName } from '../../base/real-name.ts'
 import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
@@ -10,7 +11,7 @@ import type { OverlayChange } from '../../event/overlay.ts'
 import type { FileCall } from '../workspace-files.ts'
 import { createJudge } from '../protected/answers.ts'
 import { reportOf, reports } from './change-report.ts'
-import { type Directive, relativeTo } from './directive.ts'
+import { type Directive, relativeTo, withoutGuesses } from './directive.ts'
 import { type ChangeStep, errorItem, planChanges } from './plan.ts'
 import { type ShownChange, showSteps } from './preview.ts'
 import { createSeen, type SeenFiles } from './seen.ts'
@@ -86,9 +87,10 @@ interface Sight {
 
 async function planIn(
   space: ChangeSpace,
-  directives: readonly Directive[],
+  asked: readonly Directive[],
   { context, thread, baseDir, partial, approved, seen, ...others }: PlanOptions & Planning & Sight,
 ): Promise<TransactionPlan> {
+  const directives = withoutGuesses(onDisk(asked, baseDir), (path) => isThere(path, space))
   const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
@@ -162,6 +164,34 @@ function changedAmong(
     const text = hash === undefined ? undefined : presentText(path, space)
     return text !== undefined && sha256(text) !== hash
   })
+}
+
+/**
+ * The directives with the names of present files as they are on disk (`realName`). A new file is created with the name it
+ * is given; the judge refuses one that only some systems tell from another.
+ */
+function onDisk(directives: readonly Directive[], baseDir: string): readonly Directive[] {
+  const real = (path: string): string => {
+    const absolute = resolve(baseDir, path)
+    const found = realName(absolute)
+    return found === absolute ? path : relative(baseDir, found)
+  }
+  return directives.map((directive) => {
+    if ('fromPath' in directive) return { ...directive, fromPath: real(directive.fromPath) }
+    return directive.kind === 'New' || directive.kind === 'Fail'
+      ? directive
+      : { ...directive, filePath: real(directive.filePath) }
+  })
+}
+
+/** Whether there is an entry of this name, which may also be one that must not be changed. */
+function isThere(path: string, { files, resolve: resolved }: ChangeSpace): boolean {
+  try {
+    return files.kindAt(resolved(path, 'write')) !== undefined
+  } catch (error) {
+    if (isBatonError(error)) return error.code === 'FILE_FAILED'
+    throw error
+  }
 }
 
 /** The text of a file that may be changed; undefined for all others. */

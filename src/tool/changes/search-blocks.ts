@@ -1,10 +1,10 @@
 import type { AnswerLines } from './answer-lines.ts'
-import { type Directive, failDirective } from './directive.ts'
+import { type ContentDirective, type Directive, failDirective, noFileNamed } from './directive.ts'
 import { hasText, readFence } from './fence.ts'
-import { fileNameIn, fileNameOfFence, takeNameAbove } from './file-name.ts'
+import { fileNameIn, fileNameOfFence, lineAbove, spacedNameIn, takeNameAbove } from './file-name.ts'
 import { dividerMark, foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
 import type { Piece } from './pieces.ts'
-import { blockText } from './search-replace.ts'
+import { undividedText } from './search-replace.ts'
 
 /**
  * Reads consecutive search and replace blocks starting on the line, alone or in a fence with nothing else. The file of
@@ -17,7 +17,8 @@ export function readSearchBlocks(lines: AnswerLines, written: Piece[], { text }:
   if (first === undefined || !searchMark.test(lines.all[first] ?? '')) return false
   const inside = fence === undefined ? undefined : nameBetween(lines, lines.at + 1, first)
   const ofFence = fence === undefined ? undefined : fileNameOfFence(lines.line)
-  const above = inside ?? ofFence ?? takeNameAbove(written, lines) ?? previousName(written)
+  const sure = ofFence ?? takeNameAbove(written, lines)
+  const above = inside ?? (sure === undefined ? nameAbove(written, lines) : { filePath: sure })
   const start = lines.position
   lines.goTo(first)
   const blocks = readBlocks(lines, { fence: fence?.marks, name: above })
@@ -30,35 +31,56 @@ function firstInFence({ all, at }: AnswerLines): number | undefined {
   let line = at + 1
   while (line < all.length && !hasText(all[line] ?? '')) line += 1
   if (searchMark.test(all[line] ?? '')) return line
-  if (fileNameIn(all[line] ?? '') === undefined) return undefined
+  const named = nameIn(all[line] ?? '')
+  // a fence with prose is a quotation
+  if (named === undefined || (named.guess !== undefined && !/\/|\.\w+$/.test(named.filePath))) return undefined
   line += 1
   while (line < all.length && !hasText(all[line] ?? '')) line += 1
   return line
 }
 
-function nameBetween({ all }: AnswerLines, from: number, to: number): string | undefined {
-  return all.slice(from, to).flatMap((line) => fileNameIn(line) ?? [])[0]
+/** The file of a block. */
+type Named = Pick<ContentDirective, 'filePath' | 'guess'>
+
+/** The file that a line names, perhaps; `before`: the one that applies if it does not. */
+function nameIn(line: string, before?: Named): Named | undefined {
+  const name = fileNameIn(line)
+  if (name !== undefined) return { filePath: name }
+  const spaced = spacedNameIn(line)
+  if (spaced === undefined) return undefined
+  const otherwise = before?.guess === undefined ? before?.filePath : before.guess.otherwise
+  return { filePath: spaced, guess: { otherwise: otherwise ?? null } }
 }
 
-/** The file of the previous blocks. */
-function previousName(written: readonly Piece[]): string | undefined {
+function nameBetween({ all }: AnswerLines, from: number, to: number): Named | undefined {
+  return all.slice(from, to).flatMap((line) => nameIn(line) ?? [])[0]
+}
+
+/** The file that the line above may name, or else that of the previous blocks. */
+function nameAbove(written: readonly Piece[], lines: AnswerLines): Named | undefined {
   const last = written.findLast((piece) => piece.kind === 'change' && piece.directives.length > 0)
   const directive = last?.kind === 'change' ? last.directives.at(-1) : undefined
-  return directive?.kind === 'SearchReplace' ? directive.filePath : undefined
+  const before = directive?.kind === 'SearchReplace' ? directive : undefined
+  const { text = '' } = lineAbove(written, lines)
+  return nameIn(text, before) ?? (before && namedAs(before))
+}
+
+function namedAs({ filePath, guess }: Named): Named {
+  return { filePath, ...(guess === undefined ? {} : { guess }) }
 }
 
 interface Run {
   /** The marks of the surrounding fence, if any. */
   readonly fence: string | undefined
-  readonly name: string | undefined
+  readonly name: Named | undefined
 }
 
 function readBlocks(lines: AnswerLines, { fence, name }: Run): readonly Directive[] {
   const directives: Directive[] = []
-  let filePath = name
+  let file = name
   let parts: string[] = []
   const finish = (): void => {
-    if (parts.length > 0) directives.push(directiveOf(parts, filePath))
+    if (parts.length > 0) directives.push(directiveOf(parts, file))
     parts = []
   }
   let used = lines.at
@@ -67,7 +89,7 @@ function readBlocks(lines: AnswerLines, { fence, name }: Run): readonly Directiv
     if (searchMark.test(line)) {
       const block = readBlock(lines)
       if (typeof block === 'string') parts.push(block)
-      else directives.push({ ...block, filePath: filePath ?? block.filePath })
+      else directives.push({ ...block, filePath: shownName(file) ?? block.filePath })
       used = lines.at
     } else if (fence !== undefined && readFence(line)?.marks.startsWith(fence) === true) {
       used = lines.at + 1
@@ -75,14 +97,14 @@ function readBlocks(lines: AnswerLines, { fence, name }: Run): readonly Directiv
     } else if (!hasText(line)) {
       lines.pass()
     } else {
-      const next = fileNameIn(line)
+      const next = nameIn(line, file)
       const following = next === undefined ? undefined : lines.at + 1
       if (following === undefined || !searchMark.test(lines.all[following] ?? '')) {
-        if (fence !== undefined) directives.push(outside(line, filePath))
+        if (fence !== undefined) directives.push(outside(line, shownName(file)))
         break
       }
       finish()
-      filePath = next
+      file = next
       lines.pass()
     }
   }
@@ -96,16 +118,18 @@ function outside(line: string, filePath: string | undefined): Directive {
   return failDirective('malformed', reason, { filePath })
 }
 
-function directiveOf(parts: readonly string[], filePath: string | undefined): Directive {
+/** The name for a fault: a line of prose is none. */
+function shownName(file: Named | undefined): string | undefined {
+  return file?.guess === undefined ? file?.filePath : (file.guess.otherwise ?? undefined)
+}
+
+function directiveOf(parts: readonly string[], file: Named | undefined): Directive {
   const content = `${parts.join('\n')}\n`
-  if (filePath === undefined) {
-    const reason = 'a search and replace block names no file: write its path alone on the line above the block'
-    return failDirective('lookalike', reason)
-  }
+  if (file === undefined) return noFileNamed()
   const mark = foreignMarkIn(content, 'search')
   return mark === undefined
-    ? { kind: 'SearchReplace', filePath, content }
-    : mixedFault('a search and replace block', mark, filePath)
+    ? { kind: 'SearchReplace', ...file, content }
+    : mixedFault('a search and replace block', mark, shownName(file))
 }
 
 /** A block with exact marker lines; a directive of the kind Fail if it has no end. */
@@ -123,10 +147,7 @@ export function readBlock(lines: AnswerLines): string | Directive {
     return failDirective('malformed', `a search and replace block has no line ${lacking}`)
   }
   lines.goTo(end + 1)
-  return blockText(textOf(lines.all.slice(start + 1, divider)), textOf(lines.all.slice(divider + 1, end)))
-}
-
-/** The lines without the last line break. */
-function textOf(between: readonly string[]): string {
-  return between.join('').replace(/\r?\n$/, '')
+  const written = lines.all.slice(start + 1, end).map((line) => line.replace(/\n$/, ''))
+  const isOnly = written.filter((line) => dividerMark.test(line)).length === 1
+  return undividedText(written.map((line) => (isOnly && dividerMark.test(line) ? '=======' : line)))
 }

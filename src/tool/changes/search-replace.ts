@@ -1,5 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { firstIndexOf } from '../../base/find-text.ts'
+import { type Block, divide } from './divide-block.ts'
 import { mainEnd } from './document.ts'
 
 const searchLine = '<<<<<<< SEARCH'
@@ -28,7 +29,12 @@ export function blockText(search: string, replace: string): string {
   return [searchLine, search, separatorLine, replace, endLine].filter((part) => part !== '').join('\n')
 }
 
-/** The text that a block, as written by `blockText`, searches for. */
+/** The same for the lines between its first and its last marker line. */
+export function undividedText(lines: readonly string[]): string {
+  return [searchLine, ...lines, endLine].map(marker).join('\n')
+}
+
+/** The text that a block, as written by `blockText`, searches for; up to the first divider, if there are several. */
 export function searchedText(block: string): string {
   const lines = block.split('\n')
   const end = lines.findIndex((line) => marker(line) === separatorLine)
@@ -39,7 +45,8 @@ export function searchedText(block: string): string {
  * Applies search and replace blocks to a text. A text without the marker line `<<<<<<< SEARCH` replaces the whole
  * content and counts as one change. A search text that is not found is a failure in the results. Blocks are matched and
  * inserted with the most frequent line ending of the content, or else as written. A block without a search text inserts
- * its text at the start.
+ * its text at the start. If several lines of a block can be its separator, the content decides (`divide`); otherwise the
+ * block is a failure, too.
  * @throws BatonError SCRIPT_FAILED for text between blocks, missing marker lines, and too many blocks
  */
 export function applySearchReplace(content: string, changes: string): SearchReplaceResult {
@@ -51,7 +58,16 @@ export function applySearchReplace(content: string, changes: string): SearchRepl
   const blocks = readBlocks(changes)
   if (blocks.length * content.length > mostLookedAt) throw tooMany(blocks.length, content.length)
   const end = mainEnd(content)
-  for (const block of blocks) {
+  for (const { lines } of blocks) {
+    const block = divide(lines, { isDivider: isSeparator, present: () => current.split('\n').map(marker) })
+    if ('cause' in block) {
+      failures.push({
+        search: lines.map(marker).join('\n'),
+        replace: '',
+        reason: `Search block is ambiguous: ${block.cause}`,
+      })
+      continue
+    }
     const fitted = withEnds(block, end)
     const isSame = fitted.search === block.search
     const replaced = replaceFirst(current, fitted) ?? (isSame ? undefined : replaceFirst(current, block))
@@ -72,10 +88,13 @@ function tooMany(blocks: number, characters: number): BatonError {
   })
 }
 
-/** A parsed block. */
-export interface Block {
-  readonly search: string
-  readonly replace: string
+function isSeparator(line: string): boolean {
+  return line === separatorLine
+}
+
+/** A parsed block: the lines between its first and its last marker line. */
+export interface WrittenBlock {
+  readonly lines: readonly string[]
 }
 
 /** Marker lines take the whole line; a carriage return belongs to the line ending. */
@@ -83,38 +102,40 @@ function marker(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
-/** Parses blocks. @throws BatonError SCRIPT_FAILED for text between them and for missing marker lines */
-export function readBlocks(changes: string): readonly Block[] {
-  const blocks: Block[] = []
+/**
+ * Parses blocks. `isDivider`: whether a line can separate the two texts of a block.
+ * @throws BatonError SCRIPT_FAILED for text between them and for missing marker lines
+ */
+export function readBlocks(
+  changes: string,
+  isDivider: (line: string) => boolean = isSeparator,
+): readonly WrittenBlock[] {
+  const blocks: WrittenBlock[] = []
   const lines = changes.split('\n')
   for (let start = 0; start < lines.length; start += 1) {
     const line = lines[start] ?? ''
     if (line.trim() === '') continue
     if (marker(line) !== searchLine) throw malformed(`line ${start + 1} is outside a block: ${shortened(line)}`)
-    const separator = indexOfMarker(lines, separatorLine, start)
-    const end = indexOfMarker(lines, endLine, separator)
-    blocks.push({
-      search: textBetween(lines, start, separator),
-      replace: textBetween(lines, separator, end),
-    })
+    const separator = indexOfMarker(lines, { isWanted: isDivider, name: separatorLine }, start)
+    const end = indexOfMarker(lines, { isWanted: (found) => found === endLine, name: endLine }, separator)
+    blocks.push({ lines: lines.slice(start + 1, end) })
     start = end
   }
   return blocks
 }
 
-function indexOfMarker(lines: readonly string[], wanted: string, from: number): number {
-  for (let index = from + 1; index < lines.length; index += 1) {
-    const found = marker(lines[index] ?? '')
-    if (found === wanted) return index
-    if (found === searchLine) break
-  }
-  throw malformed(`the block has no line "${wanted}" after line ${from + 1}`)
+interface Wanted {
+  readonly isWanted: (line: string) => boolean
+  readonly name: string
 }
 
-function textBetween(lines: readonly string[], before: number, behind: number): string {
-  const between = lines.slice(before + 1, behind)
-  const last = between.at(-1)
-  return last === undefined ? '' : [...between.slice(0, -1), marker(last)].join('\n')
+function indexOfMarker(lines: readonly string[], { isWanted, name }: Wanted, from: number): number {
+  for (let index = from + 1; index < lines.length; index += 1) {
+    const found = marker(lines[index] ?? '')
+    if (isWanted(found)) return index
+    if (found === searchLine) break
+  }
+  throw malformed(`the block has no line "${name}" after line ${from + 1}`)
 }
 
 function replaceFirst(content: string, { search, replace }: Block): string | undefined {

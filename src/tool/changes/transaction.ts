@@ -92,7 +92,9 @@ async function perform(
 ): Promise<Performed> {
   const actions = steps.flatMap(({ action }, index) => {
     const directive = directives[index]
-    return action === undefined || directive === undefined ? [] : [{ action, index, named: directive }]
+    if (action === undefined || directive === undefined) return []
+    // the name that was a guess is settled in the plan
+    return [{ action, index, named: { ...directive, filePath: steps[index]?.item.filePath ?? directive.filePath } }]
   })
   const problem = (error: unknown, { named }: { readonly named: Directive }): ChangeItem => errorItem(named, error)
   const nameOf = ({ named }: { readonly named: Directive }): string => named.filePath

@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path'
 import { finishInSlices } from '../../base/concurrency.ts'
+import { literalGlob } from '../../base/literal-glob.ts'
 import { BatonError } from '../../base/error.ts'
 import { callPlace } from '../../event/place.ts'
 import { statusAt } from '../workspace-reads.ts'
-import { defineTool } from './kind.ts'
+import { defineTool, type Toolbox } from './kind.ts'
 import { pathSubject, permittedPath, toolPath } from './paths.ts'
 import { visibleTo } from './visible.ts'
 import { walkFiles } from './walk.ts'
@@ -30,7 +31,7 @@ export const glob = defineTool<GlobInput>({
     required: ['pattern'],
     additionalProperties: false,
   },
-  subject: (input, box) => pathSubject(split(input).folder, box),
+  subject: (input, box) => pathSubject(split(input, box).folder, box),
   async run(input, call) {
     const { effects, signal } = call.context.services
     return effects.observeAsync(callPlace(call.at, 0), { name: 'glob', args: { ...input } }, async () => {
@@ -39,7 +40,7 @@ export const glob = defineTool<GlobInput>({
         throw new BatonError('FILE_FAILED', `there is no folder ${toolPath(root, call.box)}`)
       }
       const { workspace } = call.context.scope.folders
-      const options = { workspace, glob: split(input).glob, isVisible: visibleTo('glob', call) }
+      const options = { workspace, glob: split(input, call.box).glob, isVisible: visibleTo('glob', call) }
       const { files, isWhole } = await finishInSlices(walkFiles(root, options), signal)
       if (files.length === 0) return { text: '[no file matches]' }
       const given = files.slice(0, mostPaths).map((file) => toolPath(file, call.box))
@@ -52,9 +53,13 @@ export const glob = defineTool<GlobInput>({
 
 /**
  * Names before the first wildcard become part of the folder, so absolute patterns and `..` are permitted by where they
- * start.
+ * start. A path that exists has no wildcards.
  */
-function split({ pattern, path = '.' }: GlobInput): { readonly folder: string; readonly glob: string } {
+function split(
+  { pattern: written, path = '.' }: GlobInput,
+  { baseDir }: Pick<Toolbox, 'baseDir'>,
+): { readonly folder: string; readonly glob: string } {
+  const pattern = literalGlob(written, resolve(baseDir, path))
   if (pattern.startsWith('!')) return { folder: path, glob: pattern }
   const steps = pattern.split('/')
   const wild = steps.findIndex((step) => /[*?[\]{}\\]/.test(step))

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { finishInSlices } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
+import { escapeGlob } from '../../base/glob-pattern.ts'
+import { literalGlob } from '../../base/literal-glob.ts'
 import { compileSearch } from '../../base/search-pattern.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
@@ -111,16 +113,17 @@ async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promi
     }
     case 'folder': {
       const { workspace } = scope.folders
-      const options = { workspace, glob: anywhere(glob), isVisible: visibleTo('grep', call) }
+      const options = { workspace, glob: anywhere(glob, root), isVisible: visibleTo('grep', call) }
       return { ...(await finishInSlices(walkFiles(root, options), services.signal)), folder: root }
     }
   }
 }
 
-/** A glob without a slash matches file names in any folder. */
-function anywhere(glob = '**'): string {
+/** A glob without a slash matches file names in any folder, and the name that it is. */
+function anywhere(glob = '**', root: string): string {
   const [, not = '', inner = ''] = /^(!?)(.*)$/s.exec(glob) ?? []
-  return inner.includes('/') ? glob : `${not}**/${inner}`
+  if (inner.includes('/')) return literalGlob(glob, root)
+  return /[[\]{}]/.test(inner) ? `${not}**/{${inner},${escapeGlob(inner)}}` : `${not}**/${inner}`
 }
 
 interface Shown {

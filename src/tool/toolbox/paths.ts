@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { realName } from '../../base/real-name.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { Toolbox } from './kind.ts'
 
 /**
- * The permission subject of a call that names a path, with links resolved.
+ * The permission subject of a call that names a path, as it is on disk (`realName`), with links resolved.
  * @throws the system error for a link cycle
  */
 export function pathSubject(path: string, { baseDir }: Pick<Toolbox, 'baseDir'>): ToolSubject {
-  return { kind: 'path', path: realPath(resolve(baseDir, path)) }
+  return { kind: 'path', path: realPath(realName(resolve(baseDir, path))) }
 }
 
 /**

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
+import { realName } from '../../base/real-name.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
@@ -72,7 +74,10 @@ export async function planFileChange(asked: FileDirective, call: Asking, approve
   const { box, context } = call
   const { baseDir, seen, limits } = box
   const { sources, signal } = context.services
-  const [directive = asked] = relativeTo(baseDir, [asked])
+  // the path that the call was permitted for
+  const absolute = resolve(baseDir, asked.filePath)
+  const real = realName(absolute)
+  const [directive = asked] = relativeTo(baseDir, [real === absolute ? asked : { ...asked, filePath: real }])
   const named = directive.filePath
   const path = diskSpace(baseDir, context).resolve(named, 'write')
   const large = tooLarge(named, { path, asked })

@@ -1,6 +1,13 @@
 import { block, changes, type ChangeSet, create, notDone, part, patch } from './change-set.ts'
 
 const readme = '# T\n\n```sh\nnpm i\n```\n\n````md\n```\nx\n```\n````\n'
+const heading = 'Title\n=======\n\ntext\n'
+const conflict = 'a\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> branch\nz\n'
+const returns = 'def a():\n    return 1\n\ndef b():\n    return 1\n'
+
+function unclear(lines: string): string {
+  return `any of its lines ${lines} after <<<<<<< SEARCH can be its divider =======, and the file does not decide which: choose lines to search for that neither contain such a line nor end before one, or use a FILE_PATCH`
+}
 
 export const blockSets: readonly ChangeSet[] = [
   {
@@ -181,6 +188,145 @@ export const blockSets: readonly ChangeSet[] = [
       'the changes cannot be read: line 6 is outside a block: and',
       'there is no file b to change',
       'the blocks leave the file as it is',
+    ],
+  },
+  {
+    name: 'search and replace: an underline in the file, in both parts, in the search part alone, and of another length',
+    before: {
+      a: heading,
+      b: heading,
+      c: 'Notes\n=====\n\ntext\n',
+      d: 'Welcome\n=======\n',
+      e: '=======\nOver\n=======\nx\n',
+    },
+    answer:
+      block('a', part(heading, 'Title\n=======\n\nTEXT\n')) +
+      block('b', part(heading, 'TEXT\n')) +
+      block('c', part('Notes\n=====\n\ntext\n', 'Notes\n=====\n\nTEXT\n')) +
+      block('d', part('Welcome\n=======\n', 'Welcome!\n========\n')) +
+      block('e', part('=======\nOver\n=======\n', '=======\nUnder\n=======\n')),
+    after: {
+      a: 'Title\n=======\n\nTEXT\n',
+      b: 'TEXT\n',
+      c: 'Notes\n=====\n\nTEXT\n',
+      d: 'Welcome!\n========\n',
+      e: '=======\nUnder\n=======\nx\n',
+    },
+  },
+  {
+    name: 'search and replace: an underline in the replacement alone, and in a new file',
+    before: { a: 'text\n' },
+    answer:
+      block('a', part('text\n', 'text\n\nNext\n=======\n\nmore\n')) + block('b', part('', 'Title\n=======\n\ntext\n')),
+    after: { a: 'text\n\nNext\n=======\n\nmore\n', b: 'Title\n=======\n\ntext\n' },
+  },
+  {
+    name: 'search and replace: a merge conflict is resolved, with Windows line ends, too',
+    before: { a: conflict, b: conflict, c: conflict.replaceAll('\n', '\r\n') },
+    answer:
+      `./a\n${part(conflict.slice(2, -2), 'both\n')}\n` +
+      `./b\n\`\`\`\n${part('mine\n=======\ntheirs\n', 'both\n')}\`\`\`\n` +
+      block('c', part(conflict.slice(2, -2), 'both\n')),
+    after: { a: 'a\nboth\nz\n', b: conflict.replace('mine\n=======\ntheirs', 'both'), c: 'a\r\nboth\r\nz\r\n' },
+  },
+  {
+    name: 'search and replace: a divider that the file does not decide is refused',
+    before: { a: heading, b: heading, c: heading, d: heading },
+    answer:
+      block('a', part('Title\n=======\n\ntezt\n', 'Title\n=======\n\nTEXT\n')) +
+      block('b', part('Title\n=======\n', '# Title\n')) +
+      block('c', part('', 'Before\n=======\n\nmore\n')) +
+      block('d', part('none\n=======\ntext\n', 'TEXT\n')),
+    after: 'as before',
+    kind: 'refused',
+    errors: [
+      `1 of 1 hunks failed: ${unclear('2, 5 and 7')}`,
+      `1 of 1 hunks failed: ${unclear('2 and 3')}`,
+      `1 of 1 hunks failed: ${unclear('1 and 3')}`,
+      '1 of 1 hunks failed: Search block not found in content',
+    ],
+  },
+  {
+    name: 'search and replace: a part that fits in several places is refused with their lines',
+    before: { a: returns, b: 'b\n' },
+    answer: block('a', part('    return 1\n', '    return 2\n')) + block('b', part('b\n', 'B\n')),
+    after: 'as before',
+    kind: 'refused',
+    errors: [
+      '1 of 1 hunks failed: its search text is in the file 2 times, at lines 2, 5: include lines around it, so that it fits in one place only',
+      notDone,
+    ],
+  },
+  {
+    name: 'search and replace, partial: parts that fit in several places are left out, and the others applied',
+    before: { a: `${returns}end\n` },
+    answer: block('a', part('    return 1\n', '    return 2\n') + part('end\n', 'END\n')),
+    partial: true,
+    after: { a: `${returns}END\n` },
+    errors: [
+      '1 of 2 hunks failed: its search text is in the file 2 times, at lines 2, 5: include lines around it, so that it fits in one place only',
+    ],
+  },
+  {
+    name: 'search and replace: equal parts for all equal places, which they do not change twice',
+    before: { a: returns, b: 'x\nx\n' },
+    answer:
+      block('a', part('    return 1\n', '    return 2\n').repeat(2)) + block('b', part('x\n', 'new\nx\n').repeat(2)),
+    after: { a: returns.replaceAll('1', '2'), b: 'new\nx\nnew\nx\n' },
+  },
+  {
+    name: 'search and replace: a text that an earlier part has added as well is replaced where it was',
+    before: { a: 'top\nreturn 1\n' },
+    answer: block('a', part('top\n', 'new\nreturn 1\ntop\n') + part('return 1\n', 'return 2\n')),
+    after: { a: 'new\nreturn 1\ntop\nreturn 2\n' },
+  },
+  {
+    name: 'search and replace: paths with spaces above a block, above a fence and in it',
+    before: {
+      'my notes.txt': '1\n',
+      'My Docs/n.txt': '1\n',
+      'a b/LICENSE': '1\n',
+      'in it.txt': '1\n',
+      'c d.txt': '1\n',
+    },
+    answer:
+      `Some changes:\n\nmy notes.txt\n${part('1\n', '2\n')}\nMy Docs/n.txt:\n\`\`\`\n${part('1\n', '2\n')}\`\`\`\n\n` +
+      `### a b/LICENSE\n${part('1\n', '2\n')}\n\`\`\`\nin it.txt\n${part('1\n', '2\n')}c d.txt\n${part('1\n', '2\n')}\`\`\`\n` +
+      `File: new file.txt\n${part('', 'new\n')}`,
+    after: {
+      'my notes.txt': '2\n',
+      'My Docs/n.txt': '2\n',
+      'a b/LICENSE': '2\n',
+      'in it.txt': '2\n',
+      'c d.txt': '2\n',
+      'new file.txt': 'new\n',
+    },
+  },
+  {
+    name: 'search and replace: prose above a block is no path: the file above it applies, or none',
+    before: { a: '1\n2\n', 'src/a.ts': '1\n' },
+    answer: `\`a.txt\`\n\n./a\n${part('1\n', 'one\n')}And the second line in src/a.ts\n${part('2\n', 'two\n')}`,
+    after: { a: 'one\ntwo\n', 'src/a.ts': '1\n' },
+  },
+  {
+    name: 'search and replace: a block below prose alone names no file, and creates none',
+    before: {},
+    answer: `Create the file notes.txt\n${part('', 'new\n')}`,
+    after: 'as before',
+    kind: 'refused',
+    errors: [
+      'a search and replace block names no file: write its path alone on the line above the block, in backticks if it is a new file with spaces in its name',
+    ],
+  },
+  {
+    name: 'search and replace: a replacement with the end of a block in it is refused as a whole',
+    before: { a: 'x\n' },
+    answer: `./a\n${part('x\n', 'y\n>>>>>>> REPLACE\nz\n')}`,
+    after: 'as before',
+    kind: 'refused',
+    errors: [
+      notDone,
+      'a line >>>>>>> REPLACE ends no search and replace block: a file that contains such a line is changed with a FILE_PATCH',
     ],
   },
 ]

@@ -150,6 +150,21 @@ describe('white space', () => {
     )
   })
 
+  it('of another kind stays where the patched line stays, and does not come into new lines', () => {
+    const content = 'price: 5\u00a0EUR\nname:\tx y\nend\u202f!\n'
+    const price = patched(content, '@@', '-price: 5 EUR', '+price: 6 EUR net')
+    expect(price).toBe(content.replace('5\u00a0EUR', '6\u00a0EUR net'))
+    expect(patched(content, '@@', '-name: x y', '+name: x z', ' end !')).toBe(content.replace('x y', 'x z'))
+    expect(patched(content, '@@', '-price: 5 EUR', '-name: x y', '+let a = 1')).toBe('let a = 1\nend\u202f!\n')
+    expect(patched('\u00a0\u00a0a b\nc\n', '@@', '-  a b', '+  a d', ' c')).toBe('\u00a0\u00a0a d\nc\n')
+  })
+
+  it('and composition of letters of lines that stay are those of the file', () => {
+    const [long, short] = ['cafe\u0301', 'caf\u00e9']
+    const hunk = ['@@', ` ${short} a`, `-${short} b`, `+${short} c`]
+    expect(patched(`${long} a\n${long} b\n`, ...hunk)).toBe(`${long} a\n${long} c\n`)
+  })
+
   it('of context stays as it is in the file', () => {
     expect(patched(lines('a  b', '  c'), '@@', ' a b', '-c', '+d')).toBe(lines('a  b', '  d'))
   })

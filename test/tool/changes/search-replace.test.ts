@@ -71,6 +71,22 @@ describe('applySearchReplace', () => {
     expect(() => applySearchReplace('a', '<<<<<<< SEARCH\na\n')).toThrow('has no line "=======" after line 1')
   })
 
+  it('lets the content decide between several separators, and counts a block that it does not decide', () => {
+    const title = 'Title\n=======\n\ntext\n'
+    expect(changed(title, ['Title\n=======\n\ntext', 'Title\n=======\n\nTEXT'])).toBe('Title\n=======\n\nTEXT\n')
+    expect(changed('text\n', ['text', 'text\n\nTitle\n=======\nmore'])).toBe('text\n\nTitle\n=======\nmore\n')
+    expect(changed('in a text\n', ['a text', 'Title\n=======\nx'])).toBe('in Title\n=======\nx\n')
+    const { content, failures } = applySearchReplace(title, block('Title\n=======\n\ntezt', 'x'))
+    expect(content).toBe(title)
+    expect(failures).toEqual([
+      {
+        search: 'Title\n=======\n\ntezt\n=======\nx',
+        replace: '',
+        reason: expect.stringMatching(/^Search block is ambiguous: any of its lines 2 and 5/),
+      },
+    ])
+  })
+
   it('keeps the line breaks of the content when blocks have others', () => {
     expect(changed('a\r\nb\r\nc\r\n', ['a\nb', 'x\ny'])).toBe('x\r\ny\r\nc\r\n')
     expect(applySearchReplace('a\nb\n', block('a\nb', 'c\nd').replaceAll('\n', '\r\n')).content).toBe('c\nd\n')

@@ -18,6 +18,17 @@ describe('a text file', () => {
     expect(seen.whole()).toEqual(new Map([[join(folder, 'a.txt'), sha256('one\n\ttwo\n\nfour')]]))
   })
 
+  it('is found with another kind of space or composition in its name, and judged by the name that it has', async () => {
+    const files = { 'shot 1\u202fAM.txt': 'a\n', 'cafe\u0301/x.txt': 'b\n', 'a\u00a0b': '1', 'a\u2007b': '2' }
+    const { call } = toolHost(tempTree({ ...files, 'se\u00a0cret.env': 's' }))
+    expect((await call('read', { path: 'shot 1 AM.txt' })).text).toBe('1→a')
+    expect((await call('read', { path: 'caf\u00e9/x.txt' })).text).toBe('1→b')
+    expect((await call('read', { path: 'a b' })).text).toContain('there is no file a b')
+    const edited = await call('edit', { path: 'caf\u00e9/x.txt', old_text: 'b', new_text: 'c' })
+    expect(edited.isError).toBeUndefined()
+    expect((await call('read', { path: 'cafe\u0301/x.txt' })).text).toBe('1→c')
+  })
+
   it('is given in parts, which count as seen when all of them were shown', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': numbers(1, 4500) }))
     const first = await call('read', { path: 'a.txt' })

@@ -33,6 +33,16 @@ describe('glob', () => {
     expect(await found('src/*/../*.ts')).toContain('climbs out')
   })
 
+  it('takes a path that exists as that path', async () => {
+    const { call } = toolHost(tempTree({ 'p/[slug].tsx': 'first\n', 'p/s.tsx': 'first\n', 'q/[slug].tsx': 'first\n' }))
+    expect((await call('glob', { pattern: 'p/[slug].tsx' })).text).toBe('p/[slug].tsx')
+    const grep = async (input: { readonly [key: string]: string }): Promise<string> =>
+      (await call('grep', { pattern: 'first', output: 'files', ...input })).text
+    expect(await grep({ glob: 'p/[slug].tsx' })).toContain('p/[slug].tsx\n[1 matching')
+    expect(await grep({ glob: '[slug].tsx' })).toContain('p/[slug].tsx\np/s.tsx\nq/[slug].tsx')
+    expect(await grep({ path: 'p/[slug].tsx' })).toContain('p/[slug].tsx\n[1 matching')
+  })
+
   it('is judged by the folder that the pattern starts from', async () => {
     const folder = tempTree(tree)
     const { call } = toolHost(folder)
