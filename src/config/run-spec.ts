@@ -40,6 +40,8 @@ export interface RunSpec {
   readonly asked?: string
   /** `text`: from the command line or standard input, so there is no file to protect or to write. */
   readonly source: 'file' | 'text'
+  /** It defines an agent: a table of `[agents]`, a built-in definition, or a file of a folder `agents/`. */
+  readonly isDefinition: boolean
   /** Absolute path of the prompt file; for text its name. */
   readonly file: string
   /** Absolute path of its folder; for text the current folder. */
@@ -136,6 +138,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     document: instruction === undefined ? document : asking(document, instruction),
     ...(instruction === undefined ? {} : { asked: instruction }),
     ...source,
+    isDefinition: definition !== undefined || (from === 'file' && isAgentFile(path)),
     workspace,
     frontMatter: data,
     params: initialParams(data, checked.params),

@@ -155,8 +155,11 @@ async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAns
 }
 
 /** Whether there is nothing to do (R255, TV31); the instructions of a workflow are in its steps. */
-export function isWithoutWork(state: ChainState, { settings }: Pick<PromptTarget, 'settings'>): boolean {
-  return settings.workflow === undefined && instructionOf(state).trim() === ''
+export function isWithoutWork(
+  state: ChainState,
+  { settings, inputsAreMessages }: Pick<PromptTarget, 'settings' | 'inputsAreMessages'>,
+): boolean {
+  return settings.workflow === undefined && inputsAreMessages !== true && instructionOf(state).trim() === ''
 }
 
 /** The answer after the `post_task` agents; it must still match `[output]`. */
