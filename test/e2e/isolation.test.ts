@@ -98,7 +98,7 @@ describe('a prompt file with isolation = "worktree"', () => {
   })
 
   it('changes nothing when a task fails', async () => {
-    const world = await gitWorld({ 'ask.md': isolated('allow_run_on_task_fail = true\ninput_concurrency = 1') }, [
+    const world = await gitWorld({ 'ask.md': isolated('template = true\nallow_run_on_task_fail = true\ninput_concurrency = 1') }, [
       { text: writing({ 'b.txt': 'new' }) },
       { status: 400, body: { error: { message: 'no' } } },
     ] as never)
