@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { isReserved, isRequestKey as isReservedRequestKey } from '../config/keys.ts'
+import { isReserved, isRequestKey as isReservedRequestKey, withEmptyLists } from '../config/keys.ts'
 import type { Merge } from '../config/agent-config.ts'
 import type { ChainAnswer } from './answer.ts'
 import type { ChainState } from './state.ts'
@@ -26,7 +26,7 @@ export function applyAnswer(state: ChainState, answer: ChainAnswer, options: Mer
 function nextParams(current: JsonObject, { params, patch }: ChainAnswer, options: MergeOptions): JsonObject {
   const returned = params ?? patch
   if (returned === undefined) return current
-  const frame = nextFrame(pickKeys(current, isFrameKey), withLists(pickKeys(returned, isFrameKey)), options.name)
+  const frame = nextFrame(pickKeys(current, isFrameKey), withEmptyLists(pickKeys(returned, isFrameKey)), options.name)
   const before = pickKeys(current, isChangeable)
   const after = pickKeys(returned, isChangeable)
   const joined = patch === undefined ? join(before, after, options.merge) : patched(before, after)
@@ -40,21 +40,6 @@ function isFrameKey(key: string): boolean {
 function isChangeable(key: string): boolean {
   return !isReserved(key) || isReservedRequestKey(key)
 }
-
-/** An empty Lua table under one of these keys is an empty list. */
-function isListKey(key: string): boolean {
-  return isReserved(key) && (/_globs(?:_pre|_post)?$/.test(key) || lists.has(key))
-}
-
-const lists: ReadonlySet<string> = new Set([
-  'context_resources',
-  'disallowed_tools',
-  'fallback_models',
-  'model_files',
-  'plugins',
-  'secrets',
-  'tools',
-])
 
 function pickKeys(table: JsonObject, wanted: (key: string) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(table).filter(([key]) => wanted(key)))
@@ -92,17 +77,7 @@ function patched(before: JsonObject, patch: JsonObject): JsonObject {
 
 /** Null means "not set". */
 function normalized(params: JsonObject): JsonObject {
-  return withLists(Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)))
-}
-
-function withLists(params: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(params).map(([key, value]) => [key, isListKey(key) && isEmptyTable(value) ? [] : value]),
-  )
-}
-
-function isEmptyTable(value: Json): boolean {
-  return isJsonObject(value) && Object.keys(value).length === 0
+  return withEmptyLists(Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)))
 }
 
 function nextFrame(current: JsonObject, returned: JsonObject, name: string): JsonObject {
@@ -122,7 +97,7 @@ function nextFrame(current: JsonObject, returned: JsonObject, name: string): Jso
 }
 
 function isEmpty(value: Json): boolean {
-  return isEmptyTable(value) || (Array.isArray(value) && value.length === 0)
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 /** A chain may reduce its rights and its budget, never extend them; undefined: the value is not a reduction. */
