@@ -207,3 +207,17 @@ it.each(['pre', 'pre_task', 'post_task', 'post'])(
     expect(readFileSync(join(folder, 'seen.txt'), 'utf8')).toBe('000 000 ')
   },
 )
+
+it('an entry that a script returns has empty lists, though Lua does not know them from tables', async () => {
+  const { run, prompts } = await workspace(
+    {
+      'ask.md': '+++\nmodel = "small"\nsub_agents = ["next.lua"]\n+++\nSay it.\n',
+      'next.lua':
+        'return { sub_agents_next = { { name = "list.md", items = {}, options = { context_globs = {} } } }, coder_prompts_append = {} }',
+      'list.md': '+++\n[input.items]\ntype = "list"\n+++\nCount {{#each input.items}}x{{/each}}.\n',
+    },
+    () => ({ text: 'said' }),
+  )
+  expect((await run()).exitCode).toBe(0)
+  expect(prompts()[0]).toMatch(/Count \.$/)
+})
