@@ -1,5 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { FrontMatterKey } from '../prompt/keys.ts'
 
 /** A value that is designed but not available in this version. */
 export interface Unavailable {
@@ -229,7 +230,7 @@ const entries = {
     ...frameTable,
     text: 'Your own agents, by name: a model with instructions, or a command line.',
   },
-} as const satisfies { readonly [key: string]: ReservedEntry }
+} as const satisfies { readonly [key in FrontMatterKey]: ReservedEntry }
 
 function globs<const Key extends string>(key: Key, text: string): GlobKeys<Key, ReservedEntry> {
   return globKeys(key, (place) => ({ ...request, text: text + place }))
