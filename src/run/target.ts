@@ -66,7 +66,9 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
     leftOut.length === 0
       ? []
       : (await import('../config/left-out-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
-  return [...own, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
+  const hasAipack = originsOf(target).some(({ layer }) => layer.isAipack === true)
+  const models = hasAipack ? await (await import('./folder-models.ts')).folderModelWarnings(target) : []
+  return [...own, ...models, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
 }
 
 /** MCP servers that are not used because their file is not trusted. */
