@@ -115,7 +115,7 @@ describe('top-level keys that are not reserved', () => {
   })
 
   it.each([
-    ['modle = "m"', 'modle', undefined],
+    ['modle = "m"', 'modle', 'model'],
     ['mdel = "m"', 'mdel', undefined],
     ['context_glob = []', 'context_glob', 'context_globs'],
     ['contetx_globs = []', 'contetx_globs', 'context_globs'],

@@ -177,7 +177,10 @@ describe('the changes of an answer', () => {
   })
 
   it('are planned by --dry changes on top of each other, also where the run is resumed', async () => {
-    const files = { 'ask.md': front('template = true\ninput_concurrency = 1\nchanges.repair = 0\n'), 'src/a.js': source }
+    const files = {
+      'ask.md': front('template = true\ninput_concurrency = 1\nchanges.repair = 0\n'),
+      'src/a.js': source,
+    }
     const hunk = (from: string, to: string): string =>
       `<FILE_CHANGES>\n<FILE_PATCH file_path="src/a.js">\n@@\n-const text = '${from}'\n+const text = '${to}'\n</FILE_PATCH>\n</FILE_CHANGES>`
     const rename = '<FILE_CHANGES>\n<FILE_RENAME from_path="src/a.js" to_path="src/b.js" />\n</FILE_CHANGES>'
@@ -203,7 +206,10 @@ describe('the changes of an answer', () => {
   })
 
   it('that did not fit are asked for anew by a resume, which pays for no finished task again', async () => {
-    const files = { 'ask.md': front('template = true\ninput_concurrency = 1\nallow_run_on_task_fail = true\n'), 'src/a.js': source }
+    const files = {
+      'ask.md': front('template = true\ninput_concurrency = 1\nallow_run_on_task_fail = true\n'),
+      'src/a.js': source,
+    }
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const { run, read, server } = await world(files, (_, index) => ({
       text: ['Fine.', wrong, wrong, patch][index] ?? '',

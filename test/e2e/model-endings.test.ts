@@ -22,7 +22,10 @@ async function ask(script: ModelScript, ...args: readonly string[]): Promise<Ask
     typeof script === 'function' ? script : (_, index) => script[index] ?? { text: 'fine' },
   )
   onTestFinished(() => server.close())
-  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': '+++\ntemplate = true\n+++\nSay fine.\n\n====\n' })
+  const folder = tempTree({
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'ask.md': '+++\ntemplate = true\n+++\nSay fine.\n\n====\n',
+  })
   const env = { BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: key }
   const result = await baton(['ask.md', '-m', 'm', ...args], { cwd: folder, env })
   expectNoKey(result, folder)
