@@ -143,7 +143,7 @@ function checkSpelling(key: string): readonly Finding[] {
 }
 
 function isSwapped(key: string, name: string): boolean {
-  const letters = (word: string): string => [...word].toSorted().join('')
+  const letters = (word: string): string => Array.from(word).toSorted().join('')
   return editDistance(key, name, 1) === 1 && letters(key) === letters(name)
 }
 
