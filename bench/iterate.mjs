@@ -19,7 +19,7 @@ async function besides({ command, folder, small }) {
   const count = small ? 3 : 100
   const front = 'model = "offline::extractive"\ninput_concurrency = 1'
   const table = '[iterate]\nassessment = false\ncontext = false\ncontinuation = ""\ncommits = false\nstall = 0'
-  writeFileSync(join(folder, 'tasks.md'), `+++\n${front}\n+++\nSay what a baton is.\n`)
+  writeFileSync(join(folder, 'tasks.md'), `+++\ntemplate = true\n${front}\n+++\nSay what a baton is.\n`)
   const measure = (args) => async () => {
     const { cpu, stdout } = await runCounted([command, 'run', ...args], { folder })
     if (!stdout.trim()) throw new Error(`${args[0]} printed nothing`)

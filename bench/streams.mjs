@@ -6,6 +6,7 @@ import { runCounted } from './child.mjs'
 import { figure, interleave, quotients } from './rounds.mjs'
 
 const promptOf = (streams) => `+++
+template = true
 model = "bench"
 input_concurrency = ${streams}
 +++

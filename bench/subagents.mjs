@@ -30,7 +30,7 @@ export async function subagents({ command, folder, small }) {
     '+++\ndescription = "reads"\ntools = ["read"]\nmax_turns = 20\n+++\nRead.\n',
   )
   for (const atOnce of [1, callers]) {
-    const front = `model = "bench"\ntools = ["task", "read"]\nmax_turns = 20\ninput_concurrency = ${atOnce}\nbudget.unpriced = "allow"`
+    const front = `template = true\nmodel = "bench"\ntools = ["task", "read"]\nmax_turns = 20\ninput_concurrency = ${atOnce}\nbudget.unpriced = "allow"`
     writeFileSync(join(folder, `lead-${atOnce}.md`), `+++\n${front}\n+++\nLEAD\n`)
   }
 

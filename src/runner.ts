@@ -107,6 +107,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     file,
     cwd,
     inputs,
+    ...(inputs.length === 0 ? {} : { readsInputs: true as const }),
     onFiles,
     overrides,
     vars,

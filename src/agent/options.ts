@@ -48,7 +48,7 @@ export function fromLua(options: JsonObject): JsonObject {
   return Object.fromEntries(said.map(([key, value]) => [key, isEmptyTable(value) ? (empty[key] ?? value) : value]))
 }
 
-const empty: JsonObject = { model_aliases: {}, fallback_models: [], collab: {} }
+const empty: JsonObject = { model_aliases: {}, fallback_models: [], tools: [], collab: {} }
 
 function isEmptyTable(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0

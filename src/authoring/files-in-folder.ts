@@ -71,7 +71,7 @@ async function ignoredIn(folder: string, env: Surroundings['env'], signal: Abort
 function isPrompt(file: string): boolean {
   const [first = '', ...lines] = readRegularFile(file)
     .toString('utf8')
-    .replace(/^\uFEFF?\s*/, '')
+    .replace(/^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s+|<!--[^]*?-->)*/, '')
     .split(/\r?\n/)
   if (first.trimEnd() === '+++') return true
   if (first.trimEnd() !== '---') return false

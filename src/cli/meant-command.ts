@@ -1,4 +1,4 @@
-import { isBatonError, rewordError } from '../base/error.ts'
+import { type BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import { commandSpecs } from './command-specs.ts'
 
@@ -7,10 +7,27 @@ export function meantCommand(word: string): string | undefined {
   return nearest(word, Object.keys(commandSpecs))
 }
 
-/** The error for a target that does not exist. If its name is similar to a command, the hint suggests that first. */
-export function withMeantCommand(error: unknown, target: string): unknown {
-  const isAbout = isBatonError(error) && error.code === 'AGENT_NOT_FOUND' && error.message.includes(`"${target}"`)
-  const meant = isAbout ? meantCommand(target) : undefined
-  if (!isAbout || meant === undefined) return error
+/**
+ * The error for a target that does not exist. The hint first suggests `-p` for words that may be the prompt itself, or
+ * the command that the name is similar to.
+ */
+export function withMeant(error: unknown, target: string): unknown {
+  if (!isBatonError(error) || !isNotFound(error) || !error.message.includes(target)) return error
+  const meant = meantCommand(target)
+  if (/\s/.test(target.trim())) {
+    return rewordError(error, {
+      hint: `If it is the prompt itself, give it with -p: ${promptLine(target)}. ${error.hint ?? ''}`,
+    })
+  }
+  if (error.code !== 'AGENT_NOT_FOUND' || meant === undefined) return error
   return rewordError(error, { hint: `Did you mean baton ${meant}? ${error.hint ?? ''}`.trimEnd() })
+}
+
+function isNotFound({ code, message }: BatonError): boolean {
+  return code === 'AGENT_NOT_FOUND' || (code === 'FILE_UNREADABLE' && message.startsWith('there is no file '))
+}
+
+/** One line that can be copied, for a text that is not too long. */
+function promptLine(text: string): string {
+  return text.length > 80 || /[\n'"$`\\!]/.test(text) ? 'baton -p TEXT' : `baton -p "${text}"`
 }

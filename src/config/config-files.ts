@@ -134,6 +134,7 @@ async function readConfigFile(file: ConfigFile, context: FileContext): Promise<R
     values: withPlugins(values, dirname(file.path)),
     locate: (path, part) => locate([...at, ...path], part),
     text,
+    ...(form === 'aipack' && file.kind === 'workspace' ? { isAipack: true } : {}),
     ...(file.kind === 'user' || !tightens ? { isTrusted: true } : {}),
     ...(permission === undefined ? {} : await rules()),
   }
@@ -163,7 +164,9 @@ async function checkFile(
   context: FileContext,
 ): Promise<CheckedFile> {
   const { workspace, userFile, own, overridden = [] } = context
-  const read = readForm(form, data)
+  const written = readForm(form, data)
+  const isFoldersAipack = form === 'aipack' && kind === 'workspace'
+  const read = isFoldersAipack ? { ...written, values: await withoutOwnAliases(written.values, own) } : written
   const { values, at } = read
   const check = async (scope: SettingsScope): Promise<readonly Finding[]> =>
     form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
@@ -171,14 +174,32 @@ async function checkFile(
   const { checkTrust, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
   const { heldModelNames } = await import('./held-model-names.ts')
   const isForeign = context.isForeign?.(workspace) === true
-  const held = [...own, ...(await heldModelNames(values, own))]
-  const needs = needsTrust(values, { by: 'config', own: held, isForeign, overridden })
+  // its models and aliases need no trust: a run says what they change
+  const { model_aliases: _, ...others } = values
+  const limited = isFoldersAipack ? others : values
+  const held = [...own, ...(await heldModelNames(limited, own))]
+  const needs = needsTrust(limited, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace'), tightens: true }
   const state = trustState({ path, hash: sha256(text) }, context)
   const refused = checkTrust(values, needs, { file, userFile, state })
   const placed = refused.map((finding) => ({ ...finding, path: [...at, ...finding.path] }))
   const findings = [...placed, ...(await check(state === 'trusted' ? 'trusted' : 'workspace'))]
   return { ...read, values: withoutKeys(values), findings, tightens: state !== 'trusted' }
+}
+
+/** Without aliases of names that the user has given, with or without an effort word. */
+async function withoutOwnAliases(values: JsonObject, own: readonly SourcedValue[]): Promise<JsonObject> {
+  const { model_aliases: aliases } = values
+  if (!isJsonObject(aliases)) return values
+  const { effortWord } = await import('./loosened.ts')
+  const isOwn = (name: string): boolean =>
+    own.some(({ path: [key, alias], layer: { origin } }) => {
+      // AIPack writes the default file itself
+      const isUsers = origin.kind === 'user' && !origin.file.endsWith('config-default.toml')
+      return isUsers && key === 'model_aliases' && (alias === name || alias === name.replace(effortWord, ''))
+    })
+  const kept = Object.entries(aliases).filter(([name]) => !isOwn(name))
+  return { ...values, model_aliases: Object.fromEntries(kept) }
 }
 
 /** The values of a config file; Baton's own files are not checked yet. */

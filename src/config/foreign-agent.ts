@@ -75,7 +75,9 @@ export async function readAgentFile(file: string, text: string): Promise<PromptD
 /** The same lines, with quotes around an unquoted one-line description; undefined if there is none. */
 function withQuotedDescription(text: string): string | undefined {
   const [, head = '', value, rest = ''] =
-    /^(---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?description:[ \t]+)([^\s'"|>][^\r\n]*)([^]*)$/.exec(text) ?? []
+    /^((?:\s|<!--(?:(?!-->)[^])*-->)*---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?description:[ \t]+)([^\s'"|>][^\r\n]*)([^]*)$/.exec(
+      text,
+    ) ?? []
   return value === undefined ? undefined : `${head}'${value.trimEnd().replaceAll("'", "''")}'${rest}`
 }
 

@@ -59,6 +59,7 @@ export async function checkFrontMatter(
   ]
   // the options of a mode
   const unread = paths.filter(([key]) => key !== data['mode'])
+  const top = unread.flatMap(([key, inner]) => (key === undefined || inner !== undefined ? [] : [key]))
   const hasReader =
     agents.length > 0 || ['agent', 'template', 'input', 'workflow', 'ensemble'].some((key) => data[key] !== undefined)
   return {
@@ -67,7 +68,13 @@ export async function checkFrontMatter(
     agents,
     issues: await placeFindings(findings, source),
     isTrusted: state === 'trusted',
-    warnings: hasReader || findings.length > 0 ? [] : await placeFindings(unread.map(withoutReader), source),
+    warnings:
+      findings.length > 0
+        ? []
+        : await placeFindings(
+            hasReader ? top.flatMap((key) => lookalike(key, data)) : unread.map(withoutReader),
+            source,
+          ),
   }
 }
 
@@ -119,16 +126,41 @@ function readParams(data: JsonObject) {
   }
 }
 
-/** A key is a misspelling if it differs from a reserved one by case, `-` or `_`, or, if it is long, by one edit. */
+/**
+ * A key is a misspelling if it differs from a reserved one by case, `-` or `_`, by one edit if that is long, or by two
+ * neighboring letters that are swapped.
+ */
 function checkSpelling(key: string): readonly Finding[] {
   const folded = foldKey(key)
   const names = [...reserved.keys()]
   const meant =
     names.find((name) => foldKey(name) === folded) ??
-    names.find((name) => name.length >= 6 && editDistance(key, name, 1) === 1)
+    names.find((name) => name.length >= 6 && editDistance(key, name, 1) === 1) ??
+    names.find((name) => name.length === 5 && isSwapped(key, name))
   if (meant === undefined) return []
   const hint = `Write ${meant}; if it really is your own parameter, put it in [params].`
   return [wrongKey([key], { message: `unknown key "${key}"; did you mean "${meant}"?`, hint })]
+}
+
+function isSwapped(key: string, name: string): boolean {
+  const letters = (word: string): string => Array.from(word).toSorted().join('')
+  return editDistance(key, name, 1) === 1 && letters(key) === letters(name)
+}
+
+/**
+ * A warning for a parameter that may be a misspelled short key: one edit away from a key of five letters, or two swapped
+ * letters of a key of four. A plural is another word.
+ */
+function lookalike(key: string, data: JsonObject): readonly Finding[] {
+  const meant = [...reserved.keys()].find((name) => {
+    if (data[name] !== undefined || key === `${name}s` || name === `${key}s`) return false
+    return name.length === 5 ? editDistance(key, name, 1) === 1 : name.length === 4 && isSwapped(key, name)
+  })
+  if (meant === undefined) return []
+  const message = `"${key}" is a parameter for agents; did you mean "${meant}"?`
+  return [
+    wrongKey([key], { message, hint: `Write ${meant}, or put ${key} into [params] if it is your own parameter.` }),
+  ]
 }
 
 function checkParam(key: string, data: JsonObject): readonly Finding[] {

@@ -1,5 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
-import type { Json } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { FrontMatterKey } from '../prompt/keys.ts'
 
 /** A value that is designed but not available in this version. */
 export interface Unavailable {
@@ -229,7 +230,7 @@ const entries = {
     ...frameTable,
     text: 'Your own agents, by name: a model with instructions, or a command line.',
   },
-} as const satisfies { readonly [key: string]: ReservedEntry }
+} as const satisfies { readonly [key in FrontMatterKey]: ReservedEntry }
 
 function globs<const Key extends string>(key: Key, text: string): GlobKeys<Key, ReservedEntry> {
   return globKeys(key, (place) => ({ ...request, text: text + place }))
@@ -268,6 +269,30 @@ export function isReserved(key: string): key is ReservedKey {
 
 export function isRequestKey(key: string): boolean {
   return reserved.get(key)?.kind === 'request'
+}
+
+/** An empty Lua table does not say whether it is a list: under a key that holds a list, it is one. */
+export function withEmptyLists(values: JsonObject): JsonObject {
+  const entries = Object.entries(values)
+  return Object.fromEntries(entries.map(([key, value]) => [key, isList(key) && isEmptyTable(value) ? [] : value]))
+}
+
+function isList(key: string): boolean {
+  return isReserved(key) && (/_globs(?:_pre|_post)?$/.test(key) || lists.has(key))
+}
+
+const lists: ReadonlySet<string> = new Set([
+  'context_resources',
+  'disallowed_tools',
+  'fallback_models',
+  'model_files',
+  'plugins',
+  'secrets',
+  'tools',
+])
+
+function isEmptyTable(value: Json): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0
 }
 
 /** The part of a reserved key's value that this version does not support. */

@@ -19,6 +19,8 @@ export interface Layer {
   readonly locate?: DataText['locate']
   /** The whole file, for code frames. */
   readonly text?: string
+  /** The folder's config file of AIPack. */
+  readonly isAipack?: true
   /** The source belongs to the user or was trusted. */
   readonly isTrusted?: boolean
   /** The rules of its `[permission]`, which is also part of `values`. */
@@ -30,7 +32,7 @@ export interface SourcedValue {
   readonly path: DataPath
   readonly value: Json
   readonly layer: Layer
-  /** The user's value, if a folder has tightened it. */
+  /** The user's value, if a folder has tightened it, or if the folder's config file of AIPack has replaced it. */
   readonly under?: SourcedValue
 }
 
@@ -91,8 +93,8 @@ function joined(before: SourcedValue | undefined, next: SourcedValue): SourcedVa
   const list = rule === 'added' ? added(before.value, value) : value
   const own = before.layer.origin.kind === 'user' ? before : before.under
   const isFolder = layer.origin.kind === 'workspace' || layer.origin.kind === 'front matter'
-  const isTightened = isFolder && own !== undefined && rule !== 'free' && rule !== undefined
-  return isTightened && !isDeepStrictEqual(list, own.value)
+  const isLimited = layer.isAipack === true || (rule !== 'free' && rule !== undefined)
+  return isFolder && own !== undefined && isLimited && !isDeepStrictEqual(list, own.value)
     ? { ...next, value: list, under: own }
     : { ...next, value: list }
 }

@@ -3,7 +3,7 @@ import { basename, dirname, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { readSource } from '../base/reads.ts'
 import { withPlugins } from './config-files.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
@@ -40,6 +40,8 @@ export interface RunSpec {
   readonly asked?: string
   /** `text`: from the command line or standard input, so there is no file to protect or to write. */
   readonly source: 'file' | 'text'
+  /** It defines an agent: a table of `[agents]`, a built-in definition, or a file of a folder `agents/`. */
+  readonly isDefinition: boolean
   /** Absolute path of the prompt file; for text its name. */
   readonly file: string
   /** Absolute path of its folder; for text the current folder. */
@@ -136,6 +138,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     document: instruction === undefined ? document : asking(document, instruction),
     ...(instruction === undefined ? {} : { asked: instruction }),
     ...source,
+    isDefinition: definition !== undefined || (from === 'file' && isAgentFile(path)),
     workspace,
     frontMatter: data,
     params: initialParams(data, checked.params),
@@ -209,18 +212,24 @@ export function settingsFor(spec: RunSpec): (params: JsonObject) => Settings {
 
 function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   const { workspace, layers } = spec
-  const changed = Object.entries(params).filter(([key, value]) => isRequestKey(key) && value !== null)
+  const changed = Object.entries(params).filter(([key, value]) => mayChange(key) && value !== null)
   const findings = changed.flatMap(([key, value]) => (isReserved(key) ? checkReserved(key, value) : []))
   throwIssues(findings.map((finding) => withPlace(finding, undefined)))
 
   const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
-  const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...changed]) }
+  const requested = changed.filter(([key]) => isRequestKey(key))
+  const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...requested]) }
   const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, {
     params,
     written: spec.params,
   })
   throwIssues(checkBounds(values, { workspace }).map((finding) => withPlace(finding, undefined)))
   return withModeOptions(settingsOf(values, { workspace }), params)
+}
+
+/** What an agent of a chain may have set; it may lower the budget. */
+function mayChange(key: string): boolean {
+  return isRequestKey(key) || key === 'budget'
 }
 
 /**
@@ -257,12 +266,12 @@ function lower(
   { wanted, written }: { readonly wanted: JsonObject; readonly written: Json | undefined },
 ): JsonObject {
   const before = isJsonObject(written) ? written : {}
-  const lowered = Object.entries(limits).map(([key, limit]): [string, Json] => {
-    const other = wanted[key]
-    const isLess = typeof limit === 'number' && typeof other === 'number' && other !== before[key]
-    return [key, isLess ? Math.min(limit, other) : limit]
+  const lowered = Object.entries(wanted).flatMap(([key, other]): readonly (readonly [string, Json])[] => {
+    if (equalJson(other, before[key])) return []
+    const limit = limits[key]
+    return [[key, typeof limit === 'number' && typeof other === 'number' ? Math.min(limit, other) : other]]
   })
-  return Object.fromEntries(lowered)
+  return { ...limits, ...Object.fromEntries(lowered) }
 }
 
 /** Where a key or value of the prompt file is written; for a sub-agent the path is `['sub_agents', index]`. */

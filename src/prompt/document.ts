@@ -5,7 +5,18 @@ import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { parseYaml } from '../base/yaml.ts'
-import { findLayout, lineOffset, metaBlock, type MetaBlock, type PromptText, transcriptOffset } from './layout.ts'
+import { frontMatterKeys } from './keys.ts'
+import {
+  findLayout,
+  type Layout,
+  lineOffset,
+  lookalikeBlocks,
+  metaBlock,
+  type MetaBlock,
+  misplacedBlock,
+  type PromptText,
+  transcriptOffset,
+} from './layout.ts'
 import { linesOf } from './lines.ts'
 
 interface PromptMeta {
@@ -33,7 +44,7 @@ export interface PromptDocument {
 /**
  * Parses a prompt file in one of its three forms: TOML between `+++`, YAML between `---`, or one fenced `toml` or
  * `yaml` block that starts with `#!meta`; a file without front matter is only an instruction.
- * @throws BatonError PROMPT_SYNTAX with file, line and column
+ * @throws BatonError PROMPT_SYNTAX with file, line and column; also for front matter with text above it
  */
 export async function parsePrompt(file: string, text: string): Promise<PromptDocument> {
   const clean = withoutMark(text)
@@ -41,6 +52,7 @@ export async function parsePrompt(file: string, text: string): Promise<PromptDoc
   const layout = findLayout(prompt)
   const { transcript } = layout
   const block = metaBlock(prompt, layout)
+  if (block === undefined) await refuseMisplaced(prompt, layout)
   return {
     file,
     text: clean,
@@ -84,6 +96,14 @@ export async function placeOf(document: PromptDocument, path: DataPath, part?: '
   return { file, text, ...(await meta.locate(path, part)) }
 }
 
+/** @throws BatonError PROMPT_SYNTAX for front matter with text above it: a table with a reserved key */
+async function refuseMisplaced(prompt: PromptText, layout: Layout): Promise<void> {
+  for (const block of lookalikeBlocks(prompt, layout)) {
+    const { data } = await readMeta(prompt, block).catch(() => ({ data: {} }))
+    if (frontMatterKeys.some((key) => Object.hasOwn(data, key))) throw misplacedBlock(prompt, block)
+  }
+}
+
 async function readMeta({ file, text, lines }: PromptText, block: MetaBlock | undefined): Promise<PromptMeta> {
   if (block === undefined) return { data: {}, language: 'none', locate: async () => undefined }
   const { language, end } = block
@@ -103,7 +123,9 @@ function readInstruction(
   lines: readonly string[],
   block: MetaBlock | undefined,
 ): { readonly instruction: string; readonly instructionLine: number } {
-  const kept = [...lines.entries()].filter(([index]) => block === undefined || index < block.start || index > block.end)
+  const kept = [...lines.entries()].filter(
+    ([index]) => block === undefined || index > block.end || (index < block.start && !block.isAlone),
+  )
   const isText = ([, line]: readonly [number, string]): boolean => !isBlank(line)
   const first = kept.findIndex(isText)
   if (first === -1) return { instruction: '', instructionLine: (block?.end ?? 0) + 1 }

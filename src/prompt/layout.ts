@@ -1,5 +1,6 @@
 import { isBlank } from '../base/text-lines.ts'
 import { BatonError } from '../base/error.ts'
+import { frontMatterKeys } from './keys.ts'
 import { linesOf, type MarkdownFence, nextMarkdownFence } from './lines.ts'
 
 /** The text of a prompt file. Lines are counted from 0 here, from 1 in errors. */
@@ -17,6 +18,8 @@ export interface MetaBlock {
   readonly end: number
   /** Number of leading lines that are not data: the opening mark, and `#!meta` in fences. */
   readonly head: number
+  /** Only empty lines and comments stand above it, which are not part of the instruction. */
+  readonly isAlone: boolean
 }
 
 /** A fenced `#!meta` block; without `end` it is not closed. */
@@ -36,7 +39,8 @@ export interface Layout {
 
 /**
  * Finds the parts of a prompt file. Front matter is a block between `+++` (TOML) or `---` (YAML) lines at the start,
- * optionally after empty lines, or a fenced `#!meta` block. The transcript starts at a line that is exactly `====`,
+ * optionally after empty lines, or a fenced `#!meta` block. Above the lines may also stand HTML comments and a first
+ * line `#!/…`, if a reserved key is between them. The transcript starts at a line that is exactly `====`,
  * outside fences, at the start or after an empty line, so that a Setext heading is not cut; below a `#!meta` block the
  * empty line is not needed. Nothing below that line is read.
  * @throws BatonError PROMPT_SYNTAX if the block at the start is not closed, or too long
@@ -87,15 +91,64 @@ export function lineOffset(text: string, line: number): number {
 const maxBlockCharacters = 1_000_000
 
 function findLeadingBlock(prompt: PromptText): MetaBlock | undefined {
-  const { lines } = prompt
-  const start = lines.findIndex((line) => !isBlank(line))
-  const mark = lines[start]?.trimEnd()
+  const { lines, text } = prompt
+  const above = /^(?:#!\/[^\n]*(?:\n|$))?(?:\s+|<!--[^]*?-->)*/.exec(text)?.[0] ?? ''
+  const start = above.split('\n').length - 1
+  const mark = lines[start]?.replace(/^\uFEFF+/, '').trimEnd()
   if (mark !== '+++' && mark !== '---') return undefined
+  const language = mark === '+++' ? 'toml' : 'yaml'
   const end = lines.findIndex((line, index) => index > start && line.trimEnd() === mark)
-  if (end !== -1) return checkSize({ language: mark === '+++' ? 'toml' : 'yaml', start, end, head: 1 }, prompt)
+  const inside = lines.slice(start + 1, end === -1 ? paragraphEnd(lines, start + 1) : end)
+  if (above.trim() !== '' && !hasReservedKey(inside, language)) return undefined
+  if (end !== -1) return checkSize({ language, start, end, head: 1, isAlone: true }, prompt)
   throw syntaxError(
     `the front matter starts with ${mark} but is not closed`,
     mark === '+++' ? 'End it with a line +++.' : 'End it with a line ---; a rule at the start is written ***.',
+    { prompt, line: start },
+  )
+}
+
+function paragraphEnd(lines: readonly string[], from: number): number {
+  const end = lines.findIndex((line, index) => index >= from && isBlank(line))
+  return end === -1 ? lines.length : end
+}
+
+const names = frontMatterKeys.join('|')
+const reservedKeys = {
+  toml: new RegExp(`^\\s*(?:\\[{1,2}\\s*)?["']?(?:${names})["']?\\s*[=.\\]]`),
+  yaml: new RegExp(`^["']?(?:${names})["']?\\s*:(?:\\s|$)`),
+}
+
+/** Whether a line sets a reserved key; the lines need not be valid. */
+function hasReservedKey(lines: readonly string[], language: 'toml' | 'yaml'): boolean {
+  return lines.some((line) => reservedKeys[language].test(line))
+}
+
+/**
+ * Blocks of a prompt file without front matter that look like it, but have text above them: pairs of equal marks,
+ * outside fences, with a reserved key between them.
+ */
+export function lookalikeBlocks({ lines }: Pick<PromptText, 'lines'>, { transcript }: Layout): readonly MetaBlock[] {
+  const marks: { readonly line: number; readonly mark: string }[] = []
+  let fence: MarkdownFence | undefined
+  for (const [line, text] of lines.slice(0, transcript).entries()) {
+    fence = nextMarkdownFence(fence, text)
+    const mark = text.trim()
+    if (fence === undefined && (mark === '+++' || mark === '---')) marks.push({ line, mark })
+  }
+  return marks.flatMap(({ line: start, mark }, index) => {
+    const end = marks.find((other, at) => at > index && other.mark === mark)?.line
+    const language = mark === '+++' ? 'toml' : 'yaml'
+    const isLikely = end !== undefined && hasReservedKey(lines.slice(start + 1, end), language)
+    return isLikely ? [{ language, start, end, head: 1, isAlone: true }] : []
+  })
+}
+
+/** The error for front matter with text above it: its settings would be ignored, and sent to the model. */
+export function misplacedBlock(prompt: PromptText, { start }: MetaBlock): BatonError {
+  return syntaxError(
+    'this looks like front matter, but it is not at the start of the file, so its settings would be ignored',
+    'Move it to the start: only empty lines and comments <!-- … --> may stand above it. If it is text, put it into a code fence.',
     { prompt, line: start },
   )
 }
@@ -122,7 +175,7 @@ export function metaBlock(prompt: PromptText, { leading, fences: [first, second]
     const hint = 'End it with the same marks that it starts with.'
     throw syntaxError('the #!meta block is not closed', hint, { prompt, line: start })
   }
-  return checkSize({ language, start, end, head: 2 }, prompt)
+  return checkSize({ language, start, end, head: 2, isAlone: false }, prompt)
 }
 
 function checkSize(block: MetaBlock, prompt: PromptText): MetaBlock {

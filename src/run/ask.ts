@@ -69,7 +69,17 @@ async function askOnce(asked: Asked, target: PromptTarget, context: RunContext):
   if (agent === undefined) {
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
-    const question = { ...asked, instruction: instructionOf(asked.state), output, stdin, usesOwnAliases, roles, said }
+    const { input } = asked.plan
+    const question = {
+      ...asked,
+      instruction: instructionOf(asked.state),
+      ...(target.inputsAreMessages && typeof input === 'string' && input.trim() !== '' ? { asked: input } : {}),
+      output,
+      stdin,
+      usesOwnAliases,
+      roles,
+      said,
+    }
     const time = timeLimitOf({ own: undefined, whose: 'the model' }, context)
     return withModelPlace(asked.settings, spec, () => withTimeLimit(time, context, (timed) => askMain(question, timed)))
   }

@@ -5,7 +5,7 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { checkReserved } from '../config/check-settings.ts'
 import { fillVariables, type ValueProblem } from '../config/input-variables.ts'
 import { type Finding, meantHint, throwIssues, withPlace, wrongKey } from '../config/issue.ts'
-import { isRequestKey, isReserved, reserved } from '../config/keys.ts'
+import { isRequestKey, isReserved, reserved, withEmptyLists } from '../config/keys.ts'
 import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
@@ -134,7 +134,7 @@ export function keysWithoutEffect({ spec }: PromptTarget): readonly string[] {
  * @throws BatonError CONFIG_INVALID naming the option
  */
 function readChildOptions(options: JsonObject, { name }: Pick<PromptAgent, 'name'>): JsonObject {
-  const given = Object.entries(options).filter(([, value]) => value !== null)
+  const given = Object.entries(withEmptyLists(options)).filter(([, value]) => value !== null)
   const findings = given.flatMap(([key, value]): readonly Finding[] => {
     if (!isOption(key)) return [unknownOption(key)]
     return isReserved(key) ? checkReserved(key, value) : []

@@ -24,6 +24,8 @@ export interface GivenInputs {
   readonly cwd: string
   /** Standard input: the only input of an agent. For prompts it is context of all tasks; see `PromptTarget`. */
   readonly stdin?: string
+  /** For runs of a version that ignored inputs that nothing reads: they are still ignored. */
+  readonly ignoresUnread?: boolean
 }
 
 /**

@@ -28,6 +28,8 @@ export interface Question {
   readonly plan: TaskPlan
   readonly settings: Settings
   readonly instruction: string
+  /** The message of the user to an agent definition, which `instruction` then describes. */
+  readonly asked?: string | undefined
   readonly files: FileSet
   /** The message of the caller, for a file that is run as an agent; else empty. */
   readonly inputText: string
@@ -107,6 +109,7 @@ async function promptOf(question: Question, tools: readonly ToolName[], context:
     stdin: question.stdin,
     input: question.inputText,
     instruction: question.instruction,
+    asked: question.asked,
     rules: rulesOf(question, tools, context),
     isRepeated: question.plan.count > 1,
   })

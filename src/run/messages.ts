@@ -61,6 +61,8 @@ export interface PromptParts extends Material {
   readonly stdin?: string | undefined
   readonly input?: string
   readonly instruction: string
+  /** The message of the user to an agent, whose instruction is then part of the system message. */
+  readonly asked?: string | undefined
   /** Further parts of the system message: the formats of changes and answers. */
   readonly rules?: readonly string[]
   /** Whether to mark the parts that all tasks share for caching. */
@@ -84,11 +86,13 @@ export function buildMessages({
   working,
   input = '',
   instruction,
+  asked,
   rules = [],
   isRepeated = false,
 }: PromptParts): readonly Message[] {
+  const own = asked === undefined || instruction.trim() === '' ? [] : [instruction]
   const common: readonly Message[] = [
-    textMessage('system', [system, ...rules].join('\n\n')),
+    textMessage('system', [system, ...rules, ...own].join('\n\n')),
     ...shown(knowledge),
     ...part('Structure of the project (paths only)', structure.map((path) => `- ${withoutControls(path)}`).join('\n')),
     ...shown(context),
@@ -103,7 +107,7 @@ export function buildMessages({
     ...(isRepeated ? withCacheMark(common) : common),
     ...shown(working),
     ...part('Input', input),
-    textMessage('user', instruction),
+    textMessage('user', asked ?? instruction),
   ]
 }
 

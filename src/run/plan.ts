@@ -34,8 +34,22 @@ export interface TaskSources {
  * With a workflow or a team there is one task, and no such source.
  * @throws BatonError USAGE if both are given, or one together with a workflow or team
  */
-export function planTasks({ file, asked, inputs, groups, workflow, delegate }: TaskSources): readonly TaskPlan[] {
-  const source = inputs.length > 0 ? '-i' : groups === undefined ? undefined : 'working_globs'
+export function planTasks({ file, asked, inputs, groups, ...strategy }: TaskSources): readonly TaskPlan[] {
+  checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), ...strategy })
+  if (groups !== undefined) return numbered(groups.map(groupTask))
+  if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
+  return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
+}
+
+interface GivenSources extends Pick<TaskSources, 'file' | 'workflow' | 'delegate'> {
+  readonly hasInputs: boolean
+  /** What names the files, if anything does. */
+  readonly groups?: 'working_globs' | '-f'
+}
+
+/** @throws BatonError USAGE for more than one source of tasks */
+export function checkSources({ file, hasInputs, groups, workflow, delegate }: GivenSources): void {
+  const source = hasInputs ? '-i' : groups
   if (workflow !== undefined && source !== undefined) {
     throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
       place: { file },
@@ -48,15 +62,12 @@ export function planTasks({ file, asked, inputs, groups, workflow, delegate }: T
       hint: 'Say in the prompt what the team is to work on.',
     })
   }
-  if (inputs.length > 0 && groups !== undefined) {
+  if (hasInputs && groups !== undefined) {
     throw new BatonError('USAGE', '-i and working_globs cannot be combined: both define the tasks', {
       place: { file },
       hint: 'Omit -i, or remove working_globs from the file.',
     })
   }
-  if (groups !== undefined) return numbered(groups.map(groupTask))
-  if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
-  return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
 }
 
 type Unnumbered = Omit<TaskPlan, 'index' | 'count'>

@@ -1,5 +1,5 @@
 import { displayPath } from '../base/files.ts'
-import { defined, equalJson, type Json, type JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
@@ -13,7 +13,7 @@ import type { Keeper } from './iterate/keeper.ts'
 import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf } from './task.ts'
+import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf, withoutGivenUp } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
 import { type RoundTasks, type Worked, type Working, workOnce } from './tasks.ts'
 import { warnOfUnoffered } from './unoffered-tools.ts'
@@ -110,9 +110,8 @@ async function runRound(
 
   const settings = target.settingsFor(state.params)
   if (redoCount === 0) warnOfUnoffered(settings, around)
-  // a chain may lower the budget
-  const isSame = equalJson(settings.budget as Json, target.settings.budget as Json)
-  const context = isSame ? around : narrow(around, { budget: settings.budget })
+  const before = { params: spec.params, budget: target.settings.budget }
+  const context = withoutGivenUp(around, { before, after: { params: state.params, budget: settings.budget } })
   const tasks = { run, state, redoCount, services, settings, resourcesOf }
   // a post agent may request another round, which replaces the answers, and so does a further iteration
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))

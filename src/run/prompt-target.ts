@@ -61,6 +61,8 @@ export interface PromptTarget {
   readonly iteration: Iteration | undefined
   /** The schema of `[output]`, which the answer must match. */
   readonly output: OutputSchema | undefined
+  /** An agent definition that is run by itself: the inputs are the messages of the user, its text is for the system. */
+  readonly inputsAreMessages?: true
   /** Standard input: context of all tasks. */
   readonly stdin: string | undefined
   /** The values of the `[input]` variables; undefined without that table, or if no values were given yet. */

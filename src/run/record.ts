@@ -73,6 +73,8 @@ export interface Invocation {
   /** Absolute. */
   readonly cwd: string
   readonly inputs: readonly Json[]
+  /** An agent definition gets them as messages, and they are refused where nothing reads them; older runs ignored them. */
+  readonly readsInputs?: true
   readonly onFiles: readonly string[]
   readonly overrides: readonly string[]
   readonly vars: readonly string[]

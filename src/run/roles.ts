@@ -141,7 +141,7 @@ async function withInstructions(
     refuseLeadingOut(file, { within: workspace, cwd, reads })
   }
   const text = textOf(file, instructions, reads)
-  if (/^(?:\+\+\+|---)\s*$/m.test(text.split('\n', 1)[0] ?? '')) {
+  if ((await parsePrompt(shown, text)).meta.language !== 'none') {
     throw new BatonError('CONFIG_INVALID', `${shown} is a prompt file: instructions are text`, {
       hint: `Write agent = ${JSON.stringify(instructions)} instead: its front matter says how it works.`,
     })

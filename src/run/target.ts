@@ -22,6 +22,7 @@ import {
   type ScriptFile,
 } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
+import { checkSources } from './plan.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
@@ -66,7 +67,9 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
     leftOut.length === 0
       ? []
       : (await import('../config/left-out-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
-  return [...own, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
+  const hasAipack = originsOf(target).some(({ layer }) => layer.isAipack === true)
+  const models = hasAipack ? await (await import('./folder-models.ts')).folderModelWarnings(target) : []
+  return [...own, ...models, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
 }
 
 /** MCP servers that are not used because their file is not trusted. */
@@ -127,9 +130,66 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
   refuseBoth(inputs)
   const target = await loadTarget(options)
   refuseNothing(target, inputs, options)
-  if (target.kind === 'agent' || inputs.globs.length === 0) return target
+  if (target.kind === 'agent') return target
+  if (inputs.globs.length === 0) return withInputs(target, inputs)
   const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
-  return loadTarget({ ...options, flags: { ...options.flags, overrides } })
+  const given = await loadTarget({ ...options, flags: { ...options.flags, overrides } })
+  if (given.kind === 'prompt') checkSources({ ...strategyOf(given), hasInputs: false, groups: '-f' })
+  return given
+}
+
+/** Refuses inputs before anything is paid for, or lets an agent definition get them as messages. */
+function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: GivenInputs): PromptTarget {
+  const { settings, spec } = target
+  // a `pre` agent may change the globs
+  const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
+  checkSources({
+    ...strategyOf(target),
+    hasInputs: texts.length > 0,
+    ...(hasGroups ? { groups: 'working_globs' } : {}),
+  })
+  if (texts.length === 0 || ignoresUnread) return target
+  if (takesMessages(target)) return { ...target, inputsAreMessages: true }
+  if (readsInputs(target)) return target
+  const { file, text, instructionLine: line } = spec.document
+  const [what, hint] =
+    spec.source === 'file'
+      ? [file, `${reading} Files are given with -f, other context with --stdin.`]
+      : ['the prompt', 'Write it into the prompt, give it with --stdin as context, or use a file that reads it.']
+  throw new BatonError('USAGE', `an input (-i) is given, but nothing in ${what} reads it`, {
+    place: { file, text, line },
+    hint,
+  })
+}
+
+function strategyOf({ spec: { file }, settings: { workflow, delegate } }: PromptTarget) {
+  return { file, workflow, delegate }
+}
+
+const reading =
+  'Set template = true and write {{input}} where it belongs, or name an agent in sub_agents that reads it.'
+
+/** Whether the inputs of a target are the messages of the user to its model: it is an agent that asks one. */
+export function takesMessages(target: PromptTarget): boolean {
+  return target.spec.isDefinition && !readsInputs(target)
+}
+
+/** Whether a template, an agent or a program of the file gets the input. */
+function readsInputs({
+  settings: { template, ensemble, workflow, delegate },
+  spec,
+  answerAgent,
+}: PromptTarget): boolean {
+  const members = ensemble?.members.some(({ agent, line }) => agent !== undefined || line !== undefined) === true
+  return (
+    template ||
+    answerAgent !== undefined ||
+    members ||
+    ensemble?.aggregator !== undefined ||
+    workflow !== undefined ||
+    delegate !== undefined ||
+    spec.agents.some(({ enabled }) => enabled)
+  )
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {

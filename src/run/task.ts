@@ -1,6 +1,6 @@
-import type { Json } from '../base/json.ts'
+import { equalJson, type Json, type JsonObject } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import { narrow, type RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Settings } from '../config/settings.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
@@ -60,22 +60,22 @@ export interface Round {
 }
 
 /** One task: `pre_task` chain, answer, `post_task` chain. Throws if any of them fails. */
-export async function runTask(plan: TaskPlan, round: Round, context: RunContext): Promise<TaskOutcome> {
+export async function runTask(plan: TaskPlan, round: Round, around: RunContext): Promise<TaskOutcome> {
   const { index, label } = plan
   const call = { agents: round.target.spec.agents, promptDir: round.target.spec.promptDir, redoCount: round.redoCount }
   const { target } = round
   const task = { ...variableInput(target), input: inputOf(plan, round), task: { index, count: plan.count, label } }
 
-  const before = await runChain(
-    { ...call, stage: 'pre_task', state: round.state, extra: task },
-    round.services,
-    context,
-  )
+  const before = await runChain({ ...call, stage: 'pre_task', state: round.state, extra: task }, round.services, around)
   if (isWithoutWork(before.state, target)) {
     return { status: 'skipped', index, label, reason: emptyInstruction, agentResult: null }
   }
 
   const settings = round.target.settingsFor(before.state.params)
+  const context = withoutGivenUp(around, {
+    before: { params: round.state.params, budget: target.settingsFor(round.state.params).budget },
+    after: { params: before.state.params, budget: settings.budget },
+  })
   const files = await round.filesOf(settings)
   const { template } = settings
   const state = template
@@ -108,6 +108,25 @@ export async function runTask(plan: TaskPlan, round: Round, context: RunContext)
       }
     },
   )
+}
+
+interface Held extends Pick<Settings, 'budget'> {
+  readonly params: JsonObject
+}
+
+/** The context without the tools and the part of the budget that a chain has given up. */
+export function withoutGivenUp(
+  context: RunContext,
+  { before, after }: { readonly before: Held; readonly after: Held },
+): RunContext {
+  const { tools } = after.params
+  const hasFewer = Array.isArray(tools) && !equalJson(tools, before.params['tools'])
+  const hasLess = !equalJson(before.budget as Json, after.budget as Json)
+  if (!hasFewer && !hasLess) return context
+  return narrow(context, {
+    ...(hasFewer ? { tools: { tools: tools.map(String) } } : {}),
+    ...(hasLess ? { budget: after.budget } : {}),
+  })
 }
 
 /** The prompt of an iteration is one segment, because agents must not change the texts around it. */
@@ -155,8 +174,11 @@ async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAns
 }
 
 /** Whether there is nothing to do (R255, TV31); the instructions of a workflow are in its steps. */
-export function isWithoutWork(state: ChainState, { settings }: Pick<PromptTarget, 'settings'>): boolean {
-  return settings.workflow === undefined && instructionOf(state).trim() === ''
+export function isWithoutWork(
+  state: ChainState,
+  { settings, inputsAreMessages }: Pick<PromptTarget, 'settings' | 'inputsAreMessages'>,
+): boolean {
+  return settings.workflow === undefined && inputsAreMessages !== true && instructionOf(state).trim() === ''
 }
 
 /** The answer after the `post_task` agents; it must still match `[output]`. */

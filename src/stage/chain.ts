@@ -2,7 +2,7 @@ import { failedInput, valueOfScript } from '../agent/failed-input.ts'
 import { isScript, requestFor } from '../agent/prompt-agent.ts'
 import { chainPromptInput } from '../agent/prompt-input.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { type AgentConfig, type Merge, normalizeSubAgents, type Stage } from '../config/agent-config.ts'
 import type { ScriptAgent, TextAgent } from '../event/agent.ts'
 import { below, emit, type Limits, narrow, type RunContext } from '../event/context.ts'
@@ -212,12 +212,12 @@ async function runStep(call: ChainCall, step: Step, context: RunContext): Promis
   const extra = call.content === undefined ? call.extra : withContent(call.extra, call.content)
   const { previous, next } = step
   const input = chainInput({ stage, config, state, previous, next, promptDir, redoCount, extra })
-  const { coder_params: params, coder_prompts: prompts, coder_prompt: _, ...others } = input
-  const decidingParams = withoutLimits(isJsonObject(params) ? params : {})
+  const { coder_params: _params, coder_prompts: prompts, coder_prompt: _, ...others } = input
+  const { sub_agents: _entries, ...params } = state.params
   const part: Part<Json> = {
     label: config.name,
     work: (inner) => runAgent({ input, step }, inner),
-    inputs: { params: decidingParams, prompts, input: others, options: config.options, agent: agent.text },
+    inputs: { params: withoutLimits(params), prompts, input: others, options: config.options, agent: agent.text },
   }
   const { effects } = at.services
   effects.again(at.scope.at)

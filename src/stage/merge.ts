@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { isReserved, isRequestKey as isReservedRequestKey } from '../config/keys.ts'
+import { isReserved, isRequestKey as isReservedRequestKey, withEmptyLists } from '../config/keys.ts'
 import type { Merge } from '../config/agent-config.ts'
 import type { ChainAnswer } from './answer.ts'
 import type { ChainState } from './state.ts'
@@ -26,7 +26,7 @@ export function applyAnswer(state: ChainState, answer: ChainAnswer, options: Mer
 function nextParams(current: JsonObject, { params, patch }: ChainAnswer, options: MergeOptions): JsonObject {
   const returned = params ?? patch
   if (returned === undefined) return current
-  const frame = nextFrame(pickKeys(current, isFrameKey), pickKeys(returned, isFrameKey), options.name)
+  const frame = nextFrame(pickKeys(current, isFrameKey), withEmptyLists(pickKeys(returned, isFrameKey)), options.name)
   const before = pickKeys(current, isChangeable)
   const after = pickKeys(returned, isChangeable)
   const joined = patch === undefined ? join(before, after, options.merge) : patched(before, after)
@@ -39,10 +39,6 @@ function isFrameKey(key: string): boolean {
 
 function isChangeable(key: string): boolean {
   return !isReserved(key) || isReservedRequestKey(key)
-}
-
-function isListKey(key: string): boolean {
-  return isReservedRequestKey(key) && /_globs(?:_pre|_post)?$/.test(key)
 }
 
 function pickKeys(table: JsonObject, wanted: (key: string) => boolean): JsonObject {
@@ -79,17 +75,9 @@ function patched(before: JsonObject, patch: JsonObject): JsonObject {
   return merged
 }
 
-/** Null means "not set"; an empty Lua table under a key that holds a list is an empty list. */
+/** Null means "not set". */
 function normalized(params: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(params)
-      .filter(([, value]) => value !== null)
-      .map(([key, value]) => [key, isListKey(key) && isEmptyTable(value) ? [] : value]),
-  )
-}
-
-function isEmptyTable(value: Json): boolean {
-  return isJsonObject(value) && Object.keys(value).length === 0
+  return withEmptyLists(Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)))
 }
 
 function nextFrame(current: JsonObject, returned: JsonObject, name: string): JsonObject {
@@ -97,39 +85,51 @@ function nextFrame(current: JsonObject, returned: JsonObject, name: string): Jso
   for (const [key, value] of Object.entries(returned)) {
     const old = frame[key]
     if (value === null || equalJson(old, value) || (old !== undefined && isEmpty(old) && isEmpty(value))) continue
-    if (!goesDown(key, old, value)) {
+    const next = lowered(key, old, value)
+    if (next === undefined) {
       throw new BatonError('AGENT_FAILED', `Sub-agent [${name}] may not change "${key}"`, {
         hint: 'This key is fixed when the run starts; set it in the front matter.',
       })
     }
-    frame[key] = value
+    frame[key] = next
   }
   return frame
 }
 
 function isEmpty(value: Json): boolean {
-  return isEmptyTable(value) || (Array.isArray(value) && value.length === 0)
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** A chain may reduce its rights and its budget, never extend them. */
-function goesDown(key: string, old: Json | undefined, value: Json): boolean {
+/** A chain may reduce its rights and its budget, never extend them; undefined: the value is not a reduction. */
+function lowered(key: string, old: Json | undefined, value: Json): Json | undefined {
   switch (key) {
     case 'write_mode':
-      return value === false || (old === true && value === 'ask')
+      return value === false || (old === true && value === 'ask') ? value : undefined
     case 'tools':
-      return Array.isArray(old) && Array.isArray(value) && value.every((tool) => old.includes(tool))
+      // no tools at all are fewer than those of a config file
+      return Array.isArray(value) && value.every((tool) => isAmong(old, tool)) ? value : undefined
     case 'budget':
-      return (
-        isJsonObject(old) &&
-        isJsonObject(value) &&
-        Object.entries(value).every(([figure, amount]) => isSmaller(old[figure], amount))
-      )
+      return lowerBudget(old ?? {}, value)
     default:
-      return false
+      return undefined
   }
 }
 
-function isSmaller(old: Json | undefined, value: Json): boolean {
+function isAmong(tools: Json | undefined, tool: Json): boolean {
+  return Array.isArray(tools) && (tools.includes(tool) || (tools.includes('*') && typeof tool === 'string'))
+}
+
+/** The budget with the smaller figures; any figure is smaller than no limit. */
+function lowerBudget(old: Json, value: Json): JsonObject | undefined {
+  if (!isJsonObject(old) || !isJsonObject(value)) return undefined
+  const given = Object.entries(value).filter(([, amount]) => amount !== null)
+  return given.every(([figure, amount]) => isSmaller(figure, old[figure], amount))
+    ? { ...old, ...Object.fromEntries(given) }
+    : undefined
+}
+
+function isSmaller(figure: string, old: Json | undefined, value: Json): boolean {
   if (equalJson(old, value)) return true
-  return typeof value === 'number' && typeof old === 'number' && value <= old
+  if (figure === 'unpriced') return value === 'deny'
+  return typeof value === 'number' && (old === undefined || (typeof old === 'number' && value <= old))
 }

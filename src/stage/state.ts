@@ -36,6 +36,9 @@ interface InputParts {
   readonly extra: JsonObject
 }
 
+/** These are lists for every agent, whatever the one before it returned (R250). */
+const noFiles = { context_globs: [], structure_globs: [], knowledge_globs: [] }
+
 /** The input of a sub-agent, with the field names of both published vocabularies (R231 to R237, R250). A deep copy. */
 export function chainInput({ stage, config, state, promptDir, extra, ...parts }: InputParts): JsonObject {
   const { sub_agents: _, ...params } = state.params
@@ -45,7 +48,7 @@ export function chainInput({ stage, config, state, promptDir, extra, ...parts }:
     stage,
     event: eventOf(stage),
     coder_prompt_dir: promptDir,
-    coder_params: params,
+    coder_params: { ...noFiles, ...params },
     coder_prompts: state.prompts,
     coder_prompt: instructionOf(state),
     agent_config: config.entry,

@@ -58,8 +58,8 @@ export async function sendStart(
 }
 
 /** The inputs given by `-i` and `-f`. */
-export function inputsOf({ inputs, onFiles, cwd, stdin }: Invocation): GivenInputs {
-  return { texts: inputs, globs: onFiles, cwd, ...defined({ stdin }) }
+export function inputsOf({ inputs, readsInputs, onFiles, cwd, stdin }: Invocation): GivenInputs {
+  return { texts: inputs, ignoresUnread: readsInputs !== true, globs: onFiles, cwd, ...defined({ stdin }) }
 }
 
 /**

@@ -173,7 +173,12 @@ function again(
   const own: Given = defined(given)
   const overrides = [...recorded.overrides, ...(own.overrides ?? [])]
   // given inputs of one kind replace recorded inputs of the other kind
-  const none = own.inputs !== undefined ? { onFiles: [] } : own.onFiles !== undefined ? { inputs: [] } : {}
+  const none =
+    own.inputs !== undefined
+      ? { onFiles: [], readsInputs: true as const }
+      : own.onFiles !== undefined
+        ? { inputs: [] }
+        : {}
   const invocation = { ...recorded, ...none, ...own, overrides, cwd: existsSync(recorded.cwd) ? recorded.cwd : cwd }
   if (file === undefined) return invocation
   const { text: _, ...others } = invocation

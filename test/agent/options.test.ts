@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { mergeOptions, shownOptions } from '../../src/agent/options.ts'
+import { givenOptions, mergeOptions, shownOptions } from '../../src/agent/options.ts'
 import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, type AgentWorld, aip } from '../helpers/agents.ts'
 import { withScope } from '../../src/event/context.ts'
@@ -24,6 +24,11 @@ describe('options of script agents', () => {
   ])('are shown with what the model %s stands for: %s (vector 18)', (model, resolved) => {
     const options = { model, model_aliases: { x: 'target' } }
     expect(shownOptions(options)).toEqual({ ...options, resolved_model: resolved })
+  })
+
+  it('are given by scripts, where an empty table is an empty list for a key that holds a list', () => {
+    const options = { tools: {}, fallback_models: {}, model_aliases: [] }
+    expect(givenOptions(options, 'a.aip')).toEqual({ tools: [], fallback_models: [], model_aliases: {} })
   })
 
   it('are shown without resolved_model where no model is set', () => {

@@ -121,18 +121,22 @@ attack('rules of a folder do not allow what its user would be asked about', { co
   expect(model.results()).toEqual([expect.stringMatching(/permission denied|only where a rule names it/)])
 })
 
-it('a built-in model is not hidden by the config of AIPack in a folder before that is trusted', async () => {
+it('a model that the config of AIPack in a folder names for a known one is told; a host it may not name', async () => {
   const config = '[options.model_aliases]\nflash = "offline::extractive"\nown = "offline::extractive"\n'
-  const agent = '# Options\n\n```toml\nmodel = "own"\n```\n\n# User\n\nSay something.\n'
-  const world = createWorld({ work: { '.aipack/config.toml': config, 'go.aip': agent } })
+  const agent = (model: string): string =>
+    `# Options\n\n\`\`\`toml\nmodel = "${model}"\n\`\`\`\n\n# User\n\nSay something.\n`
+  const files = { 'own.aip': agent('own'), 'go.aip': agent('flash'), 'a.txt': 'x' }
+  const world = createWorld({ work: { '.aipack/config.toml': config, ...files } })
+  const told = '.aipack/config.toml decides about models: "flash" is offline::extractive, not '
   const end = await world.run(['go.aip'])
-  expectHeld(world, end, [6])
-  expect(end.stderr).toContain('"model_aliases.flash" may not be "offline::extractive" in .aipack/config.toml')
-  expectHeld(world, await world.run(['trust', '.aipack/config.toml']), [0])
-  expectHeld(world, await world.run(['go.aip']), [0])
-  // a folder may add its own names
-  writeFileSync(join(world.work, '.aipack/config.toml'), config.replace('flash', 'other'))
-  expectHeld(world, await world.run(['go.aip']), [0])
+  expectHeld(world, end, [0])
+  expect(end.stderr.split(told)).toHaveLength(2)
+  const own = await world.run(['own.aip'])
+  expectHeld(world, own, [0])
+  expect(own.stderr).not.toContain('decides about models')
+  // what is no model still needs trust
+  writeFileSync(join(world.work, '.aipack/config.toml'), `${config}[options]\ncollab = { enabled = true }\n`)
+  expectHeld(world, await world.run(['go.aip']), [6])
 })
 
 it('what a folder tightens holds, and is told with what it is over; secrets are only added to', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { issuesOf } from '../../src/config/issue.ts'
+import { describeOrigins } from '../../src/config/layers.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -72,6 +73,28 @@ describe("AIPack's config files", () => {
     const temperature = origins.find(({ path }) => path[0] === 'temperature')
     expect(temperature?.layer.origin).toEqual({ kind: 'workspace', file: '.aipack/config.toml' })
     expect(await temperature?.layer.locate?.(['temperature'])).toMatchObject({ line: 4 })
+  })
+
+  it("of the folder replace the user's model and known names, but never the user's own aliases", async () => {
+    const { settings, origins } = await load({
+      'home/.aipack-base/config-default.toml': '[options.model_aliases]\nquick = "standard"\n',
+      'home/.aipack-base/config-user.toml': '[options]\nmodel = "mine"\nmodel_aliases = { review = "careful" }\n',
+      [wks]:
+        '[options]\nmodel = "theirs"\n[options.model_aliases]\nquick = "x"\nopus = "x"\nreview = "x"\nreview-high = "x"\ngpt-5-mini = "x"\n',
+    })
+    expect(settings.model).toBe('theirs')
+    expect(settings.model_aliases).toEqual({ quick: 'x', opus: 'x', review: 'careful', 'gpt-5-mini': 'x' })
+    const rows = (await describeOrigins({ origins })).map(({ key, origin }) => `${key}: ${origin}`)
+    expect(rows).toContainEqual(
+      expect.stringMatching(/^model: \.aipack\/config\.toml:2, over "mine" of .*config-user\.toml:2$/),
+    )
+  })
+
+  it('of the folder may not loosen, start or reach anything without trust', async () => {
+    const user = { 'own/config/config.toml': 'timeout = "1m"\n' }
+    expect(await refused({ ...user, [wks]: '[options]\ntimeout = "2m"\n' })).toEqual([
+      expect.stringContaining('"timeout" may not be "2m"'),
+    ])
   })
 
   it('may call the table default_options; options wins over it', async () => {

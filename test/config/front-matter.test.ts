@@ -115,7 +115,7 @@ describe('top-level keys that are not reserved', () => {
   })
 
   it.each([
-    ['modle = "m"', 'modle', undefined],
+    ['modle = "m"', 'modle', 'model'],
     ['mdel = "m"', 'mdel', undefined],
     ['context_glob = []', 'context_glob', 'context_globs'],
     ['contetx_globs = []', 'contetx_globs', 'context_globs'],
@@ -224,4 +224,49 @@ it('also reads YAML', async () => {
     '2:8 CONFIG_INVALID "model" must be text, not the number 3',
     '4:3 CONFIG_INVALID unknown key "timout" in lua',
   ])
+})
+
+describe('parameters that resemble short keys', () => {
+  const reader = 'sub_agents = ["prompt-refiner"]\n'
+
+  it.each([
+    ['mdoel', 'model'],
+    ['modle', 'model'],
+    ['tolos', 'tools'],
+    ['agnet', 'agent'],
+    ['inptu', 'input'],
+  ])('are errors if two letters are swapped: %s', async (key, meant) => {
+    const hint = `Write ${meant}; if it really is your own parameter, put it in [params].`
+    expect(await issues(`${reader}${key} = "x"`)).toEqual([
+      `3:1 CONFIG_INVALID unknown key "${key}"; did you mean "${meant}"? | ${hint}`,
+    ])
+    expect(await issues(`${reader}[params]\n${key} = "x"`)).toEqual([])
+  })
+
+  it.each([
+    ['modl', 'model'],
+    ['modell', 'model'],
+    ['nodel', 'model'],
+    ['agnt', 'agent'],
+    ['sede', 'seed'],
+  ])('are warnings if they are one edit away: %s', async (key, meant) => {
+    const hint = `Write ${meant}, or put ${key} into [params] if it is your own parameter.`
+    const { issues: none, warnings } = await check(`${reader}${key} = "x"`)
+    expect([none, warnings.map(line)]).toEqual([
+      [],
+      [`3:1 CONFIG_INVALID "${key}" is a parameter for agents; did you mean "${meant}"? | ${hint}`],
+    ])
+    expect((await check(`${reader}[params]\n${key} = "x"`)).warnings).toEqual([])
+  })
+
+  it.each(['models', 'tool', 'inputs', 'node', 'tone', 'form', 'level', 'nodes', 'rest'])(
+    'are fine as %s',
+    async (key) => {
+      expect(await check(`${reader}${key} = "x"`)).toMatchObject({ issues: [], warnings: [] })
+    },
+  )
+
+  it('are fine beside the key that they resemble', async () => {
+    expect(await check(`${reader}model = "m"\nmodel1 = "x"`)).toMatchObject({ issues: [], warnings: [] })
+  })
 })

@@ -37,6 +37,8 @@ describe('baton', () => {
     [['a.md', '--max-csot', '1'], 'error: unknown flag --max-csot\nhint: Did you mean --max-cost?'],
     [['resume', '--lats'], 'hint: Did you mean --last? See baton resume --help.'],
     [['aprove'], 'hint: Did you mean baton approve? Looked for '],
+    [['--iter', '3', 'Do it now'], 'hint: If it is the prompt itself, give it with -p: baton -p "Do it now". '],
+    [['plan', 'Do it. Now'], 'hint: If it is the prompt itself, give it with -p: baton -p "Do it. Now". '],
     [['a.md', '-m'], '-m needs a value'],
     [['a.md', '-v', '-q'], 'mutually exclusive'],
     [['a.md', '-m', ''], '-m is empty'],
@@ -76,7 +78,7 @@ describe('baton', () => {
 
   it('heads several answers by their labels', async () => {
     const { stdout } = await baton(['ask.md', '-m', 'offline::extractive', '-i', 'one', '-i', 'two words'], {
-      cwd: tempTree({ 'ask.md': 'Hi\n' }),
+      cwd: tempTree({ 'ask.md': '+++\ntemplate = true\n+++\nHi {{input}}\n' }),
     })
     expect(stdout.match(/^==> .* <==$/gm)).toEqual(['==> one <==', '==> two words <=='])
   })

@@ -143,7 +143,7 @@ describe('the changes of an answer', () => {
 
   it('that were left out before a run was stopped are left out when it is resumed', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
-    const files = { 'ask.md': front('partial = true\ninput_concurrency = 1\n'), 'src/a.js': source }
+    const files = { 'ask.md': front('template = true\npartial = true\ninput_concurrency = 1\n'), 'src/a.js': source }
     const { run, server } = await world(files, (_, index) =>
       index === 2 ? { status: 401, body: '{}' } : { text: index < 2 ? wrong : 'Fine.' },
     )
@@ -177,7 +177,10 @@ describe('the changes of an answer', () => {
   })
 
   it('are planned by --dry changes on top of each other, also where the run is resumed', async () => {
-    const files = { 'ask.md': front('input_concurrency = 1\nchanges.repair = 0\n'), 'src/a.js': source }
+    const files = {
+      'ask.md': front('template = true\ninput_concurrency = 1\nchanges.repair = 0\n'),
+      'src/a.js': source,
+    }
     const hunk = (from: string, to: string): string =>
       `<FILE_CHANGES>\n<FILE_PATCH file_path="src/a.js">\n@@\n-const text = '${from}'\n+const text = '${to}'\n</FILE_PATCH>\n</FILE_CHANGES>`
     const rename = '<FILE_CHANGES>\n<FILE_RENAME from_path="src/a.js" to_path="src/b.js" />\n</FILE_CHANGES>'
@@ -203,7 +206,10 @@ describe('the changes of an answer', () => {
   })
 
   it('that did not fit are asked for anew by a resume, which pays for no finished task again', async () => {
-    const files = { 'ask.md': front('input_concurrency = 1\nallow_run_on_task_fail = true\n'), 'src/a.js': source }
+    const files = {
+      'ask.md': front('template = true\ninput_concurrency = 1\nallow_run_on_task_fail = true\n'),
+      'src/a.js': source,
+    }
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const { run, read, server } = await world(files, (_, index) => ({
       text: ['Fine.', wrong, wrong, patch][index] ?? '',

@@ -98,10 +98,10 @@ describe('a prompt file with isolation = "worktree"', () => {
   })
 
   it('changes nothing when a task fails', async () => {
-    const world = await gitWorld({ 'ask.md': isolated('allow_run_on_task_fail = true\ninput_concurrency = 1') }, [
-      { text: writing({ 'b.txt': 'new' }) },
-      { status: 400, body: { error: { message: 'no' } } },
-    ] as never)
+    const world = await gitWorld(
+      { 'ask.md': isolated('template = true\nallow_run_on_task_fail = true\ninput_concurrency = 1') },
+      [{ text: writing({ 'b.txt': 'new' }) }, { status: 400, body: { error: { message: 'no' } } }] as never,
+    )
     const result = await world.run(['ask.md', '-i', 'one', '-i', 'two', '--json'])
     expect(result.code).toBe(1)
     expect(eventsOf(result, 'isolation.left_out')).toMatchObject([{ reason: 'a task failed', files: ['b.txt'] }])

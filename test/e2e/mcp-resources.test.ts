@@ -19,7 +19,7 @@ it('resources of a server are in the prompt of each task, and resume and replay 
     { text: 'Again.' },
   ])
   const cwd = tempTree({
-    'ask.md': prompt('["memos:memo://*"]', 'input_concurrency = 1\n'),
+    'ask.md': prompt('["memos:memo://*"]', 'template = true\ninput_concurrency = 1\n'),
     'none.md': prompt('["memos:memo://none"]'),
     'other.md': prompt('["memo:memo://one"]'),
     'large.md': prompt('["memos:memo://o*"]', 'max_files_size_kb = 1\ncontext_globs = ["*.txt"]\n'),

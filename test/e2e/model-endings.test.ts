@@ -22,7 +22,10 @@ async function ask(script: ModelScript, ...args: readonly string[]): Promise<Ask
     typeof script === 'function' ? script : (_, index) => script[index] ?? { text: 'fine' },
   )
   onTestFinished(() => server.close())
-  const folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': 'Say fine.\n\n====\n' })
+  const folder = tempTree({
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    'ask.md': '+++\ntemplate = true\n+++\nSay fine.\n\n====\n',
+  })
   const env = { BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: key }
   const result = await baton(['ask.md', '-m', 'm', ...args], { cwd: folder, env })
   expectNoKey(result, folder)
@@ -151,7 +154,7 @@ describe('what fails for good is said at once', () => {
     const { code, stdout, stderr, folder } = await ask([{ text: '' }])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('error: gateway::m returned an empty answer')
-    expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe('Say fine.\n\n====\n')
+    expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe('+++\ntemplate = true\n+++\nSay fine.\n\n====\n')
   })
 })
 
@@ -244,7 +247,7 @@ it('says once for each model which settings it is not sent', async () => {
   onTestFinished(() => server.close())
   const cwd = tempTree({
     '.git/HEAD': '',
-    'ask.md': '+++\nseed = 7\ntop_p = 0.9\ntemperature = 0.3\n+++\nSay fine.\n',
+    'ask.md': '+++\ntemplate = true\nseed = 7\ntop_p = 0.9\ntemperature = 0.3\n+++\nSay fine.\n',
   })
   const env = { ANTHROPIC_BASE_URL: server.origin, ANTHROPIC_API_KEY: key }
   const result = await baton(['ask.md', '-m', 'claude-haiku-4-5', '-i', 'one', '-i', 'two'], { cwd, env })
@@ -280,7 +283,7 @@ it('an interrupted wait ends at once', async () => {
 })
 
 describe('fallback_models', () => {
-  const front = '+++\nmodel = "big"\nfallback_models = ["small", "tiny"]\n+++\nSay fine.\n'
+  const front = '+++\ntemplate = true\nmodel = "big"\nfallback_models = ["small", "tiny"]\n+++\nSay fine.\n'
 
   async function run(
     script: ModelScript,

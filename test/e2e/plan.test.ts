@@ -90,7 +90,18 @@ describe('baton plan', () => {
 
   it('prints the same as one JSON line, and takes -i, -p and -m', async () => {
     const folder = tempTree({ '.git/HEAD': 'x\n' })
-    const args = ['plan', '-p', 'Tell of it.', '-i', 'one', '-i', 'two', '-m', 'offline::extractive', '--json']
+    const args = [
+      'plan',
+      '-p',
+      '+++\ntemplate = true\n+++\nTell of it.',
+      '-i',
+      'one',
+      '-i',
+      'two',
+      '-m',
+      'offline::extractive',
+      '--json',
+    ]
     const { stdout, code } = await baton(args, { cwd: folder })
     expect(code).toBe(0)
     expect(jsonLines(stdout)).toMatchObject([

@@ -64,7 +64,7 @@ options = { tools = ["bash"] }
   })
 
   it('a model that is given all tools by a pattern is given none that runs programs, and the run says so once', async () => {
-    const text = prompt().replace('["bash"]', '["*"]')
+    const text = prompt('template = true\n').replace('["bash"]', '["*"]')
     const { model, folder, env } = await world({ 'ask.md': text }, [{ text: 'Done.' }, { text: 'Done.' }])
     const end = await baton(['ask.md', '-i', 'a', '-i', 'b'], { cwd: folder, env: { ...env, PATH: tempTree() } })
     expect(end.code, end.stderr).toBe(0)

@@ -137,7 +137,8 @@ describe('what a run is given', () => {
 
   it('can be a budget as an object', async () => {
     await using server = await openServer('yes')
-    const { place } = world({ 'ask.md': 'Count.\n' }, { BATON_GATEWAY_URL: server.url })
+    const files = { 'ask.md': '+++\ntemplate = true\n+++\nCount {{input}}.\n' }
+    const { place } = world(files, { BATON_GATEWAY_URL: server.url })
     const options = { ...place, model: 'any-model', inputs: ['a', 'b', 'c'], budget: { calls: 1 } }
     const { exitCode, stopReason } = await run('ask.md', options).result
     expect({ exitCode, stopReason }).toEqual({ exitCode: 4, stopReason: 'budget' })

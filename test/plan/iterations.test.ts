@@ -14,7 +14,8 @@ describe('a plan of iterations', () => {
   it('has what all of them ask, of all tasks', async () => {
     const ask = iterated('condition = "4"')
     expect(await requestsOf({ 'ask.md': ask })).toEqual([4, 4, 4])
-    expect(await requestsOf({ 'ask.md': ask }, { inputs: ['a', 'b'] })).toEqual([8, 8, 8])
+    const each = iterated('condition = "4"', 'template = true')
+    expect(await requestsOf({ 'ask.md': each }, { inputs: ['a', 'b'] })).toEqual([8, 8, 8])
     expect(await requestsOf({ 'ask.md': iterated('condition = "4"\nuntil = "true"') })).toEqual([1, 4, 4])
     expect(await requestsOf({ 'ask.md': iterated('until = "true"') })).toEqual([1, 100, 100])
     expect(await requestsOf({ 'ask.md': iterated('condition = "1h"\nmax_iterations = 7') })).toEqual([1, 7, 7])

@@ -18,6 +18,78 @@ async function failure(text: string): Promise<string> {
   return `${code} ${message}\n${frame}\n${hint}`
 }
 
+describe('front matter that is not in the first line', () => {
+  const blocks = [
+    ['TOML', '+++\nmodel = "m"\n+++\n'],
+    ['YAML', '---\nmodel: m\n---\n'],
+  ] as const
+
+  it.each([
+    ['a comment', '<!-- licence -->\n'],
+    ['a comment of several lines, and empty lines', '\n<!--\nvim: tw=80\n+++\n-->\n\n<!-- b --> <!-- c -->\n\n'],
+    ['a line for the system', '#!/usr/bin/env baton\n'],
+    ['two byte order marks', '\uFEFF\uFEFF'],
+    ['a byte order mark and a comment with other line ends', '\uFEFF<!-- c -->\r\n'],
+  ])('is read below %s, with the lines of the file', async (_, above) => {
+    for (const [, block] of blocks) {
+      const document = await parsePrompt('p.md', `${above}${block}\nDo it.\n\n====\nsaid\n`)
+      expect(document.meta.data).toEqual({ model: 'm' })
+      const count = above.split('\n').length - 1
+      expect(document).toMatchObject({ instruction: 'Do it.', instructionLine: count + 5, transcriptLine: count + 7 })
+      expect(await placeOf(document, ['model'])).toMatchObject({ line: count + 2 })
+      expect(hashPrompt(`${above}${block}\nDo it.\n\n====\nother\n`)).toBe(document.hash)
+    }
+  })
+
+  it.each([
+    ['a heading', '# Review\n'],
+    ['a licence', 'Copyright 2026 Somebody\n\nAll rights reserved.\n\n'],
+    ['a comment that is not closed', '<!-- licence\n'],
+    ['a comment and text', '<!-- licence -->\nReview.\n\n'],
+    ['a line that starts like one for the system', '#! baton\n'],
+  ])('is an error below %s, where it would be ignored', async (_, above) => {
+    for (const [language, block] of blocks) {
+      const error = await parsePrompt('p.md', `${above}${block}Do it.\n`).catch((reason: unknown) => reason)
+      expect(error, language).toMatchObject({
+        code: 'PROMPT_SYNTAX',
+        message: expect.stringContaining('not at the start of the file'),
+        hint: expect.stringContaining('code fence'),
+        place: { file: 'p.md', line: above.split('\n').length, column: 1 },
+      })
+    }
+  })
+
+  it('is an error if its marks are indented', async () => {
+    expect(await failure('  +++\nbudget = { usd = 1 }\n  +++\nDo it.\n')).toContain('not at the start of the file')
+  })
+
+  it('that is not closed, or not valid, is an error below a comment too', async () => {
+    expect(await failure('<!-- c -->\n+++\nmodel = "m"\nDo it.\n')).toContain('starts with +++ but is not closed')
+    expect(await failure('<!-- c -->\n---\nmodel: m\n\nDo it.\n')).toContain('starts with --- but is not closed')
+    expect(await failure('<!-- c -->\n+++\nmodel = \n+++\nDo it.\n')).toContain('> 3 | model =')
+  })
+
+  it.each([
+    ['rules between paragraphs', 'One.\n\n---\n\nmodel of the world: none\n\n---\n\nTwo.'],
+    ['a comment above a rule', '<!-- c -->\n---\nNote: a model.\n---\nTwo.'],
+    ['a heading that is underlined', 'model\n---\n\nOne.'],
+    ['a block without a reserved key', 'One.\n+++\nx = 1\n+++\nTwo.'],
+    ['a block that cannot be parsed', 'One.\n+++\nmodel = \n+++\nTwo.'],
+    ['a block in a fence', `One.\n${fence}\n+++\nmodel = "m"\n+++\n${fence}\nTwo.`],
+    ['a block that is not closed', 'One.\n+++\nmodel = "m"\nTwo.'],
+    ['an answer', 'One.\n\n====\n---\nmodel: m\n---'],
+  ])('is not %s, which is text', async (_, text) => {
+    const document = await parsePrompt('p.md', text)
+    expect(document.meta.language).toBe('none')
+    expect(document.instruction).toBe(text.split('\n\n====')[0])
+  })
+
+  it('is not a second block below front matter', async () => {
+    const document = await parsePrompt('p.md', '+++\n+++\nWrite:\n\n---\nname: x\n---')
+    expect(document.instruction).toBe('Write:\n\n---\nname: x\n---')
+  })
+})
+
 describe('the three forms of front matter', () => {
   it('reads TOML between +++ lines', async () => {
     const document = await parsePrompt('p.md', '+++\nmodel = "m"\n+++\n\nDo it.\n\nNow.\n\n')

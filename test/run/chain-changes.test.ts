@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+
 import { startRun } from '../../src/runner.ts'
 import { resumeRun, type ResumeOptions } from '../../src/wiring/resume.ts'
 import { type ModelScript, type ModelServer, startModelServer } from '../helpers/model-server.ts'
@@ -28,11 +29,17 @@ async function workspace(files: Readonly<Record<string, string>>, script: ModelS
     folder,
     prompts: () => server.requests.map(({ body }) => (body?.messages ?? []).map(({ content }) => content).join('\n')),
     models: () => server.requests.map(({ body }) => body?.model),
+    tools: () => server.requests.map(({ body }) => namesOf(body?.['tools'])),
     run: (inputs: readonly string[] = []) => startRun('ask.md', { ...around, inputs }, () => {}),
     resume: (id: string, options: Partial<ResumeOptions> = {}) =>
       resumeRun({ folder: join(runsFolder(), id), ...around, ...options }, () => {}),
     journal: (id: string) => readFileSync(join(runsFolder(), id, 'j-000001.jsonl'), 'utf8'),
   }
+}
+
+function namesOf(tools: unknown): readonly string[] {
+  const list = (tools ?? []) as readonly { readonly function: { readonly name: string } }[]
+  return list.map((tool) => tool.function.name)
 }
 
 describe('the files of a task whose globs its pre_task agent changed', () => {
@@ -136,4 +143,81 @@ it('a task that fails after its answer is recorded with its own error', async ()
     .filter((line) => line.includes('"k":"failed"') && line.includes('"p":"task/0"'))
   expect(failed).toHaveLength(1)
   expect(failed[0]).toContain('this answer will not do')
+})
+
+describe('what an agent of a chain gives up', () => {
+  it.each(['pre', 'pre_task'])('holds for the model of the file: tools, in %s', async (stage) => {
+    const { run, tools } = await workspace(
+      {
+        'ask.md': `+++\nmodel = "small"\ntools = ["read", "todo"]\nsub_agents = [{ name = "less.lua", stage = "${stage}" }]\n+++\nSay it.\n`,
+        'less.lua': 'return { coder_params_patch = { tools = input.input == "none" and {} or { "todo" } } }',
+      },
+      () => ({ text: 'said' }),
+    )
+    expect((await run(['one'])).exitCode).toBe(0)
+    if (stage === 'pre_task') expect((await run(['none'])).exitCode).toBe(0)
+    expect(tools()).toEqual(stage === 'pre' ? [['todo']] : [['todo'], []])
+  })
+
+  it.each(['pre', 'pre_task'])(
+    'holds for the calls that follow: a budget where there was none, in %s',
+    async (stage) => {
+      const { run, prompts } = await workspace(
+        {
+          'ask.md': `+++\nmodel = "small"\nsub_agents = [{ name = "less.lua", stage = "${stage}" }, { name = "more.md", stage = "post_task" }]\n+++\nSay it.\n`,
+          'less.lua': 'return { coder_params_patch = { budget = { calls = 1 } } }',
+          'more.md': 'Say more.\n',
+        },
+        () => ({ text: 'said' }),
+      )
+      expect(await run()).toMatchObject({ exitCode: 4, stopReason: 'budget' })
+      expect(prompts()).toHaveLength(1)
+    },
+  )
+
+  it('is refused if it is no budget', async () => {
+    const { run } = await workspace(
+      {
+        'ask.md': '+++\nmodel = "small"\nsub_agents = ["less.lua"]\n+++\nSay it.\n',
+        'less.lua': 'return { coder_params_patch = { budget = { dollars = 1 } } }',
+      },
+      () => ({ text: 'said' }),
+    )
+    const { exitCode, error } = await run()
+    expect([exitCode, String(error)]).toEqual([1, expect.stringContaining('budget')])
+  })
+})
+
+it.each(['pre', 'pre_task', 'post_task', 'post'])(
+  'the three lists of globs are lists for each agent of %s',
+  async (stage) => {
+    const lost = 'return { coder_params = { model = "small" } }'
+    const seen =
+      'aip.file.append("seen.txt", #input.coder_params.context_globs .. #input.coder_params.structure_globs .. #input.coder_params.knowledge_globs .. " ")\nreturn { coder_redo = input.coder_redo_count == 0 }'
+    const { folder, run } = await workspace(
+      {
+        'ask.md': `+++\nmodel = "small"\nsub_agents = [{ name = "lost.lua", stage = ["pre", "pre_task"] }, { name = "seen.lua", stage = "${stage}" }, { name = "again.lua", stage = "post" }]\n+++\nSay it.\n`,
+        'lost.lua': lost,
+        'seen.lua': seen,
+        'again.lua': 'return { coder_redo = input.coder_redo_count == 0 }',
+      },
+      () => ({ text: 'said' }),
+    )
+    expect((await run()).exitCode).toBe(0)
+    expect(readFileSync(join(folder, 'seen.txt'), 'utf8')).toBe('000 000 ')
+  },
+)
+
+it('an entry that a script returns has empty lists, though Lua does not know them from tables', async () => {
+  const { run, prompts } = await workspace(
+    {
+      'ask.md': '+++\nmodel = "small"\nsub_agents = ["next.lua"]\n+++\nSay it.\n',
+      'next.lua':
+        'return { sub_agents_next = { { name = "list.md", items = {}, options = { context_globs = {} } } }, coder_prompts_append = {} }',
+      'list.md': '+++\n[input.items]\ntype = "list"\n+++\nCount {{#each input.items}}x{{/each}}.\n',
+    },
+    () => ({ text: 'said' }),
+  )
+  expect((await run()).exitCode).toBe(0)
+  expect(prompts()[0]).toMatch(/Count \.$/)
 })

@@ -26,8 +26,9 @@ async function world(files: Readonly<Record<string, string>>, answer: (index: nu
 
 describe('the timeout of a run', () => {
   it('ends it as a limit that was reached, with what is finished, and resume gives the whole time again', async () => {
-    const { start, resume, server, events } = await world({ 'main.md': 'Say fine.\n' }, (index) =>
-      index === 1 ? { text: 'never', stallAfter: 1 } : { text: 'fine' },
+    const { start, resume, server, events } = await world(
+      { 'main.md': '+++\ntemplate = true\n+++\nSay fine.\n' },
+      (index) => (index === 1 ? { text: 'never', stallAfter: 1 } : { text: 'fine' }),
     )
     const given = { inputs: ['one', 'two'], overrides: ['timeout=1500ms', 'input_concurrency=1'] }
     const report = await start(given)

@@ -23,7 +23,13 @@ it('standard input is context of every task, and a resumed or replayed run has i
   const { around, asked } = await world({}, (index) => (index < 2 ? refused : { text: 'fine' }))
   let folder = ''
   const stdin = 'the diff with a-very-secret-key\n'
-  const given = { ...around, model: 'm', text: 'Review.', inputs: ['one', 'two'], stdin }
+  const given = {
+    ...around,
+    model: 'm',
+    text: '+++\ntemplate = true\n+++\nReview {{input}}.',
+    inputs: ['one', 'two'],
+    stdin,
+  }
   const options = { ...given, onRecord: (kept: string) => void (folder = kept), overrides: ['input_concurrency=1'] }
   expect((await startRun('-p', options, () => undefined)).exitCode).toBe(1)
   const resumed = await resumeRun({ ...around, folder }, () => undefined)

@@ -76,6 +76,16 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
     expect(textOf(await client.callTool({ name: 'double', arguments: { input: 21 } }))).toBe('42')
   })
 
+  it('asks an agent definition with the argument input', async () => {
+    const model = await startToolModel([{ text: 'fine' }])
+    const tree = { 'agents/rev.md': '+++\nmodel = "m"\n+++\nYou review.\n' }
+    const client = await connect(await serve(['agents/rev.md'], { tree, env: { BATON_GATEWAY_URL: model.url } }), era)
+    const { tools } = await client.listTools()
+    expect(tools).toMatchObject([{ name: 'rev', inputSchema: { properties: { input: { type: 'string' } } } }])
+    expect(textOf(await client.callTool({ name: 'rev', arguments: { input: 'ZEBRA' } }))).toBe('fine')
+    expect(model.requests.map(({ body }) => body?.messages?.at(-1)?.content)).toEqual(['ZEBRA'])
+  })
+
   it('is told what is wrong: arguments, and a run that failed', async () => {
     const client = await connect(await serve(['greet.md', 'fails.md']), era)
     const wrong = await client.callTool({ name: 'greet', arguments: { nam: 'Ada' } })

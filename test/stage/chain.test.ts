@@ -103,7 +103,7 @@ describe('state handed down the chain (TV29)', () => {
       agent_config: { name: 'context-builder' },
     })
     expect(inputs[0]?.['coder_params']).toEqual(tv29)
-    expect(inputs[1]?.['coder_params']).toEqual({ context_globs: ['a'] })
+    expect(inputs[1]?.['coder_params']).toEqual({ context_globs: ['a'], structure_globs: [], knowledge_globs: [] })
     expect(inputs[1]?.['agent_config']).toEqual({ name: 'x', some_prop: 'value' })
     expect(state.params).toEqual({ context_globs: ['a'] })
   })

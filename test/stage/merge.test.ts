@@ -40,10 +40,13 @@ describe('coder_params', () => {
   })
 
   it('reads an empty Lua table under a key that holds lists as an empty list', () => {
-    expect(paramsAfter({ context_globs: ['a'] }, { params: { context_globs: {}, own: {} } })).toEqual({
-      context_globs: [],
-      own: {},
-    })
+    const empty = { context_globs: {}, working_globs_post: {}, context_resources: {}, own: {} }
+    const lists = { context_globs: [], working_globs_post: [], context_resources: [], own: {} }
+    expect(paramsAfter({ context_globs: ['a'] }, { params: empty })).toEqual(lists)
+    for (const merge of ['shallow', 'deep'] as const) {
+      expect(paramsAfter({ context_globs: ['a'] }, { params: empty }, merge)).toEqual(lists)
+    }
+    expect(paramsAfter({ context_globs: ['a'] }, { patch: empty })).toEqual(lists)
   })
 })
 
@@ -80,13 +83,37 @@ describe('the frame', () => {
     expect(paramsAfter(frame, { params: less })).toMatchObject(less)
   })
 
+  it.each(['replace', 'shallow', 'deep'] as const)('gives up all tools, and gets a budget, merged by %s', (merge) => {
+    for (const key of ['params', 'patch'] as const) {
+      for (const none of [{}, []]) expect(paramsAfter(frame, { [key]: { tools: none } }, merge)['tools']).toEqual([])
+      expect(paramsAfter({}, { [key]: { tools: {}, budget: { usd: 3 } } }, merge)).toMatchObject({
+        tools: [],
+        budget: { usd: 3 },
+      })
+      const less = paramsAfter(
+        frame,
+        { [key]: { budget: { tokens: 5, calls: 8, usd: null, unpriced: 'deny' } } },
+        merge,
+      )
+      expect(less['budget']).toEqual({ usd: 2, calls: 8, tokens: 5, unpriced: 'deny' })
+      expect(paramsAfter({ tools: ['*'] }, { [key]: { tools: ['read'] } }, merge)['tools']).toEqual(['read'])
+    }
+  })
+
+  it('reads empty tables of lists as unchanged lists', () => {
+    const lists = { disallowed_tools: [], fallback_models: [], secrets: [] }
+    expect(paramsAfter(lists, { params: { disallowed_tools: {}, fallback_models: {}, secrets: {} } })).toEqual(lists)
+  })
+
   it('never goes up', () => {
     expect(() => paramsAfter({ ...frame, write_mode: false }, { params: { write_mode: true } })).toThrow(
       'may not change "write_mode"',
     )
     expect(() => paramsAfter(frame, { params: { tools: ['read', 'bash'] } })).toThrow('may not change "tools"')
     expect(() => paramsAfter(frame, { params: { budget: { usd: 3 } } })).toThrow('may not change "budget"')
-    expect(() => paramsAfter({}, { params: { budget: { usd: 3 } } })).toThrow('may not change "budget"')
+    const looser = { usd: 1, unpriced: 'allow' }
+    expect(() => paramsAfter({}, { params: { budget: looser } })).toThrow('may not change "budget"')
+    expect(() => paramsAfter({}, { params: { tools: ['read'] } })).toThrow('may not change "tools"')
   })
 })
 

@@ -4,6 +4,9 @@ import { BatonError } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { textOf } from '../../event/message.ts'
+import { findLayout, metaBlock } from '../../prompt/layout.ts'
+import { linesOf } from '../../prompt/lines.ts'
+import { withoutMark } from '../../base/text-lines.ts'
 import { saidBefore } from '../../journal/said-before.ts'
 import { usageError } from '../command.ts'
 import { workspaceRuns } from '../runs-folder.ts'
@@ -54,6 +57,8 @@ function frontMatterOf({ file, model, overrides }: ReturnType<Session['chat']['s
 
 function writtenFrontMatter(path: string): string | undefined {
   if (!existsSync(path)) return undefined
-  const [found] = /^\+\+\+\r?\n[^]*?\n\+\+\+\r?\n/.exec(readFileSync(path, 'utf8')) ?? []
-  return found === undefined ? undefined : `${found}\n`
+  const text = withoutMark(readFileSync(path, 'utf8'))
+  const prompt = { file: path, text, lines: linesOf(text) }
+  const block = metaBlock(prompt, findLayout(prompt))
+  return block && `${prompt.lines.slice(block.start, block.end + 1).join('\n')}\n\n`
 }

@@ -10,6 +10,7 @@ import type { Paint } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
+import { withMeant } from '../meant-command.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { dotText, mermaidText } from '../plan-graph.ts'
 import { planTree, shown } from '../plan-tree.ts'
@@ -21,7 +22,7 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
   const { cwd, env, home, paint } = openWorkplace(flags, io)
   const { file, text, stdin } = await promptSource(flags, io)
   const { input: texts, onFiles: globs, var: vars, model, outputSchema } = flags
-  const { plan, secrets } = await planRun({
+  const planned = planRun({
     cwd,
     env,
     home,
@@ -32,6 +33,7 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
     inputs: { texts, globs, cwd, ...defined({ stdin }) },
     signal: io.signal,
   })
+  const { plan, secrets } = await planned.catch((error: unknown) => Promise.reject(withMeant(error, file)))
   const { hide } = createMask(env, secrets)
   const { format = flags.json ? 'json' : 'text' } = flags
   io.out(hide(written(plan, format, paint)))

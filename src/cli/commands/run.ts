@@ -9,7 +9,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
-import { withMeantCommand } from '../meant-command.ts'
+import { withMeant } from '../meant-command.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { presentRun } from '../present-run.ts'
 import { type PromptSource, promptSource, refuseEmptyNames } from '../prompt-source.ts'
@@ -77,7 +77,7 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })
     const report = await startRun(file, { ...options, ...person }, listener)
-    return { ...report, error: withMeantCommand(report.error, file) }
+    return { ...report, error: withMeant(report.error, file) }
   })
 }
 

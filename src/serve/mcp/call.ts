@@ -87,8 +87,12 @@ function approving({ shows }: Calling): Pick<RunOptions, 'approve'> {
 
 function givenTo({ target }: Offer, input: JsonObject): Pick<RunOptions, 'vars' | 'stdin' | 'inputs'> {
   if (target.kind === 'agent') return input['input'] === undefined ? {} : { inputs: [input['input']] }
-  const { [target.context]: context, ...vars } = input
-  return { vars, ...(typeof context === 'string' && context !== '' ? { stdin: context } : {}) }
+  const { [target.context]: context, [target.input ?? '']: message, ...vars } = input
+  return {
+    vars,
+    ...(typeof message === 'string' && message !== '' ? { inputs: [message] } : {}),
+    ...(typeof context === 'string' && context !== '' ? { stdin: context } : {}),
+  }
 }
 
 /** A client sees only the message of an error, so place and hint are added to it. */

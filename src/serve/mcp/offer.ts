@@ -3,7 +3,7 @@ import { BatonError } from '../../base/error.ts'
 import { firstText } from '../../authoring/inventory.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { InputVariable } from '../../config/input-variables.ts'
-import { loadTarget, type TargetOptions } from '../../run/target.ts'
+import { loadTarget, takesMessages, type TargetOptions } from '../../run/target.ts'
 import type { PromptTarget } from '../../run/prompt-target.ts'
 
 /** A prompt file, agent or pack that clients may call. */
@@ -24,8 +24,17 @@ export interface Offer {
 }
 
 type OfferTarget =
-  /** `context`: the name of the argument that is passed as context, not as a variable. */
-  { readonly kind: 'prompt'; readonly context: string; readonly shape: AnswerShape } | { readonly kind: 'agent' }
+  /**
+   * `context`: the name of the argument that is passed as context, not as a variable. `input`: the name of the argument
+   * that is the message to an agent definition; undefined for other files.
+   */
+  | {
+      readonly kind: 'prompt'
+      readonly context: string
+      readonly input: string | undefined
+      readonly shape: AnswerShape
+    }
+  | { readonly kind: 'agent' }
 
 /** How the answers of tasks become one structured value: unchanged, in the field `answer`, or as the list `answers`. */
 type AnswerShape = 'text' | 'object' | 'answer' | 'answers'
@@ -56,14 +65,15 @@ function offerOfPrompt(target: PromptTarget, name: string): Omit<Offer, 'name' |
   const { frontMatter, variables = [] } = spec
   const { name: title, description } = frontMatter
   const context = variables.some((variable) => variable.name === 'context') ? 'context_text' : 'context'
+  const input = takesMessages(target) ? 'input' : undefined
   const shape = shapeOf(target)
   return {
     ...(typeof title === 'string' && title.trim() !== '' ? { title } : {}),
     description:
       typeof description === 'string' && description.trim() !== '' ? description : `Runs the prompt ${name}.`,
-    input: inputSchema(variables, context),
+    input: inputSchema(variables, { context, input }),
     ...(output === undefined ? {} : { output: outputSchema(output.schema, shape) }),
-    target: { kind: 'prompt', context, shape },
+    target: { kind: 'prompt', context, input, shape },
   }
 }
 
@@ -94,12 +104,16 @@ const variableSchemas: { readonly [type in InputVariable['type']]: JsonObject } 
   table: { type: 'object' },
 }
 
-function inputSchema(variables: readonly InputVariable[], context: string): JsonObject {
+function inputSchema(
+  variables: readonly InputVariable[],
+  { context, input }: { readonly context: string; readonly input: string | undefined },
+): JsonObject {
   const required = variables.filter((variable) => variable.required).map(({ name }) => name)
   return {
     type: 'object',
     properties: {
       ...Object.fromEntries(variables.map((variable) => [variable.name, variableSchema(variable)])),
+      ...(input === undefined ? {} : { [input]: { type: 'string', description: 'What the agent is asked to do.' } }),
       [context]: { type: 'string', description: 'A text that the prompt gets as context.' },
     },
     ...(required.length === 0 ? {} : { required }),

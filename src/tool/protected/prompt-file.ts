@@ -35,7 +35,8 @@ export const decidingKeys: readonly string[] = [
   'working_globs',
 ]
 
-const fence = /^\uFEFF?\s*(?:(\+\+\+|---)[ \t]*\r?\n|```(?:toml|yaml)[ \t]*\r?\n#!meta)/
+const fence =
+  /^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s|<!--(?:(?!-->)[^])*-->)*(?:(\+\+\+|---)[ \t]*\r?\n|```(?:toml|yaml)[ \t]*\r?\n#!meta)/
 const key = new RegExp(
   `^[ \\t]*\\[{0,2}["']?(?:${decidingKeys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`,
   'm',

@@ -73,7 +73,8 @@ describe('a run is begun', () => {
   it('with inputs, settings and variables of the request', async () => {
     const model = await startToolModel([{ text: 'one' }, { text: 'two' }])
     const served = await serve({ env: { BATON_GATEWAY_URL: model.url } })
-    const asked = { text: 'Hi', model: 'm', inputs: ['a', 'b'], mode: 'classic' }
+    const text = '+++\ntemplate = true\n+++\nHi {{input}}'
+    const asked = { text, model: 'm', inputs: ['a', 'b'], mode: 'classic' }
     const id = await begun(served, asked)
     await ended(served, id)
     const { run, answers } = await detailOf(served, id)

@@ -9,7 +9,7 @@ import { startToolModel } from '../../helpers/tool-model.ts'
 
 // What a server reports about runs, whichever process works on them.
 
-const asking = '+++\nmodel = "m"\ninput_concurrency = 1\n+++\nHi\n'
+const asking = '+++\ntemplate = true\nmodel = "m"\ninput_concurrency = 1\n+++\nHi\n'
 const writing = {
   'write.md': '+++\nagent = "write.lua"\n+++\nHi\n',
   'write.lua': 'aip.file.save("out.txt", "x\\n"); return "said"',
