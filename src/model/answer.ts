@@ -273,7 +273,7 @@ export function readBatches(format: WireFormat): BatchReader {
   }
 
   function closed(fault: ModelFault | undefined): ModelFault | undefined {
-    thinking.end()
+    thinking.end(parser.found.finish)
     return fault
   }
 
