@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { classic } from '../../../src/agent/modes/classic.ts'
+import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
+import type { ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
+import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import { writtenCall } from '../../../src/agent/modes/written-call.ts'
 import type { ModelAgent, ModelResult, Tool } from '../../../src/event/agent.ts'
-import { textMessage, textOf } from '../../../src/event/message.ts'
+import { noUsage, textMessage, textOf } from '../../../src/event/message.ts'
 import { createFakeProvider, type FakeTurn } from '../../helpers/fake-model.ts'
 import { sessionWorld, type SessionWorld } from '../../helpers/session-world.ts'
 
@@ -130,6 +134,39 @@ describe('a model that writes a call as text', () => {
   it('reaches a limit of rounds or turns like one that calls a tool', async () => {
     expect(await (await ask([written, done], { maxRounds: 1 })).result).toMatchObject({ end: 'max_rounds' })
     expect(await (await ask([written, done], { maxTurns: 1 })).result).toMatchObject({ end: 'max_turns' })
+  })
+
+  it('has answered in a replay of a run that asked nothing more', async () => {
+    const timeline = createTimeline({ now: () => new Date(0), onOutput: () => {} })
+    const reply = { text: json, calls: [], end: 'done', itemId: 'i', isLast: false } as const
+    const work = {
+      id: 'p',
+      signal: new AbortController().signal,
+      messages: () => [],
+      addMessages: () => {},
+      tools: [look],
+      offered: ['look'],
+      prepare: async () => {},
+      ask: async () => reply,
+      askAgain: () => {
+        throw new Error('a replay asks nothing that was not asked')
+      },
+      endsHere: () => true,
+      hasMail: async () => false,
+      runTools: async () => [],
+      program: async () => ({ text: '' }),
+      refuseCalls: () => {},
+      timeline,
+      say: () => {},
+      warn: () => {},
+      usage: () => noUsage,
+    }
+    const executor = (loop: ModeLoop): PromptExecutor => {
+      return createLoopExecutor(work, { userId: 'ada', decide: () => undefined }, loop)
+    }
+    const prompt = await classic.createExecutor({ userId: 'ada', services: { ...work, executor } }).run()
+    expect(prompt.state).toBe('completed')
+    expect(prompt.output).toMatchObject([{ type: 'text', text: json }])
   })
 
   it('has answered if no tools are offered', async () => {
