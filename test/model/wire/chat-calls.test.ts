@@ -222,7 +222,7 @@ describe('one call stays one call', () => {
     ['an empty object comes first as text', [[{ index: 0, id: 'x', ...read('{}') }], [{ index: 0, ...rest(a) }]]],
     [
       'it is cut at each character',
-      [[{ index: 0, id: 'x', ...read('') }], ...[...a].map((text) => [{ index: 0, ...rest(text) }])],
+      [[{ index: 0, id: 'x', ...read('') }], ...a.split('').map((text) => [{ index: 0, ...rest(text) }])],
     ],
     ['its index is missing', [[{ id: 'x', ...read('') }], [rest(a.slice(0, 4))], [rest(a.slice(4))]]],
     [
