@@ -49,6 +49,8 @@ export interface Turns {
   readonly log: MessageLog
   /** Whether an earlier process of this run already got the answer to the next turn, and reported why it was asked. */
   readonly wasAnswered: () => boolean
+  /** Whether a replayed run made no request for the next turn. */
+  readonly endsHere: () => boolean
   /** Where the next turn is recorded. */
   readonly place: () => Place
   /** The tools that may be offered. */
@@ -102,10 +104,14 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     if (told.length > 0) log.add([textMessage('user', told.map(({ text }) => text).join('\n\n'))])
   }
 
-  /** Of the next turn. */
-  function wasAnswered(): boolean {
+  /** The places of the calls of the next turn. */
+  function nextCalls(): readonly Place[] {
     const { at } = below(context, { kind: 'turn', index: turns }).scope
-    return [model, ...fallbackModels].some((_, index) => opener.services.effects.wasDone(callPlace(at, index)))
+    return [model, ...fallbackModels].map((_, index) => callPlace(at, index))
+  }
+
+  function wasAnswered(): boolean {
+    return nextCalls().some((at) => opener.services.effects.wasDone(at))
   }
 
   const idOf = (index: number): string => `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
@@ -113,6 +119,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   return {
     log,
     wasAnswered,
+    endsHere: () => nextCalls().every((at) => opener.services.effects.lacks?.(at) === true),
     place: () => below(context, { kind: 'turn', index: turns }).scope.at,
     tools,
     ...(output === undefined ? {} : { output }),

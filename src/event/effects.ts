@@ -247,6 +247,8 @@ export interface Effects {
   readonly answers: (at: Place) => boolean
   /** True if an earlier process of this run finished the effect at this place, and sent its events. */
   readonly wasDone: (at: Place) => boolean
+  /** True in a replay if the recorded run started no effect at this place. */
+  readonly lacks?: (at: Place) => boolean
   /**
    * Requests approval if the permission is `ask`. `since`: when an earlier process asked the question (milliseconds
    * since 1970), if it is still open.

@@ -217,6 +217,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     answers: () => files.kind === 'recorded',
     // a replay reports everything
     wasDone: () => false,
+    lacks: (at) => tree.find(placeText(at))?.started === undefined,
 
     permit: async (at, action) => permitted(at, action, permission),
 

@@ -1,3 +1,4 @@
+import { withoutMark } from '../base/text-lines.ts'
 import { noUsage } from '../event/message.ts'
 import type { Found, WireFormat } from './wire/format.ts'
 import {
@@ -33,19 +34,66 @@ export interface AnswerReader {
 }
 
 /**
- * Turns the body of a successful response into model events (R285, R288), one batch per read. The last two events are
+ * Turns the body of a successful response into model events (R285, R288), one batch per read. Whether it is a stream or
+ * a whole answer is decided by how it begins, because many servers send the wrong content type. The last two events are
  * usage (one call with zero tokens if the server reported none) and finish. Faults are recorded in the call and thrown
  * after the preceding events. Once a finish reason was received, a connection that breaks or stalls no longer fails the
  * answer. Events read before the caller stopped may still be returned.
  */
-export function readAnswer({ headers, body }: HttpAnswer, answering: Answering): AnswerReader {
-  const { call } = answering
+export async function readAnswer({ headers, body }: HttpAnswer, answering: Answering): Promise<AnswerReader> {
+  const { call, timeouts } = answering
   const type = (headers['content-type'] ?? '').toLowerCase()
-  const empty = endsWithConnection(headers) ? dropped : emptyBody
-  if (type.includes('json')) return readWhole({ body, empty }, answering)
+  const isJson = type.includes('json')
   const isStream = type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
-  if (isStream) return readStream({ body, empty }, answering)
+  const known = isJson || isStream
+  const head = await readHead(body, call, { idleMs: timeouts.streamIdleMs, characters: known ? 1 : 'event:'.length })
+  const start = startOf(head)
+  const whole = {
+    body: head.length === 0 ? body : withHead(body, head),
+    empty: endsWithConnection(headers) ? dropped : emptyBody,
+  }
+  if (start.startsWith('{') || start.startsWith('[')) return readWhole(whole, answering)
+  // no JSON begins with a colon or the first letter of a field of a stream
+  if (isStream || (isJson && /^[:deir]/.test(start))) return readStream(whole, answering)
+  if (isJson) return readWhole(whole, answering)
+  if (/^(?:data|event|id|retry)?:/.test(start)) return readStream(whole, answering)
   return call.fail({ ...wrongType, what: `answered with ${type.split(';')[0]} instead of a stream` })
+}
+
+/** The first reads of a body, until it has so many characters from the first visible one on. */
+async function readHead(
+  body: BodyReader,
+  call: Call,
+  { idleMs, characters }: { readonly idleMs: number; readonly characters: number },
+): Promise<readonly Uint8Array[]> {
+  const idle = createIdleLimit(idleMs)
+  const head: Uint8Array[] = []
+  for (;;) {
+    const bytes = await call.read(body, idle.next())
+    if (bytes === undefined) return head
+    head.push(bytes)
+    if (startOf([bytes]) !== '' && startOf(head).length >= characters) return head
+    idle.came(bytes.length, { hasContent: false, pending: 0 })
+    if (idle.isFlooded()) call.fail(flooded)
+  }
+}
+
+/** The text of these bytes from its first visible character on. */
+function startOf(head: readonly Uint8Array[]): string {
+  return withoutMark(Buffer.concat(head).toString('utf8')).trimStart()
+}
+
+/** The body with what was read of it before. */
+function withHead(body: BodyReader, head: readonly Uint8Array[]): BodyReader {
+  let first: Uint8Array | undefined = Buffer.concat(head)
+  return {
+    read() {
+      const bytes = first
+      first = undefined
+      return bytes === undefined ? body.read() : Promise.resolve(bytes)
+    },
+    cancel: () => body.cancel(),
+  }
 }
 
 /** Whether only the end of the connection marks the end of the body. */
@@ -161,6 +209,7 @@ function isContent(event: ModelEvent): boolean {
       return event.input !== '' || event.name !== undefined
     case 'start':
     case 'provider':
+    case 'discard':
     case 'usage':
     case 'finish':
       return false
@@ -224,7 +273,7 @@ export function readBatches(format: WireFormat): BatchReader {
   }
 
   function closed(fault: ModelFault | undefined): ModelFault | undefined {
-    thinking.end()
+    thinking.end(parser.found.finish)
     return fault
   }
 

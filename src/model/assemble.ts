@@ -82,6 +82,9 @@ export function assembleAnswer(): Assembly {
       case 'provider':
         draftOf(event.block, event.part).provider = event.provider
         return
+      case 'discard':
+        drafts.delete(event.block)
+        return
       case 'usage':
         usage = addUsage(usage, event.usage)
         costUsd = event.costUsd

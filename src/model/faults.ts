@@ -28,14 +28,55 @@ export function faultOfStatus({ status, body, location, retryAfterMs }: Refusal)
 
 /** The fault for an error object inside a stream or in a body with status 200: `error` is that object or text. */
 export function faultOfErrorObject(error: unknown): ModelFault {
-  const { code, status } = isObject(error) ? error : {}
-  const number = [code, status].map(Number).find((value) => value >= 400 && value < 600)
+  const fields = isObject(error) ? error : {}
+  const numbers = numberKeys.map((key) => Number(fields[key]))
   return faultOfReport({
-    status: number,
+    status: numbers.find((value) => value >= 400 && value < 600),
     code: errorCode(error),
     detail: serverMessage({ error }),
     retryAfterMs: retryDelayOf(error),
   })
+}
+
+/** Where errors have an HTTP status or a number of their own. */
+const numberKeys = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'errcode', 'http_code']
+
+/** Keys that only errors have. */
+const errorKeys = ['detail', 'error_code', 'error_msg', 'error_message', 'errmsg', 'err_msg', 'faultstring', 'fault']
+
+/** Values of `code` and `errcode` in reports of success. */
+const successCodes: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  0,
+  200,
+  '',
+  '0',
+  '200',
+  'ok',
+  'success',
+  'Success',
+])
+
+/**
+ * The error that an object reports in the place of an answer or a part of it, in one of the forms that servers use:
+ * `error`, `errors`, `object` or `type` with the value `error`, `detail`, `code` with `msg`, and some more; undefined if
+ * it reports none.
+ */
+export function reportedError(fields: { readonly [key: string]: unknown }): unknown {
+  const { error, errors, object, type, status, code, msg, message, success, base_resp: response } = fields
+  if (isGiven(error)) return error
+  if (Array.isArray(errors) ? errors.length > 0 : isGiven(errors)) return Array.isArray(errors) ? errors[0] : errors
+  if (object === 'error' || type === 'error' || status === 'error' || success === false) return fields
+  const ownCode = fields['error_code'] ?? fields['errcode']
+  if (errorKeys.some((key) => isGiven(fields[key])) && !successCodes.has(ownCode ?? 'none')) return fields
+  if (!successCodes.has(code) && (isGiven(msg) || isGiven(message))) return fields
+  if (numberKeys.some((key) => Number(fields[key]) >= 400)) return fields
+  return isObject(response) && Number(response['status_code']) !== 0 ? response : undefined
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && value !== false
 }
 
 interface Report {
@@ -90,7 +131,7 @@ function classOfStatus(status: number): FailureClass {
 function classOfCode(code: string): FailureClass {
   if (/not_found/.test(code)) return 'not_found'
   if (/timeout|deadline/.test(code)) return 'timeout'
-  return /invalid|unsupported|too_large|failed_precondition/.test(code) ? 'invalid_request' : 'unavailable'
+  return /invalid|unsupported|too_large|failed_precondition|bad_?request/.test(code) ? 'invalid_request' : 'unavailable'
 }
 
 function saysOverload({ status, code }: Report): boolean {
@@ -100,6 +141,11 @@ function saysOverload({ status, code }: Report): boolean {
 
 const tooLong =
   /context[ _]length|context window|maximum context|too many tokens|token count .*exceeds|prompt is too long|input is too long|exceed_context_size/i
+
+/** For errors without a status. */
+const badKey =
+  /\b(?:invalid|incorrect|wrong|missing|expired|unknown)\b[^.;]{0,30}\b(?:api|access)[ _-]?(?:key|token)\b|\b(?:api|access)[ _-]?(?:key|token)\b[^.;]{0,30}\b(?:invalid|incorrect|not valid|expired|missing)\b|\bunauthori[sz]ed\b/i
+const noModel = /\bmodel\b[^.;]{0,80}\b(?:not found|(?:does not|doesn't|not) exist)\b/i
 
 const noCredit = /credit balance is too low|insufficient (?:credit|balance|funds)|exceeded your current quota/i
 
@@ -118,16 +164,20 @@ function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   if (status !== undefined && status >= 500) return undefined
   if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota' }
   if (status === 401 || status === 403 || status === 429) return undefined
-  if (/invalid_api_key|api_key_invalid|authentication_error|permission/.test(code)) return { class: 'auth' }
+  if (/invalid_api_key|api_key_invalid|authentication_?error|permission|unauthori[sz]ed|unauthenticated/.test(code)) {
+    return { class: 'auth' }
+  }
   if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit' }
   if (/model_not_found/.test(code)) return { class: 'not_found' }
   if (status === 413 || tooLong.test(code) || tooLong.test(detail)) {
     const hint = 'The prompt is too long for this model: use fewer or smaller files, or a model with a larger context.'
     return { class: 'invalid_request', hint }
   }
-  if (noTools.some((said) => said.test(detail.slice(0, lookedAt))))
-    return { class: 'invalid_request', hint: noToolsHint }
-  return undefined
+  const words = detail.slice(0, lookedAt)
+  if (noTools.some((said) => said.test(words))) return { class: 'invalid_request', hint: noToolsHint }
+  if (status !== undefined) return undefined
+  if (badKey.test(words)) return { class: 'auth' }
+  return noModel.test(words) ? { class: 'not_found' } : undefined
 }
 
 function redirect(status: number, location: string | undefined): ModelFault {
@@ -141,14 +191,31 @@ function redirect(status: number, location: string | undefined): ModelFault {
   }
 }
 
-/** The message of an error body, in the forms in use: `error.message`, `error`, `message`, `detail`. */
+/** Where errors have their message. */
+const messageKeys = [
+  'message',
+  'msg',
+  'detail',
+  'error_msg',
+  'error_message',
+  'errmsg',
+  'err_msg',
+  'status_msg',
+].concat('error_description', 'faultstring', 'reason', 'title')
+
+/** The message of an error body, in the forms in use: `error.message`, `error`, `message`, `detail` … */
 function serverMessage(body: unknown): string | undefined {
   if (!isObject(body)) return undefined
-  const { error, message, detail } = body
-  const inner = isObject(error) ? (error['message'] ?? error['detail']) : error
-  const found = [inner, message, detail].find((value) => value !== undefined && value !== null)
-  if (found === undefined) return undefined
-  return typeof found === 'string' ? found : JSON.stringify(found)
+  const { error, errors } = body
+  const inner = isObject(error) ? (wordsIn(error) ?? error) : error
+  const found = isGiven(inner) ? inner : (wordsIn(body) ?? (Array.isArray(errors) ? (errors[0] as unknown) : errors))
+  if (!isGiven(found) || (isObject(found) && Object.keys(found).length === 0)) return undefined
+  if (typeof found === 'string') return found
+  return (isObject(found) ? serverMessage({ error: wordsIn(found) }) : undefined) ?? JSON.stringify(found)
+}
+
+function wordsIn(error: { readonly [key: string]: unknown }): unknown {
+  return messageKeys.map((key) => error[key]).find(isGiven)
 }
 
 /**
@@ -163,11 +230,11 @@ function errorObject(body: unknown): unknown {
 /** The codes of an error object, in lower case: its `code`, `type`, `status` and the `reason` of its details. */
 function errorCode(error: unknown): string {
   if (!isObject(error)) return ''
-  const { code, type, status, details } = error
+  const { code, type, status, error_code: own, details } = error
   const reasons = Array.isArray(details)
     ? (details as readonly unknown[]).map((detail) => (isObject(detail) ? detail['reason'] : undefined))
     : []
-  return [code, type, status, ...reasons]
+  return [code, type, status, own, ...reasons]
     .filter((value) => typeof value === 'string')
     .join(' ')
     .toLowerCase()
@@ -275,12 +342,36 @@ function isPlain(code: string): boolean {
   return code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
 }
 
+const partialHint = 'Run it again: the partial answer is discarded, because it may be cut off anywhere.'
+
 /** A stream that ended before its end mark: the part received is not an answer. */
-export const closedInTheMiddle: ModelFault = {
+const closedInTheMiddle: ModelFault = {
   class: 'network',
   retryable: true,
   what: 'closed the connection during the answer',
-  hint: 'Run it again: the partial answer is discarded, because it may be cut off anywhere.',
+  hint: partialHint,
+}
+
+/**
+ * The fault of a stream without a finish reason. `hasMark`: its end mark was received. `stray`: the last event that is
+ * no part of an answer, which may be why it ended; with an end mark and without such an event there is no fault.
+ */
+export function unfinished({
+  hasMark,
+  stray,
+}: {
+  readonly hasMark: boolean
+  readonly stray: string | undefined
+}): ModelFault | undefined {
+  if (!hasMark) return { ...closedInTheMiddle, ...defined({ detail: stray }) }
+  if (stray === undefined) return undefined
+  return {
+    class: 'unavailable',
+    retryable: true,
+    what: 'ended the answer without a finish reason, after an event that is no part of an answer',
+    detail: stray,
+    hint: partialHint,
+  }
 }
 
 function codeOf(error: unknown): string {

@@ -47,7 +47,7 @@ export type ModelEvent =
   | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly block: number; readonly text: string }
   | { readonly type: 'reasoning'; readonly block: number; readonly text: string }
-  /** A piece of a tool call. The first one has the id and the name. */
+  /** A piece of a tool call. The first one has the id; the name comes with it or later. */
   | {
       readonly type: 'tool_call'
       readonly block: number
@@ -62,6 +62,8 @@ export type ModelEvent =
       readonly part: 'text' | 'reasoning' | 'tool_call'
       readonly provider: ProviderData
     }
+  /** What was received of this block is no part of the answer, or follows again, as another kind of part. */
+  | { readonly type: 'discard'; readonly block: number }
   /** `costUsd`: as reported by the provider, if it does. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly costUsd?: number }
   | { readonly type: 'finish'; readonly reason: FinishReason }

@@ -19,13 +19,14 @@ export interface SseDecoder {
 }
 
 /**
- * Decodes `text/event-stream`: accepts UTF-8 that is split anywhere, and a last event without a blank line. Events that
- * are sent again with the same id are returned once.
+ * Decodes `text/event-stream`: accepts UTF-8 that is split anywhere, and a last event without a blank line. Ids are
+ * ignored, because many hosts use one id for all events of an answer. Two kinds of lines that are no fields of the
+ * standard are events too, because servers report failures in them: `error: …`, which is an event named `error`, and a
+ * JSON object without `data:`.
  */
 export function createSseDecoder(): SseDecoder {
   // much faster than a TextDecoder
   const decoder = new StringDecoder('utf8')
-  const isRepeated = createRepeatFinder()
   const pending = createPendingCount()
   // emptied, never replaced: see the list in exchange.ts
   const events: SseEvent[] = []
@@ -33,8 +34,13 @@ export function createSseDecoder(): SseDecoder {
   let endsInReturn = false
   let isBegun = false
   const parser = createParser({
-    onEvent({ id, event: name = '', data }) {
-      if (id === undefined || !isRepeated(id, data)) events.push({ name, data, complete })
+    onEvent({ event: name = '', data }) {
+      events.push({ name, data, complete })
+    },
+    onError({ type, field, value = '', line = '' }) {
+      if (type !== 'unknown-field') return
+      if (field === 'error') events.push({ name: 'error', data: value, complete })
+      else if (line.startsWith('{')) events.push({ name: '', data: line, complete })
     },
   })
 
@@ -93,26 +99,5 @@ function createPendingCount(): { add(text: string): void; bytes(): number } {
       }
     },
     bytes: () => bytes,
-  }
-}
-
-/** The number of ids remembered: repeated events follow soon. */
-const mostIds = 1024
-
-/**
- * Detects events that are repeated after an intermediate connection broke: they have the same id and the same data.
- * Some hosts use one id for all events of an answer; then ids are ignored.
- */
-function createRepeatFinder(): (id: string, data: string) => boolean {
-  const known = new Map<string, string>()
-  let isUnique = true
-  return (id, data) => {
-    if (!isUnique) return false
-    const before = known.get(id)
-    if (before !== undefined && before !== data) isUnique = false
-    if (before !== undefined) return isUnique
-    known.set(id, data)
-    if (known.size > mostIds) known.delete(known.keys().next().value ?? '')
-    return false
   }
 }

@@ -52,17 +52,18 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
   const send = createSender(format, options)
 
-  async function open(request: ModelRequest, call: Call): Promise<AnswerReader> {
+  async function open(request: ModelRequest, call: Call): Promise<HttpAnswer> {
     const url = client.buildURL(format.path(request), undefined)
     const body = bodyBytes(format.body(request, quirks))
     const limit = { ms: timeouts.connectMs, fault: connectTimeout }
-    return readAnswer(await call.within(limit, () => send(url, body, call)), { format, call, timeouts })
+    return call.within(limit, () => send(url, body, call))
   }
 
   /** The events of one call. The call starts with the first `next`. */
   function read(request: ModelRequest, signal: AbortSignal): AsyncIterator<ModelEvent> {
     let call: Call | undefined
-    let answer: AnswerReader | undefined
+    let answer: HttpAnswer | undefined
+    let reader: AnswerReader | undefined
     let events: readonly ModelEvent[] | undefined = []
     let position = 0
 
@@ -79,8 +80,9 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
           signal.throwIfAborted()
           call ??= openCall(signal, timeouts)
           answer ??= await open(request, call)
+          reader ??= await readAnswer(answer, { format, call, timeouts })
           while (events?.length === position) {
-            events = await answer.next()
+            events = await reader.next()
             position = 0
             signal.throwIfAborted()
           }

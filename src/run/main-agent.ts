@@ -1,4 +1,4 @@
-import { BatonError } from '../base/error.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
 import { finishInTurns } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
@@ -10,7 +10,8 @@ import { part } from '../event/place.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
-import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer } from './answer.ts'
+import { WrittenCall } from '../agent/modes/written-call.ts'
+import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { applyAnswer, shownFile } from './apply-answer.ts'
 import { limitsOfWriting } from './ask-person.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
@@ -86,7 +87,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   )
   try {
     const conversation = conversationOf(session)
-    const result = await conversation.ask(messages)
+    const result = await firstAnswer(conversation, messages)
     return await keepAnswer(conversation.last, () =>
       useAnswer(
         result,
@@ -96,6 +97,22 @@ export async function askMain(question: Question, around: RunContext): Promise<T
     )
   } finally {
     await session.close()
+  }
+}
+
+/** The first answer. The text of a model that writes its calls as text is kept; a resumed run does not use it again. */
+async function firstAnswer(conversation: Conversation, messages: readonly Message[]): Promise<ModelResult> {
+  try {
+    return await conversation.ask(messages)
+  } catch (error) {
+    if (!isBatonError(error) || !(error.cause instanceof WrittenCall)) throw error
+    const { text } = error.cause
+    return keepAnswer(
+      () => ({ text, spent: conversation.spent() }),
+      () => {
+        throw unusableAnswer(error)
+      },
+    )
   }
 }
 

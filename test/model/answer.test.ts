@@ -7,9 +7,11 @@ import { defaultTimeouts } from '../../src/model/call.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
 import { collectModelEvents, textOf } from '../contract/model-provider.ts'
 import { chatProvider } from '../helpers/chat-provider.ts'
-import { failing, failingReply } from '../helpers/failing-call.ts'
+import { failing, failingReply, openServer } from '../helpers/failing-call.ts'
 import { chatEvents } from '../helpers/model-server.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
+
+const request = { model: 'm1', messages: [textMessage('user', 'Hello')] } as const
 
 describe('an answer that is none', () => {
   const replies: readonly (readonly [string, ModelReply, string])[] = [
@@ -41,6 +43,42 @@ describe('an answer that is none', () => {
   })
 })
 
+describe('an answer is recognized by how it begins, whatever its content type is', () => {
+  const stream = chatEvents({ text: 'all of it' }).join('')
+  const message = { role: 'assistant', content: 'all of it' }
+  const whole = { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] }
+  const bodies: readonly (readonly [string, string])[] = [
+    ['a stream', stream],
+    ['a stream behind a comment', `: wait\n\n${stream}`],
+    ['a stream behind empty lines', `\n\n${stream}`],
+    ['a stream behind a byte order mark', `\uFEFF${stream}`],
+    ['a stream with names and ids', stream.replaceAll('data:', 'event: message\nid: 1\ndata:')],
+    ['JSON', JSON.stringify(whole)],
+    ['JSON on several lines behind empty ones', `\n\n${JSON.stringify(whole, null, 2)}`],
+    ['JSON in one event', `data: ${JSON.stringify(whole)}\n\ndata: [DONE]\n\n`],
+  ]
+  const types = ['application/json', 'text/event-stream', 'text/plain', 'text/html; charset=utf-8', 'binary/any']
+  const read = bodies.flatMap(([name, body]) => types.map((type) => [name, type, body] as const))
+
+  it.each(read)('%s as %s', async (_, type, body) => {
+    for (const cut of [body.length, 1]) {
+      const rawChunks = [body.slice(0, cut), body.slice(cut)].map((text) => Buffer.from(text))
+      const server = await openServer({ rawChunks, headers: { 'content-type': type } })
+      const events = await collectModelEvents(chatProvider(server.url).stream(request, new AbortController().signal))
+      expect(textOf(events)).toBe('all of it')
+    }
+  })
+
+  it('and an error in it keeps its words', async () => {
+    for (const type of types) {
+      const rawChunks = [Buffer.from('{"detail":"the engine has stopped"}')]
+      const { error } = await failingReply({ rawChunks, headers: { 'content-type': type } })
+      expect(error.message).toContain('reported an error instead of an answer: the engine has stopped')
+      expect(modelFailureOf(error)).toMatchObject({ class: 'unavailable', retryable: true })
+    }
+  })
+})
+
 /** A server that answers each request by writing to its socket; returns its base URL. */
 async function openSocketServer(answer: (socket: Socket) => void | Promise<void>): Promise<string> {
   const sockets = new Set<Socket>()
@@ -58,7 +96,6 @@ async function openSocketServer(answer: (socket: Socket) => void | Promise<void>
 }
 
 const streamHead = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
-const request = { model: 'm1', messages: [textMessage('user', 'Hello')] } as const
 
 describe('a connection that is closed right behind the headers', () => {
   it.each([

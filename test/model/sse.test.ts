@@ -62,13 +62,25 @@ it('counts the bytes that belong to no finished event', () => {
   expect(decoder.pending()).toBe(0)
 })
 
-it('gives an event once that is sent again with its id', () => {
-  const [first, second] = ['id: 1\ndata: a\n\n', 'id: 2\ndata: a\n\n']
-  expect(data(first, second, first, second, 'id: 3\ndata: b\n\n')).toEqual(['a', 'a', 'b'])
+it.each([
+  ['one id for all', ['7', '7', '7', '7', '7']],
+  ['an id that comes again', ['1', '2', '1', '2', '1']],
+  ['an id for each', ['1', '2', '3', '4', '5']],
+])('gives every event, also equal ones, whatever their ids are: %s', (_, ids) => {
+  const texts = ['a', 'a', 'b', 'b', 'a']
+  expect(data(...texts.map((text, index) => `id: ${ids[index]}\ndata: ${text}\n\n`))).toEqual(texts)
 })
 
-it('gives every event of a host that has one id for all of them', () => {
-  expect(data(...['a', 'b', 'b', 'a'].map((text) => `id: 7\ndata: ${text}\n\n`))).toEqual(['a', 'b', 'b', 'a'])
+it('gives lines in which servers report failures as events, in their order', () => {
+  const stream = 'data: a\n\nerror: {"code":1}\n\n{"detail":"b"}\nnoise: c\nInternal error\ndata: d\n\n'
+  const events = [
+    { name: '', data: 'a', complete: true },
+    { name: 'error', data: '{"code":1}', complete: true },
+    { name: '', data: '{"detail":"b"}', complete: true },
+    { name: '', data: 'd', complete: true },
+  ]
+  expect(decode(stream)).toEqual(events)
+  expect(decode(...[...Buffer.from(stream)].map((byte) => Uint8Array.of(byte)))).toEqual(events)
 })
 
 it('knows a comment that is cut anywhere', () => {

@@ -103,9 +103,28 @@ const cases: readonly (readonly [string, string, string])[] = [
   ],
   ['<think></think>answer', '', 'answer'],
   ['<think>\n\n</think>\n\n  ', '', ''],
-  ['<think>it never ends', 'it never ends', ''],
+  ['<think>it never ends', '', '<think>it never ends'],
+  ['\n<think>it never <b>ends</b> </thin', '', '\n<think>it never <b>ends</b> </thin'],
+  ['a <think>it never ends', '', 'a <think>it never ends'],
   ['<thinker>no', '', '<thinker>no'],
-  ['  plain <think>a</think>', '', '  plain <think>a</think>'],
+  ['  plain <think>a</think>', 'a', '  plain '],
+  ['a <think>hm</think> b', 'hm', 'a b'],
+  ['a\n<think>\nhm\n</think>\n\nb <think>c</think>', 'hm', 'a\nb <think>c</think>'],
+  ['hm\n</think>\n\nanswer', 'hm', 'answer'],
+  ['first <b>a</b>, then b</thinking>answer </think>', 'first <b>a</b>, then b', 'answer </think>'],
+  ['they said "no"</think>answer', 'they said "no"', 'answer'],
+  ['</think>\nanswer', '', 'answer'],
+  ['hm</think>', 'hm', ''],
+  ['a < b and </thi', '', 'a < b and </thi'],
+  [
+    'The tags `<think>` and `</think>` are `x <think>a</think>`.',
+    '',
+    'The tags `<think>` and `</think>` are `x <think>a</think>`.',
+  ],
+  ['The tag "<think>" ends with "</think>".', '', 'The tag "<think>" ends with "</think>".'],
+  ['So:\n```html\n<think>a</think>\n```\n<think>b</think>c', 'b', 'So:\n```html\n<think>a</think>\n```\nc'],
+  ['<FILE_CHANGES>\na <think>b</think>\n</FILE_CHANGES>', '', '<FILE_CHANGES>\na <think>b</think>\n</FILE_CHANGES>'],
+  ['try <FILE_CHANGES>x</FILE_CHANGES>\n</think>answer', 'try <FILE_CHANGES>x</FILE_CHANGES>', 'answer'],
   ['<thi', '', '<thi'],
   ['<THINK>a</Think>b', 'a', 'b'],
 ]
@@ -118,6 +137,17 @@ describe.each(Object.entries(wires))('reasoning in the text of an answer, %s', (
     expect(found(streamed(wire, text.split('')))).toEqual(expected)
     for (let at = 1; at < text.length; at += 1) expect(found(streamed(wire, split(text, at)))).toEqual(expected)
   })
+})
+
+it.each(['length', 'content_filter'])('reasoning that was cut off stays reasoning: %s', (reason) => {
+  const cut = [
+    { choices: [{ delta: { content: '<think>it never' } }] },
+    { choices: [{ delta: {}, finish_reason: reason }] },
+  ]
+  const answer = readBatches(chatFormat)
+  const batches = cut.map((event) => answer.read([{ name: '', data: JSON.stringify(event), complete: true }]))
+  const message = messageOf(...batches, answer.end())
+  expect([reasoningOf(message), textOf(message)]).toEqual(['it never', ''])
 })
 
 it('reasoning is shown as it comes, with at most a tag held back', () => {

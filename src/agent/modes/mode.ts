@@ -70,6 +70,8 @@ export interface PromptWork {
   readonly addMessages: (messages: readonly Message[]) => void
   /** The tools that the model may use. */
   readonly tools: readonly Tool[]
+  /** The names of those that `ask` offers to it. */
+  readonly offered: readonly string[]
   /**
    * The required form of the answer. `ask` sends it to the host; a mode that does not use the model's answer as is
    * describes it in its instructions.
@@ -86,6 +88,13 @@ export interface PromptWork {
    * @throws BatonError of the call, LIMIT beyond `max_turns`
    */
   readonly ask: (options?: AskOptions) => Promise<Reply>
+  /**
+   * Adds a message about the last answer, after which the model is to be asked again, and warns unless an earlier
+   * process did.
+   */
+  readonly askAgain: (message: string, warning: string) => void
+  /** Whether this is a replay of a run that asked nothing after the last answer: it accepted it. */
+  readonly endsHere: () => boolean
   /**
    * Call it before a prompt ends because its model has nothing more to do. Waits while agents that work for it may
    * still send a message, and returns whether there is one: then ask the model again. @throws a suspension

@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
-import type { ModelEnd, ModelResult, Tool, ToolUse } from '../../event/agent.ts'
+import { isOffered, type ModelEnd, type ModelResult, type Tool, type ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
 import { type Message, reasoningOf, textMessage, textOf } from '../../event/message.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
@@ -81,6 +81,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
       log.add(messages)
     },
     tools,
+    offered: tools.filter(isOffered).map(({ name }) => name),
     ...(turns.output === undefined ? {} : { output: turns.output }),
     prepare: async ({ instructions } = {}) => begin(hasBegun ? [] : await prepare(), instructions),
     async ask(options = {}) {
@@ -98,6 +99,11 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
       model = { name: chosen.model, provider: chosen.provider.name }
       return { text: textOf(answer), calls, itemId, isLast, end: endOf(answer.finish) }
     },
+    askAgain(message, warning) {
+      if (!turns.wasAnswered()) emit(opener, { type: 'warning', message: warning })
+      log.add([textMessage('user', message)])
+    },
+    endsHere: turns.endsHere,
     hasMail: () => turns.hasMail(signal),
     async runTools(calls) {
       try {

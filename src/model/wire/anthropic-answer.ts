@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
-import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import type { FinishReason } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
 import { type AnswerParser, type Emit, nothingFound } from './format.ts'
@@ -10,7 +10,9 @@ import {
   finishReasons,
   type Fields,
   garbled,
+  argumentsText,
   listAt,
+  madeUpId,
   objectAt,
   parseJson,
   readFields,
@@ -31,6 +33,8 @@ export function parseMessage(emit: Emit): AnswerParser {
   const blocks: ContentBlock[] = []
   /** The server's own token counts; later ones replace earlier ones. */
   const counts: Record<string, unknown> = {}
+  let answerId = ''
+  let stray: string | undefined
 
   function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
     switch (fields['type'] ?? event.name) {
@@ -51,15 +55,20 @@ export function parseMessage(emit: Emit): AnswerParser {
         return undefined
       case 'error':
         return faultOfErrorObject(fields['error'] ?? fields)
-      default:
-        return isObject(fields['error']) ? faultOfErrorObject(fields['error']) : undefined
+      default: {
+        const error = reportedError(fields)
+        if (error !== undefined) return faultOfErrorObject(error)
+        if (fields['type'] === undefined && Object.keys(fields).length > 0) stray = JSON.stringify(fields)
+        return undefined
+      }
     }
   }
 
   function readBody(body: string): ModelFault | undefined {
     const message = parseJson(body)
     if (!isObject(message)) return garbled('answered with invalid JSON', body)
-    if (isObject(message['error'])) return faultOfErrorObject(message['error'])
+    const error = Array.isArray(message['content']) ? undefined : reportedError(message)
+    if (error !== undefined) return faultOfErrorObject(error)
     found.finish = stopReason(message)
     if (found.finish === undefined) return garbled('answered with JSON that is not a message', body)
     start(message)
@@ -73,6 +82,7 @@ export function parseMessage(emit: Emit): AnswerParser {
 
   function start(message: unknown): undefined {
     const id = textAt(message, 'id')
+    answerId ||= id
     if (id !== '') emit({ type: 'start', id })
     if (isObject(message)) count(message)
   }
@@ -98,9 +108,10 @@ export function parseMessage(emit: Emit): AnswerParser {
       case 'redacted_thinking':
         return seal(block, content as JsonObject)
       case 'tool_use': {
-        const begun = objectAt(content, 'input')
-        const input = Object.keys(begun).length === 0 ? '' : JSON.stringify(begun)
-        emit({ type: 'tool_call', block, id: textAt(content, 'id'), name: textAt(content, 'name'), input })
+        const begun = isObject(content) ? content['input'] : undefined
+        const input = isObject(begun) && Object.keys(begun).length === 0 ? '' : argumentsText(begun)
+        const id = textAt(content, 'id') || madeUpId(answerId, block)
+        emit({ type: 'tool_call', block, id, name: textAt(content, 'name'), input })
         if (input !== '') complete(block)
       }
     }
@@ -117,7 +128,10 @@ export function parseMessage(emit: Emit): AnswerParser {
       case 'signature_delta':
         return sign(blockOf(index), textAt(delta, 'signature'))
       case 'input_json_delta':
-        return writeInput(blockOf(index), textAt(delta, 'partial_json'))
+        return writeInput(
+          index === undefined ? blocks.length - 1 : blockOf(index),
+          argumentsText(delta['partial_json']),
+        )
     }
   }
 
@@ -165,7 +179,7 @@ export function parseMessage(emit: Emit): AnswerParser {
 
   /** A stream without a stop reason and without its end is truncated: its text is not an answer (R288). */
   function end(): ModelFault | undefined {
-    return found.finish === undefined && !found.done ? closedInTheMiddle : undefined
+    return found.finish === undefined ? unfinished({ hasMark: found.done, stray }) : undefined
   }
 
   return { found, read: (event) => readFields(event, readEvent), readBody, end }

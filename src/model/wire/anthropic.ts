@@ -11,7 +11,7 @@ import type { ModelRequest, ToolDefinition } from '../provider.ts'
 import { parseMessage } from './anthropic-answer.ts'
 import { effortSettings, takesThinking } from './anthropic-thinking.ts'
 import type { WireFormat } from './format.ts'
-import { callInput, namedParts, providerData, schemaInstruction } from './request-parts.ts'
+import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 
 /** Anthropic's own Messages API. The base URL ends in `/v1`. */
 export const anthropicFormat: WireFormat = {
@@ -48,7 +48,7 @@ function messagesBody(request: ModelRequest): JsonObject {
  */
 function toolSettings({ tools = [], messages }: ModelRequest): JsonObject {
   if (tools.length > 0) return { tools: tools.map(toolOf) }
-  const called = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ name }) => name)))
+  const called = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ name }) => callName(name))))
   if (called.size === 0) return {}
   const gone = [...called].map((name) =>
     toolOf({ name, description: 'Not available.', parameters: { type: 'object' } }),
@@ -112,7 +112,7 @@ function blockOf(part: MessagePart): readonly JsonObject[] {
     case 'reasoning':
       return thinkingBlock(part)
     case 'tool_call':
-      return [{ type: 'tool_use', id: callId(part.id), name: part.name, input: callInput(part.input) }]
+      return [{ type: 'tool_use', id: callId(part.id), name: callName(part.name), input: callInput(part.input) }]
     case 'tool_result':
       return [resultBlock(part)]
   }

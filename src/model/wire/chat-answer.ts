@@ -1,8 +1,9 @@
 import { defined, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
-import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import type { SseEvent } from '../sse.ts'
+import { createChatCalls } from './chat-calls.ts'
 import { type AnswerParser, type Emit, nothingFound } from './format.ts'
 import {
   countAt,
@@ -10,7 +11,6 @@ import {
   type Fields,
   garbled,
   listAt,
-  madeUpId,
   objectAt,
   parseJson,
   readFields,
@@ -28,45 +28,50 @@ export function parseChat(emit: Emit): AnswerParser {
   const found = nothingFound()
   const reasoned: number[] = []
   const details: JsonObject[] = []
-  const calls: number[] = []
+  const calls = createChatCalls(emit, { begin: () => begin(undefined), answerId: () => id })
   let blocks = 0
   let open: 'text' | 'reasoning' | undefined
   let field: string | undefined
   let id = ''
   let refused = false
+  let hasDelta = false
+  let stray: string | undefined
 
   function read(event: SseEvent): ModelFault | undefined {
     found.done ||= event.data.trim() === '[DONE]'
     return readFields(event, readChunk)
   }
 
-  function readChunk(fields: Fields, { name }: SseEvent): ModelFault | undefined {
-    const error = fields['error'] ?? (name === 'error' ? fields : undefined)
-    return isPresent(error) ? faultOfErrorObject(error) : readChoice(fields, 'delta')
-  }
-
   function readBody(body: string): ModelFault | undefined {
-    const completion = parseJson(body)
+    const parsed = parseJson(body)
+    const completion: unknown = Array.isArray(parsed) ? parsed[0] : parsed
     if (!isObject(completion)) return garbled('answered with invalid JSON', body)
-    const error = completion['error']
-    if (isPresent(error)) return faultOfErrorObject(error)
-    const fault = readChoice(completion, 'message')
+    const fault = readChunk(completion)
     if (fault !== undefined) return fault
     return end() === undefined ? undefined : garbled('answered with JSON that is not a chat completion', body)
   }
 
-  function readChoice(chunk: Fields, part: 'delta' | 'message'): ModelFault | undefined {
+  function readChunk(chunk: Fields): ModelFault | undefined {
     const choice = listAt(chunk, 'choices')[0]
     const stopped = textAt(choice, 'finish_reason')
-    if (stopped === 'error') return faultOfErrorObject('no reason was given')
+    if (isPresent(chunk['error']) || choice === undefined) {
+      const error = reportedError(chunk)
+      if (error !== undefined) return faultOfErrorObject(error)
+      if (isStray(chunk)) stray = JSON.stringify(chunk)
+    }
+    if (isObject(choice) && isPresent(choice['error'])) return faultOfErrorObject(choice['error'])
+    if (failures.has(stopped.toLowerCase())) return faultOfErrorObject(`the finish reason is ${stopped}`)
     if (id === '' && textAt(chunk, 'id') !== '') {
       id = textAt(chunk, 'id')
       emit({ type: 'start', id })
     }
-    const delta = objectAt(choice, part)
+    const isDelta = isObject(choice) && isObject(choice['delta'])
+    hasDelta ||= isDelta
+    // some servers send the whole message in one event, or once more after its pieces
+    const delta = isDelta || hasDelta ? objectAt(choice, 'delta') : objectAt(choice, 'message')
     const fault = readWords(delta)
     if (fault !== undefined) return fault
-    if (isPresent(delta['tool_calls'])) readCalls(delta)
+    if (isPresent(delta['tool_calls'])) calls.read(listAt(delta, 'tool_calls'))
     if (stopped !== '') found.finish = finishReason(stopped.toLowerCase())
     if (isObject(chunk['usage'])) {
       found.usage = usageOf(chunk['usage'])
@@ -131,37 +136,15 @@ export function parseChat(emit: Emit): AnswerParser {
   }
 
   /**
-   * Pieces without an index, which some servers send, belong to the last call, or start a new one if they have an id. A
-   * call without an id gets one, because its result has to refer to it.
-   */
-  function readCalls(delta: Fields): void {
-    for (const given of listAt(delta, 'tool_calls')) {
-      const call: Fields = isObject(given) ? given : {}
-      const index = indexOf(call, calls.length)
-      const known = calls[index]
-      const input = inputOf(call)
-      if (known !== undefined) {
-        emit({ type: 'tool_call', block: known, input })
-        continue
-      }
-      const block = begin(undefined)
-      calls[index] = block
-      const callId = textAt(call, 'id') || madeUpId(id, index)
-      emit({ type: 'tool_call', block, id: callId, name: textAt(call['function'], 'name'), input })
-      const extras = extrasOf(call)
-      if (extras !== undefined) {
-        emit({ type: 'provider', block, part: 'tool_call', provider: { format: 'chat', data: extras } })
-      }
-    }
-  }
-
-  /**
    * Without a finish reason or an end mark it is a fault: a truncated stream is not an answer, even if it has text
-   * (R288). Some servers finish tool calls with `stop`.
+   * (R288). The end mark is enough for servers that send no finish reason, unless something else came before it. Some
+   * servers finish tool calls with `stop`.
    */
   function end(): ModelFault | undefined {
-    if (found.finish === undefined && !found.done) return closedInTheMiddle
-    if (found.finish === 'stop' && calls.length > 0) found.finish = 'tool_calls'
+    const fault = found.finish === undefined ? unfinished({ hasMark: found.done, stray }) : undefined
+    if (fault !== undefined) return fault
+    calls.end()
+    if (found.finish === 'stop' && calls.count() > 0) found.finish = 'tool_calls'
     else if (refused && (found.finish === 'stop' || found.finish === undefined)) found.finish = 'refusal'
     for (const [index, block] of reasoned.entries()) {
       const signed = index === 0 && details.length > 0
@@ -195,29 +178,18 @@ function addDetail(details: JsonObject[], given: unknown): void {
   details[at] = merged
 }
 
-function indexOf(call: Fields, begun: number): number {
-  const { index } = call
-  if (typeof index === 'number' && Number.isInteger(index) && index >= 0) return index
-  return textAt(call, 'id') === '' ? Math.max(begun - 1, 0) : begun
-}
-
-/** The arguments as JSON text; a few servers send the object itself. */
-function inputOf(call: Fields): string {
-  const { arguments: written } = objectAt(call, 'function')
-  if (typeof written === 'string') return written
-  return isPresent(written) ? JSON.stringify(written) : ''
-}
-
-/** Fields of a call that OpenAI does not have, for example the signature of a thought. */
-function extrasOf(call: Fields): JsonObject | undefined {
-  const own = ['index', 'id', 'type', 'function']
-  const extras = Object.entries(call as JsonObject).filter(([key, value]) => !own.includes(key) && value !== null)
-  return extras.length === 0 ? undefined : Object.fromEntries(extras)
+/** Whether a chunk without a choice is nothing that servers send beside their answer: no usage and no keep-alive. */
+function isStray(chunk: Fields): boolean {
+  if (Array.isArray(chunk['choices']) || isObject(chunk['usage']) || chunk['type'] === 'ping') return false
+  return Object.keys(chunk).length > 0
 }
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
+
+/** Finish reasons of a server that failed in the middle of its answer. */
+const failures: ReadonlySet<string> = new Set(['error', 'failed', 'server_error', 'internal_error', 'abort', 'aborted'])
 
 const finishReason = finishReasons({
   stop: 'stop eos end_turn stop_sequence',

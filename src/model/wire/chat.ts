@@ -5,6 +5,8 @@ import { type ChatReasoning, parseChat } from './chat-answer.ts'
 import type { Quirks, WireFormat } from './format.ts'
 import {
   cacheKey,
+  callArguments,
+  callName,
   type ContentPart,
   fitsStrictMode,
   isContent,
@@ -123,7 +125,7 @@ function spokenMessage(message: Message, writing: Writing): JsonObject {
     tool_calls: calls.map((call) => ({
       id: call.id,
       type: 'function',
-      function: { name: call.name, arguments: call.input },
+      function: { name: callName(call.name), arguments: callArguments(call.input) },
       ...(writing.quirks.refusesExtras === true ? {} : providerData(call, 'chat')),
     })),
   }

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
-import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import type { FinishReason } from '../provider.ts'
 import { type AnswerParser, type Emit, nothingFound } from './format.ts'
 import {
+  argumentsText,
   countAt,
   finishReasons,
   type Fields,
@@ -23,6 +24,7 @@ export function parseGemini(emit: Emit): AnswerParser {
   let id = ''
   let calls = 0
   let blocks = 0
+  let stray: string | undefined
   /** The kind of the last block, as long as the next part may belong to it. */
   let open: 'text' | 'reasoning' | undefined
 
@@ -41,13 +43,16 @@ export function parseGemini(emit: Emit): AnswerParser {
   }
 
   function readChunk(chunk: Fields): ModelFault | undefined {
-    const { error } = chunk
-    if (error !== undefined && error !== null) return faultOfErrorObject(error)
+    const candidate = listAt(chunk, 'candidates')[0]
+    if (candidate === undefined || (chunk['error'] !== undefined && chunk['error'] !== null)) {
+      const error = reportedError(chunk)
+      if (error !== undefined) return faultOfErrorObject(error)
+      if (isStray(chunk)) stray = JSON.stringify(chunk)
+    }
     if (id === '' && textAt(chunk, 'responseId') !== '') {
       id = textAt(chunk, 'responseId')
       emit({ type: 'start', id })
     }
-    const candidate = listAt(chunk, 'candidates')[0]
     for (const part of listAt(objectAt(candidate, 'content'), 'parts')) if (isObject(part)) readPart(part)
     found.usage = usageOf(chunk['usageMetadata']) ?? found.usage
     found.finish = finishOf(chunk, candidate)
@@ -78,7 +83,7 @@ export function parseGemini(emit: Emit): AnswerParser {
     const block = blocks
     blocks += 1
     open = undefined
-    const input = JSON.stringify(objectAt(call, 'args'))
+    const input = argumentsText(call['args']) || '{}'
     emit({ type: 'tool_call', block, id: textAt(call, 'id') || madeUpId(id, calls), name: textAt(call, 'name'), input })
     calls += 1
     // the arguments are already in the tool call part
@@ -97,10 +102,15 @@ export function parseGemini(emit: Emit): AnswerParser {
 
   /** This API has no end mark: an answer is complete if it has a finish reason, and truncated otherwise (R288). */
   function end(): ModelFault | undefined {
-    return found.finish === undefined ? closedInTheMiddle : undefined
+    return found.finish === undefined ? unfinished({ hasMark: false, stray }) : undefined
   }
 
   return { found, read: (event) => readFields(event, readChunk), readBody, end }
+}
+
+/** Whether an object has nothing of a response. */
+function isStray(chunk: Fields): boolean {
+  return !['candidates', 'usageMetadata', 'promptFeedback', 'responseId'].some((key) => key in chunk)
 }
 
 const reasonOf = finishReasons({

@@ -3,7 +3,7 @@ import { type FilePart, type Message, type MessagePart, textOf, type ToolResultP
 import type { ModelRequest } from '../provider.ts'
 import type { Quirks, WireFormat } from './format.ts'
 import { parseGemini } from './gemini-answer.ts'
-import { callInput, namedParts, providerData, schemaInstruction } from './request-parts.ts'
+import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 
 /** Google's own Gemini API. The base URL ends in `/v1beta`. */
 export const geminiFormat: WireFormat = {
@@ -101,7 +101,7 @@ function partOf(part: MessagePart): readonly JsonObject[] {
       return [filePart(part)]
     case 'tool_call': {
       const args = callInput(part.input)
-      if (own === undefined) return [{ functionCall: { id: part.id, name: part.name, args } }]
+      if (own === undefined) return [{ functionCall: { id: part.id, name: callName(part.name), args } }]
       const call = own['functionCall'] as JsonObject
       return [{ ...own, functionCall: 'args' in call ? { ...call, args } : call }]
     }

@@ -7,7 +7,7 @@ export type Fields = { readonly [key: string]: unknown }
 
 /**
  * Reads the JSON object of an event. Ignores an empty event, the mark `[DONE]`, and a truncated last event, which the
- * `end` of the parser detects.
+ * `end` of the parser detects. What an event named `error` holds, JSON or plain text, is read as the field `error`.
  */
 export function readFields(
   event: SseEvent,
@@ -16,7 +16,10 @@ export function readFields(
   const { data, complete } = event
   const text = data.trim()
   if (text === '' || text === '[DONE]') return undefined
-  const value = parseJson(data)
+  const parsed = parseJson(data)
+  // Google wraps an error in a list of one item
+  const value: unknown = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed
+  if (event.name === 'error') return read({ error: isObject(value) ? (value['error'] ?? value) : text }, event)
   if (isObject(value)) return read(value, event)
   if (value === undefined && !complete) return undefined
   return garbled('sent an event that is not a JSON object', data)
@@ -58,6 +61,12 @@ export function listAt(from: unknown, key: string): readonly unknown[] {
 export function textAt(from: unknown, key: string): string {
   const value = isObject(from) ? from[key] : undefined
   return typeof value === 'string' ? value : ''
+}
+
+/** The arguments of a call as JSON text; some servers send the value itself. */
+export function argumentsText(written: unknown): string {
+  if (typeof written === 'string') return written
+  return written === undefined || written === null ? '' : JSON.stringify(written)
 }
 
 /** The number of tokens under this key, rounded; 0 if there is none. */

@@ -21,6 +21,16 @@ export function callInput(text: string): JsonObject {
   return isObject(value) ? (value as JsonObject) : { invalid_json: text }
 }
 
+/** The same as text: as the model wrote it, if it is an object, because strict servers refuse anything else. */
+export function callArguments(text: string): string {
+  return isObject(parseJson(text)) ? text : JSON.stringify(callInput(text))
+}
+
+/** The name of a call; servers refuse an empty one. */
+export function callName(name: string): string {
+  return name === '' ? 'unnamed' : name
+}
+
 /** The data to send back with a part in this format; undefined if the part is from a different format. */
 export function providerData(part: MessagePart, format: WireFormatName): JsonObject | undefined {
   const data: Json | undefined = part.provider?.format === format ? part.provider.data : undefined

@@ -1,11 +1,22 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
-import { closedInTheMiddle, faultOfErrorObject } from '../faults.ts'
+import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import type { FinishReason } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
 import { type AnswerParser, type Emit, nothingFound } from './format.ts'
-import { countAt, type Fields, garbled, listAt, objectAt, parseJson, readFields, textAt } from './reading.ts'
+import {
+  argumentsText,
+  countAt,
+  type Fields,
+  garbled,
+  listAt,
+  madeUpId,
+  objectAt,
+  parseJson,
+  readFields,
+  textAt,
+} from './reading.ts'
 
 /** The kinds of output items that are read, and the parts they become. */
 const partOfKind = { message: 'text', reasoning: 'reasoning', function_call: 'tool_call' } as const
@@ -28,12 +39,12 @@ export function parseResponse(emit: Emit): AnswerParser {
   const found = nothingFound()
   const items: OutputItem[] = []
   let refused = false
-  let before = ''
+  let answerId = ''
+  let stray: string | undefined
+  const isRepeated = createRepeatFinder()
 
   function readEvent(fields: Fields, event: SseEvent): ModelFault | undefined {
-    // a repeated event: sequence numbers are unique
-    if (typeof fields['sequence_number'] === 'number' && event.data === before) return undefined
-    before = event.data
+    if (isRepeated(fields['sequence_number'], event.data)) return undefined
     switch (fields['type'] ?? event.name) {
       case 'response.created':
         return start(fields['response'])
@@ -63,16 +74,31 @@ export function parseResponse(emit: Emit): AnswerParser {
         return finish({ status: 'incomplete', ...objectAt(fields, 'response') })
       case 'response.failed':
         return finish({ status: 'failed', ...objectAt(fields, 'response') })
+      case 'response.cancelled':
+        return finish({ status: 'cancelled', ...objectAt(fields, 'response') })
       case 'error':
         return faultOfErrorObject(fields['error'] ?? fields)
       default:
-        return isObject(fields['error']) ? faultOfErrorObject(fields['error']) : undefined
+        return readOther(fields)
     }
+  }
+
+  /** Events of this API have a type that begins with `response.`; any other may report an error. */
+  function readOther(fields: Fields): ModelFault | undefined {
+    if (textAt(fields, 'type').startsWith('response.')) {
+      return isObject(fields['error']) ? faultOfErrorObject(fields['error']) : undefined
+    }
+    const error = reportedError(fields)
+    if (error !== undefined) return faultOfErrorObject(error)
+    if (fields['type'] === undefined && Object.keys(fields).length > 0) stray = JSON.stringify(fields)
+    return undefined
   }
 
   function readBody(body: string): ModelFault | undefined {
     const response = parseJson(body)
     if (!isObject(response)) return garbled('answered with invalid JSON', body)
+    const error = Array.isArray(response['output']) ? undefined : reportedError(response)
+    if (error !== undefined) return faultOfErrorObject(error)
     start(response)
     const fault = finish(response)
     if (fault !== undefined || found.finish !== undefined) return fault
@@ -81,6 +107,7 @@ export function parseResponse(emit: Emit): AnswerParser {
 
   function start(response: unknown): undefined {
     const id = textAt(response, 'id')
+    answerId ||= id
     if (id !== '') emit({ type: 'start', id })
   }
 
@@ -157,10 +184,12 @@ export function parseResponse(emit: Emit): AnswerParser {
     if (kind === undefined) return
     const added = itemFor(kind, fields)
     if (kind !== 'function_call') return
-    const input = textAt(item, 'arguments')
+    const input = argumentsText(item['arguments'])
     if (input !== '') added.written.add('*')
-    const call = { id: textAt(item, 'call_id'), name: textAt(item, 'name'), input }
-    emit({ type: 'tool_call', block: items.indexOf(added), ...call })
+    const block = items.indexOf(added)
+    // the result of a call has to refer to it
+    const id = textAt(item, 'call_id') || textAt(item, 'id') || madeUpId(answerId, block)
+    emit({ type: 'tool_call', block, id, name: textAt(item, 'name'), input })
   }
 
   /** Some servers send an item, or its text, only when it is finished. */
@@ -174,7 +203,7 @@ export function parseResponse(emit: Emit): AnswerParser {
       for (const [index, part] of listAt(item, 'content').entries())
         finishText({ ...fields, content_index: index }, part)
     } else if (finished.written.size === 0) {
-      write(kind, fields, kind === 'reasoning' ? reasoningText(item) : textAt(item, 'arguments'))
+      write(kind, fields, kind === 'reasoning' ? reasoningText(item) : argumentsText(item['arguments']))
     }
     if (finished.sealed || !isReplayable(item)) return
     finished.sealed = true
@@ -211,10 +240,29 @@ export function parseResponse(emit: Emit): AnswerParser {
 
   /** A stream without its last event is truncated, so it is not an answer, even if it has text (R288). */
   function end(): ModelFault | undefined {
-    return found.done ? undefined : closedInTheMiddle
+    return found.done ? undefined : unfinished({ hasMark: false, stray })
   }
 
   return { found, read: (event) => readFields(event, readEvent), readBody, end }
+}
+
+/**
+ * Finds events that are sent twice: they have the same number and the same data. Numbers of servers that do not count
+ * are ignored: they never rise, or belong to different events.
+ */
+function createRepeatFinder(): (number: unknown, data: string) => boolean {
+  let last: number | undefined
+  let before = ''
+  let isUnique = true
+  return (number, data) => {
+    if (typeof number !== 'number') return false
+    const isSame = number === last
+    if (isSame && data !== before) isUnique = false
+    last = number
+    before = data
+    // the first number is zero, also for servers that do not count
+    return isSame && isUnique && number > 0
+  }
 }
 
 function nameOf(fields: Fields): { readonly index: number | undefined; readonly id: string } {

@@ -4,6 +4,8 @@ import type { ModelRequest, ToolDefinition } from '../provider.ts'
 import type { Quirks, WireFormat } from './format.ts'
 import {
   cacheKey,
+  callArguments,
+  callName,
   type ContentPart,
   fitsStrictMode,
   isContent,
@@ -112,8 +114,13 @@ function itemOf(part: MessagePart): JsonObject | undefined {
   const own = providerData(part, 'responses')
   switch (part.type) {
     case 'tool_call':
-      if (own !== undefined) return { ...own, arguments: part.input }
-      return { type: 'function_call', call_id: part.id, name: part.name, arguments: part.input }
+      if (own !== undefined) return { ...own, arguments: callArguments(part.input) }
+      return {
+        type: 'function_call',
+        call_id: part.id,
+        name: callName(part.name),
+        arguments: callArguments(part.input),
+      }
     case 'tool_result':
       return { type: 'function_call_output', call_id: part.id, output: outputOf(part.parts, part.is_error) }
     case 'text':

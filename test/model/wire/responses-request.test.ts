@@ -128,7 +128,7 @@ describe('the messages of a Responses request', () => {
       { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{"a":1}' },
       { type: 'function_call_output', call_id: 'c1', output: 'text' },
       { role: 'assistant', content: 'And' },
-      { type: 'function_call', call_id: 'c2', name: 'read', arguments: '{"a":' },
+      { type: 'function_call', call_id: 'c2', name: 'read', arguments: '{"invalid_json":"{\\"a\\":"}' },
       { type: 'function_call_output', call_id: 'c2', output: 'no JSON' },
     ])
   })

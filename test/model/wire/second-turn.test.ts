@@ -398,3 +398,48 @@ describe('a conversation with calls of tools that are offered no more', () => {
     expect(outputs(chatFormat)).toContain('"content":"Error: too late"')
   })
 })
+
+describe('a conversation with calls whose arguments are broken', () => {
+  /** The arguments of the first call in a request. */
+  const argumentsIn: Readonly<Record<keyof typeof formats, (body: JsonObject) => unknown>> = {
+    anthropic: (body) => find(body, 'input'),
+    chat: (body) => JSON.parse(String(find(body, 'arguments'))) as unknown,
+    gemini: (body) => find(body, 'args'),
+    responses: (body) => JSON.parse(String(find(body, 'arguments'))) as unknown,
+  }
+
+  function find(value: Json | undefined, key: string): Json | undefined {
+    if (Array.isArray(value)) {
+      return (value as readonly Json[]).map((one) => find(one, key)).find((found) => found !== undefined)
+    }
+    if (!isObject(value)) return undefined
+    const fields = value as JsonObject
+    return key in fields && key !== 'parameters' ? fields[key] : find(Object.values(fields), key)
+  }
+
+  const names = Object.keys(formats) as (keyof typeof formats)[]
+  const written: readonly (readonly [string, JsonObject])[] = [
+    ['{"path": "a.t', { invalid_json: '{"path": "a.t' }],
+    ['{"a":1}}', { invalid_json: '{"a":1}}' }],
+    ['a.txt', { invalid_json: 'a.txt' }],
+    ['"a.txt"', { invalid_json: '"a.txt"' }],
+    ['[1]', { invalid_json: '[1]' }],
+    ['null', { invalid_json: 'null' }],
+    ['', {}],
+    ['{"a": 1}', { a: 1 }],
+  ]
+
+  it.each(names.flatMap((name) => written.map(([input, sent]) => [name, input, sent] as const)))(
+    'sends an object in the format %s for %j',
+    (name, input, sent) => {
+      const messages = [asked, messageOf('assistant', '', callOf('c1', 'read', input)), resultOf('c1', 'Invalid JSON')]
+      const { tools: _, ...body } = bodyOf(formats[name], messages)
+      expect(argumentsIn[name](body)).toEqual(sent)
+    },
+  )
+
+  it.each(names)('names a call without a name in the format %s', (name) => {
+    const messages = [asked, messageOf('assistant', '', callOf('c1', '', '{"a":1}')), resultOf('c1', 'no such tool')]
+    expect(JSON.stringify(bodyOf(formats[name], messages))).toContain('"name":"unnamed"')
+  })
+})

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest'
+import { classic } from '../../../src/agent/modes/classic.ts'
+import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
+import type { ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
+import { createTimeline } from '../../../src/agent/modes/timeline.ts'
+import { writtenCall } from '../../../src/agent/modes/written-call.ts'
+import type { ModelAgent, ModelResult, Tool } from '../../../src/event/agent.ts'
+import { noUsage, textMessage, textOf } from '../../../src/event/message.ts'
+import { createFakeProvider, type FakeTurn } from '../../helpers/fake-model.ts'
+import { sessionWorld, type SessionWorld } from '../../helpers/session-world.ts'
+
+const json = '{"name": "look", "arguments": {"path": "b.txt", "content": "x"}}'
+const fence = '```'
+
+describe('a call in the text of an answer', () => {
+  it.each([
+    ['a tag', `<tool_call>\n${json}\n</tool_call>`],
+    ['a tag that is not closed', `<tool_call>${json}`],
+    ['two tags', `<tool_call>${json}</tool_call>\n<tool_call>${json}</tool_call>`],
+    ['a tag behind text', `I will look now.\n\n<tool_call>\n${json}\n</tool_call>`],
+    ['a tag in a line of text', `Looking: <tool_call>${json}</tool_call>`],
+    ['another tag', `<function_call>${json}</function_call>`],
+    ['a tag with bars', `<|python_tag|>${json}`],
+    ['JSON', json],
+    ['JSON on several lines', JSON.stringify(JSON.parse(json), null, 2)],
+    ['JSON behind text', `Sure:\n\n${json}\n`],
+    ['JSON behind a fence', `${fence}\nls\n${fence}\n${json}`],
+    ['JSON with parameters', '{"name": "look", "parameters": {}}'],
+    ['JSON with a type', '{"type": "function", "name": "look", "parameters": {"path": "a"}}'],
+    ['JSON of an API', '{"type": "function", "id": "1", "function": {"name": "look", "arguments": "{}"}}'],
+    ['JSON of a list of calls', `[${json}, ${json}]`],
+    ['JSON of a list of an API', '{"tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}]}'],
+    ['JSON on each line', `${json}\n${json}`],
+    ['JSON with an owner', '{"name": "functions.look", "arguments": {}}'],
+    ['a function tag', '<function=look>\n<parameter=path>\nb.txt\n</parameter>\n</function>'],
+    ['a function tag in a tag', '<tool_call>\n<function=look>\n</function>\n</tool_call>'],
+    [
+      'an invoke tag',
+      '<function_calls>\n<invoke name="look">\n<parameter name="a">1</parameter>\n</invoke>\n</function_calls>',
+    ],
+    ['a name in a tag', '<tool_call>look\n<arg_key>path</arg_key>\n<arg_value>b</arg_value>\n</tool_call>'],
+    ['a mark with a list', `[TOOL_CALLS] [${json}]`],
+    ['a mark with a name', '[TOOL_CALLS]look{"path": "b.txt"}'],
+    ['a mark with a name and arguments', '[TOOL_CALLS]look[ARGS]{"path": "b.txt"}'],
+  ])('is found: %s', (_, text) => {
+    expect(writtenCall(text, ['read', 'look'])).toBe('look')
+  })
+
+  it.each([
+    ['plain text', 'I have looked.'],
+    ['another tool', '{"name": "write", "arguments": {}}'],
+    ['another tool in a tag', '<tool_call>{"name": "write", "arguments": {"name": "look"}}</tool_call>'],
+    ['in a fence', `${fence}json\n${json}\n${fence}`],
+    ['a tag in a fence', `So:\n${fence}\n<tool_call>${json}</tool_call>\n${fence}`],
+    ['in a quotation', `> ${json}`],
+    ['in inline code', `Write \`<tool_call>${json}</tool_call>\``],
+    ['in quotation marks', `It said "<tool_call>${json}</tool_call>`],
+    ['text behind the tag', `<tool_call>${json}</tool_call>\nThat is how it looks.`],
+    ['text behind JSON', `${json} is a call.`],
+    ['JSON within a line', `The call is ${json}`],
+    ['JSON without arguments', '{"name": "look"}'],
+    ['JSON with more', '{"name": "look", "input": 1, "price": 2}'],
+    ['data', '[{"name": "look", "parameters": {}}, {"title": "other"}]'],
+  ])('is not found: %s', (_, text) => {
+    expect(writtenCall(text, ['read', 'look'])).toBeUndefined()
+  })
+
+  it('is not found in JSON if the answer has to be JSON', () => {
+    expect(writtenCall(json, ['look'], { json: false })).toBeUndefined()
+    expect(writtenCall(`<tool_call>${json}</tool_call>`, ['look'], { json: false })).toBe('look')
+  })
+})
+
+const look: Tool = {
+  name: 'look',
+  description: 'Looks.',
+  parameters: { type: 'object' },
+  run: async () => ({ text: 'a b c' }),
+}
+
+interface Asked {
+  readonly result: Promise<ModelResult>
+  readonly world: SessionWorld
+  readonly provider: ReturnType<typeof createFakeProvider>
+}
+
+async function ask(turns: readonly FakeTurn[], agent: Partial<ModelAgent> = {}): Promise<Asked> {
+  const provider = createFakeProvider(turns)
+  const world = await sessionWorld({ provider })
+  const session = await world.open({
+    kind: 'llm',
+    name: 'helper',
+    settings: { model: 'small' },
+    tools: [look],
+    ...agent,
+  })
+  const result = session.send([textMessage('user', 'Look.')]).then((id) => session.answer(id))
+  result.catch(() => undefined)
+  return { result, world, provider }
+}
+
+const written: FakeTurn = { text: [json] }
+const called: FakeTurn = { text: [], toolCalls: ['look'], finish: 'tool_calls' }
+const done: FakeTurn = { text: ['done'] }
+
+describe('a model that writes a call as text', () => {
+  it('is asked to call the tool, and its answer is what follows', async () => {
+    const { result, provider } = await ask([written, called, done])
+    expect(await result).toMatchObject({ end: 'done', text: 'done', calls: [{ name: 'look', output: 'a b c' }] })
+    const [, second] = provider.requests
+    expect(second?.messages.slice(-2).map(({ role }) => role)).toEqual(['assistant', 'user'])
+    expect(textOf(second?.messages.at(-1) ?? textMessage('user', ''))).toContain('a call of the tool "look" as text')
+  })
+
+  it('may answer with text instead', async () => {
+    const { result } = await ask([written, done])
+    expect(await result).toMatchObject({ end: 'done', text: 'done', calls: [] })
+  })
+
+  it('fails if it does so again, and its text is an output of the prompt', async () => {
+    const { result, provider } = await ask([written, written, done])
+    await expect(result).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringContaining('wrote a call of the tool "look" as text again') as unknown,
+    })
+    expect(provider.requests).toHaveLength(2)
+  })
+
+  it('is asked again after it has made a call', async () => {
+    const { result } = await ask([written, called, written, done])
+    expect(await result).toMatchObject({ text: 'done' })
+  })
+
+  it('reaches a limit of rounds or turns like one that calls a tool', async () => {
+    expect(await (await ask([written, done], { maxRounds: 1 })).result).toMatchObject({ end: 'max_rounds' })
+    expect(await (await ask([written, done], { maxTurns: 1 })).result).toMatchObject({ end: 'max_turns' })
+  })
+
+  it('has answered in a replay of a run that asked nothing more', async () => {
+    const timeline = createTimeline({ now: () => new Date(0), onOutput: () => {} })
+    const reply = { text: json, calls: [], end: 'done', itemId: 'i', isLast: false } as const
+    const work = {
+      id: 'p',
+      signal: new AbortController().signal,
+      messages: () => [],
+      addMessages: () => {},
+      tools: [look],
+      offered: ['look'],
+      prepare: async () => {},
+      ask: async () => reply,
+      askAgain: () => {
+        throw new Error('a replay asks nothing that was not asked')
+      },
+      endsHere: () => true,
+      hasMail: async () => false,
+      runTools: async () => [],
+      program: async () => ({ text: '' }),
+      refuseCalls: () => {},
+      timeline,
+      say: () => {},
+      warn: () => {},
+      usage: () => noUsage,
+    }
+    const executor = (loop: ModeLoop): PromptExecutor => {
+      return createLoopExecutor(work, { userId: 'ada', decide: () => undefined }, loop)
+    }
+    const prompt = await classic.createExecutor({ userId: 'ada', services: { ...work, executor } }).run()
+    expect(prompt.state).toBe('completed')
+    expect(prompt.output).toMatchObject([{ type: 'text', text: json }])
+  })
+
+  it('has answered if no tools are offered', async () => {
+    const { result } = await ask([written], { tools: [] })
+    expect(await result).toMatchObject({ end: 'done', text: json })
+  })
+})
