@@ -46,7 +46,7 @@ export async function readAnswer({ headers, body }: HttpAnswer, answering: Answe
   const isJson = type.includes('json')
   const isStream = type === '' || ['event-stream', 'text/plain', 'octet-stream'].some((known) => type.includes(known))
   const known = isJson || isStream
-  const head = await readHead(body, call, { idleMs: timeouts.streamIdleMs, characters: known ? 1 : 'event:'.length })
+  const head = await readHead(body, call, { timeouts, characters: known ? 1 : 'event:'.length })
   const start = startOf(head)
   const whole = {
     body: head.length === 0 ? body : withHead(body, head),
@@ -64,9 +64,9 @@ export async function readAnswer({ headers, body }: HttpAnswer, answering: Answe
 async function readHead(
   body: BodyReader,
   call: Call,
-  { idleMs, characters }: { readonly idleMs: number; readonly characters: number },
+  { timeouts, characters }: { readonly timeouts: ModelTimeouts; readonly characters: number },
 ): Promise<readonly Uint8Array[]> {
-  const idle = createIdleLimit(idleMs)
+  const idle = createIdleLimit(timeouts)
   const head: Uint8Array[] = []
   for (;;) {
     const bytes = await call.read(body, idle.next())
