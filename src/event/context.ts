@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentDefinition, AgentExecutor, Tool } from './agent.ts'
@@ -175,6 +176,8 @@ export interface RunServices {
   /** Sends events; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
+  /** For waits and durations; a replay does not wait. */
+  readonly clock: Pick<Clock, 'sleep' | 'startStopwatch'>
   readonly signal: AbortSignal
   /** The base environment for commands of scripts; may contain secrets. */
   readonly env: Readonly<Record<string, string | undefined>>

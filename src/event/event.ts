@@ -269,9 +269,9 @@ const events = {
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**
    * A model call failed and is retried after a delay. Discard what `item.delta` sent for the item so far. `attempt`:
-   * number of the failed call, from 1.
+   * number of the failed call, from 1. `left_ms`: how much longer it is tried while the network or the server fails.
    */
-  retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, error },
+  retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, left_ms: optional(number), error },
   /** A model failed permanently, and the next one of `fallback_models` is called. */
   fallback: { item_id: text, from: text, to: text, error },
   /**
@@ -313,6 +313,7 @@ const events = {
   'iteration.completed': {
     iteration: count,
     success: truth,
+    error: optional(text),
     summary: text,
     commit_id: optional(text),
     tokens_used: count,

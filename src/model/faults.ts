@@ -243,7 +243,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   if (code === 'ETIMEDOUT') {
     const what = answering ? 'stopped during the answer' : 'did not answer in time'
-    return passing('timeout', `${what} (${code})`)
+    return { ...passing('timeout', `${what} (${code})`), isUnreached: true }
   }
   if (tlsCode.test(code)) {
     const what = `cannot be reached securely (${code})`

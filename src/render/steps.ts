@@ -95,7 +95,8 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'retry': {
       const wait = formatDuration(event.delay_ms)
-      return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed): ${event.error.message}`
+      const more = event.left_ms === undefined ? '' : `, trying for another ${formatDuration(event.left_ms)}`
+      return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed${more}): ${event.error.message}`
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
@@ -161,6 +162,7 @@ const endTexts: Readonly<Record<string, string>> = {
   score_reached: 'target score reached',
   stalled: 'no more changes',
   oscillating: 'the files are back in an earlier state',
+  failing: 'one after the other failed',
 }
 
 function step(event: RunEvent, paint: Paint): string | undefined {

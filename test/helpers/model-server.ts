@@ -156,7 +156,7 @@ async function replyFor(
     return { status: 404, body: { error: { message: `no route for ${request.method} ${request.path}` } } }
   }
   if (typeof script === 'function') return script(request, index)
-  return script[index] ?? { status: 500, body: { error: { message: `the script has only ${script.length} replies` } } }
+  return script[index] ?? { status: 400, body: { error: { message: `the script has only ${script.length} replies` } } }
 }
 
 async function play(
