@@ -40,7 +40,7 @@ export function createWorkTime({ monotonic, wall, busy }: TimeSource, onGap?: (m
       const now = { monotonic: monotonic(), wall: wall(), busy: busy() }
       const gap = now.monotonic - last.monotonic
       const counted = gap <= longestTickMs ? gap : Math.min(gap, Math.max(longestTickMs, now.busy - last.busy))
-      const lostMs = Math.max(gap, Math.abs(now.wall - last.wall)) - counted
+      const lostMs = Math.max(gap - counted, Math.abs(now.wall - last.wall - gap))
       worked += counted
       last = now
       if (lostMs > longestTickMs) onGap?.(lostMs)
