@@ -101,6 +101,8 @@ export interface RunScope {
   readonly openedChanges?: readonly string[]
   /** Default time limit of agents, in milliseconds; omitted: none. */
   readonly agentMs?: number
+  /** A run of an older version: `formerRounds` is the default, and reaching a limit of rounds is no failure. */
+  readonly hasFormerRounds?: true
   /** Options of built-in modes by mode id, for agents without their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */

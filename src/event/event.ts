@@ -255,7 +255,7 @@ const events = {
     }),
   },
   /** A prompt is complete (R199). `usage`: of its model calls. */
-  'prompt.completed': { prompt_id: text, usage },
+  'prompt.completed': { prompt_id: text, usage, stop_reason: optional(oneOf('limit')) },
   /** A prompt failed or was interrupted (R200); `agent.failed` follows. */
   'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
   /**

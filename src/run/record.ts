@@ -82,6 +82,8 @@ export interface Invocation {
   readonly overrides: readonly string[]
   readonly vars: readonly string[]
   readonly patienceMs: number
+  /** Default limit of rounds. Omitted in runs of older versions, where reaching the limit was no failure. */
+  readonly rounds?: number
   readonly dry?: 'req' | 'res' | 'changes'
   readonly model?: string
   readonly text?: string

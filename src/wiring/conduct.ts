@@ -235,7 +235,7 @@ async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
 async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
-  const { cwd, dry, patienceMs } = plan.invocation
+  const { cwd, dry, patienceMs, rounds } = plan.invocation
   const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
   const { budget, timeout_ms: timeoutMs } = target.settings
   if (plan.invocation.conversation === true && plan.work === undefined) throw noConversation()
@@ -275,6 +275,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       sources: plan.sources,
       hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
       patienceMs,
+      hasFormerRounds: rounds === undefined,
       replay,
       servers,
       past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),

@@ -55,6 +55,8 @@ export interface RunParts extends Pick<
   readonly builtInDir: string
   readonly cwd: string
   readonly patienceMs: number
+  /** See `RunScope`. */
+  readonly hasFormerRounds: boolean
   readonly dry: RunScope['dry']
   readonly sources: SourceRecorder
   readonly onEffect: EffectParts['onEffect']
@@ -156,6 +158,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         dry,
         openedChanges: target.settings.changes.allow,
         agentMs: target.settings.timeouts.agent_ms,
+        hasFormerRounds: run.hasFormerRounds ? (true as const) : undefined,
       }),
       modeOptions: { code: target.settings.code },
     }),
