@@ -1,3 +1,4 @@
+import { isBatonError } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 
 /** Default limit of rounds for one message in the mode `classic`: a guard against a model that never ends. */
@@ -5,6 +6,13 @@ export const usualRounds = 200
 
 /** The same in runs of older versions, in which a message ended there as if it were answered. */
 export const formerRounds = 25
+
+/** The cause of an error of a model that wanted to go on at a limit of its requests. */
+export const roundLimit = { kind: 'round-limit' } as const
+
+export function isRoundLimit(error: unknown): boolean {
+  return isBatonError(error) && (error.cause === roundLimit || isRoundLimit(error.cause))
+}
 
 /**
  * Keys that control limits and restrictions of a run (whether, when and how long it continues), not what its parts do.
