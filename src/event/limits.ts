@@ -55,7 +55,7 @@ const formerValues = Symbol('limits that were inputs')
 /** Inputs as an older version recorded them. */
 export function formerly(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(formerly)
-  if (!isObject(value)) return value
+  if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
   const { [formerValues]: former, ...own } = value as { readonly [formerValues]?: JsonObject }
   return { ...Object.fromEntries(Object.entries(own).map(([key, inner]) => [key, formerly(inner)])), ...former }
 }
