@@ -136,10 +136,10 @@ async function oneIteration<T>(
   return context.services.effects.boundary<Finished<T>>(
     at.scope.at,
     async () => {
-      emit(at, { type: 'iteration.started', iteration: facts.iteration, ...defined({ count: facts.count }) })
       const time = at.services.clock.startStopwatch()
       try {
         await pause(facts.records, at)
+        emit(at, { type: 'iteration.started', iteration: facts.iteration, ...defined({ count: facts.count }) })
         return await finish(turn, { ...parts, time }, at)
       } finally {
         time.end()
@@ -159,7 +159,7 @@ async function pause(records: readonly IterationRecord[], at: RunContext): Promi
   if (ms === 0 || at.scope.dry !== undefined) return
   const count = failedInRow(records)
   const failed = count === 1 ? 'the last iteration' : `the last ${count} iterations`
-  emit(at, { type: 'warning', message: `${failed} failed: waiting ${durationText(ms)} before this one` })
+  emit(at, { type: 'warning', message: `${failed} failed: waiting ${durationText(ms)} before the next one` })
   await at.services.clock.sleep(ms, at.services.signal)
 }
 
