@@ -81,8 +81,11 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
       return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
     }
+    const { retry } = parts
+    const { outageMs, spareOutageMs = outageMs } = retry
     return callWithRetries(tryOnce, {
-      ...parts.retry,
+      ...retry,
+      outageMs: context.scope.isSpare === true ? spareOutageMs : outageMs,
       signal,
       onRetry: ({ attempt, delayMs, leftMs, error }) =>
         emit(context, {

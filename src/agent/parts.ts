@@ -56,6 +56,8 @@ export interface AgentParts {
     readonly policy: RetryPolicy
     readonly patienceMs: number
     readonly outageMs: number
+    /** The same for work that others can do without. Default: `outageMs`. */
+    readonly spareOutageMs?: number
     readonly clock: Clock
     readonly leavesOverloads?: boolean
   }

@@ -103,6 +103,8 @@ export interface RunScope {
   readonly agentMs?: number
   /** A run of an older version: `formerRounds` is the default, and reaching a limit of rounds is no failure. */
   readonly hasFormerRounds?: true
+  /** Others can do without this work, so a host that fails is not waited for as long as otherwise. */
+  readonly isSpare?: true
   /** Options of built-in modes by mode id, for agents without their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */

@@ -118,7 +118,7 @@ function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
   }
 }
 
-/** A run with a person waits this long for a host that cannot be reached or fails. */
+/** How long a run with a person, or work that others can do without, waits for a host that cannot be reached or fails. */
 const attendedOutageMs = 30_000
 
 /**
@@ -128,11 +128,12 @@ const attendedOutageMs = 30_000
 function patienceOf(
   target: Target,
   { patienceMs, isAttended, mostOutageMs = isAttended === true ? attendedOutageMs : Infinity }: RunParts,
-): Pick<AgentParts['retry'], 'patienceMs' | 'outageMs'> {
+): Pick<AgentParts['retry'], 'patienceMs' | 'outageMs' | 'spareOutageMs'> {
   const { patience_ms: own } = target.settings.retry
   if (own !== undefined) return { patienceMs: own, outageMs: own }
   const isExplicit = policyKeys.some((key) => isSet(target, 'retry', key))
-  return { patienceMs, outageMs: isExplicit ? 0 : Math.min(patienceMs, mostOutageMs) }
+  const outageMs = isExplicit ? 0 : Math.min(patienceMs, mostOutageMs)
+  return { patienceMs, outageMs, spareOutageMs: Math.min(outageMs, attendedOutageMs) }
 }
 
 const policyKeys = [

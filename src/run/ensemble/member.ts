@@ -6,7 +6,16 @@ import { startPausableLimit } from '../../base/pausable-limit.ts'
 import { startStopwatch } from '../../base/work-time.ts'
 import type { Ensemble } from '../../config/ensemble.ts'
 import type { Settings } from '../../config/settings.ts'
-import { below, emit, type Limits, narrow, type RunContext, withLease, withServices } from '../../event/context.ts'
+import {
+  below,
+  emit,
+  type Limits,
+  narrow,
+  type RunContext,
+  withLease,
+  withScope,
+  withServices,
+} from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { withoutLimits } from '../../event/limits.ts'
@@ -100,7 +109,9 @@ export async function runMember(
   around: RunContext,
 ): Promise<MemberEnd> {
   const { id, name } = prepared
-  const place = inTreeOf(name, run.trees, below(around, memberPlace(name)))
+  const isSpare = run.ensemble.quorum < run.members.length
+  const own = withScope(below(around, memberPlace(name)), isSpare ? { isSpare } : {})
+  const place = inTreeOf(name, run.trees, own)
   const at = run.trees === undefined ? narrow(place, readingOnly(prepared)) : place
   const { effects } = at.services
   emit(at, { type: 'member.started', id, name })
