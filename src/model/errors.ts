@@ -27,6 +27,8 @@ export interface ModelFault {
   readonly isOverload?: boolean
   /** A time limit that says that the host cannot be reached, like other failures of the network. */
   readonly isUnreached?: boolean
+  /** The server ended the answer, so that the network is not what fails. */
+  readonly isEnded?: boolean
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
   /** The server's error message, verbatim. */
@@ -44,6 +46,7 @@ export interface ModelFailure {
   readonly isOverload: boolean
   /** As in `ModelFault`. */
   readonly isUnreached?: boolean
+  readonly isEnded?: boolean
   readonly status?: number
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
@@ -95,8 +98,8 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
 }
 
 function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFailure {
-  const { retryable, isOverload = false, isUnreached, status, retryAfterMs } = fault
-  const more = defined({ isUnreached, status, retryAfterMs })
+  const { retryable, isOverload = false, isUnreached, isEnded, status, retryAfterMs } = fault
+  const more = defined({ isUnreached, isEnded, status, retryAfterMs })
   return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...more }
 }
 

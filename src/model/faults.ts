@@ -261,7 +261,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   const isCut = cutCodes.includes(code)
   if (code.startsWith('HPE_') && !isCut) return garbled('answered with something that is not HTTP')
-  if (answering) return closedInTheMiddle
+  if (answering) return brokenInTheMiddle
   if (isCut) return passing('network', 'closed the connection before it answered')
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
@@ -271,13 +271,16 @@ function isPlain(code: string): boolean {
   return code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
 }
 
-/** A stream that ended before its end mark: the part received is not an answer. */
-export const closedInTheMiddle: ModelFault = {
+/** A connection that broke off: the part received is not an answer. */
+const brokenInTheMiddle: ModelFault = {
   class: 'network',
   retryable: true,
   what: 'closed the connection during the answer',
   hint: 'Run it again: the partial answer is discarded, because it may be cut off anywhere.',
 }
+
+/** A stream that was ended by the server, but before its end mark: it may do so each time. */
+export const closedInTheMiddle: ModelFault = { ...brokenInTheMiddle, isEnded: true }
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''

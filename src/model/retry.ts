@@ -130,7 +130,8 @@ function createOutage({ outageMs, patienceMs, clock }: CallRetryOptions): Outage
 function isOutage(error: unknown): boolean {
   const failure = modelFailureOf(error)
   if (failure === undefined || !failure.retryable || failure.isOverload) return false
-  const { status = 0, isUnreached } = failure
+  const { status = 0, isUnreached, isEnded } = failure
+  if (isEnded === true) return false
   return failure.class === 'network' || isUnreached === true || status === 408 || status >= 500
 }
 

@@ -317,8 +317,9 @@ describe('in an outage', () => {
     })
   })
 
-  it('does not wait for a host that is slow, or only reports an error', async () => {
-    for (const error of [failure({ class: 'timeout' }), failure({ class: 'unavailable' })]) {
+  it('does not wait for a host that is slow, ends an answer in the middle, or only reports an error', async () => {
+    const ended = failure({ class: 'network', isEnded: true })
+    for (const error of [failure({ class: 'timeout' }), failure({ class: 'unavailable' }), ended]) {
       expect((await run(endlessly(error), { outageMs: 30_000 })).calls).toEqual([1, 2, 3])
     }
   })
