@@ -52,7 +52,7 @@ export async function turns({ library, folder }) {
       priced: { provider: 'fake', model, isFree: true },
     }),
     modelPool: createPool(1),
-    retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
+    retry: { policy: defaultRetryPolicy, patienceMs: 0, outageMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     limitsCost: () => false,
   })

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
+import { usualRounds } from './event/limits.ts'
 import { attempt, passOn } from './journal/attempt.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
 import { createMemoryJournal } from './journal/memory.ts'
@@ -112,6 +113,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     overrides,
     vars,
     patienceMs,
+    rounds: usualRounds,
     env: decidingVariables(env),
     ...(options.work === undefined ? {} : { conversation: true as const }),
     ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk }),

@@ -50,7 +50,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
     },
     below(context, part('ask')),
   )
-  if (result.calls.length > 0) (await import('./tools.ts')).refuseLimit(result, agent.name)
+  if (!isPlain) (await import('./tools.ts')).refuseLimit(result, agent.name, context)
   return aiResponse(result, options)
 }
 

@@ -1,10 +1,12 @@
 import { BatonError, isSuspension, messageOf } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, SubmissionId } from '../event/agent.ts'
 import { emit, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { type Message, textMessage } from '../event/message.ts'
+import { formerRounds } from '../event/limits.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
-import { conversationPlace, placeText } from '../event/place.ts'
+import { conversationPlace, part, placeText } from '../event/place.ts'
 import { historyMessages } from './modes/history.ts'
 import { knownModes, refuseOptions } from './modes/known.ts'
 import type { PromptExecutor } from './modes/mode.ts'
@@ -120,8 +122,16 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
   const modes = knownModes(plugins.modes, plugins.functions)
   const prompts = createPrompts(modes, (event) => emit(opener, event))
   const { said = [], history = [], userId: asker = 'local' } = agent
+  const isFormer = opener.scope.hasFormerRounds === true
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
   let count = 0
+
+  /** Recorded, because it is part of the messages, and a resumed run may have a higher limit. */
+  function toldRounds(usual: number | undefined, most = usual): number | undefined {
+    if (usual === undefined) return undefined
+    const asked = { name: 'max_rounds', args: [] }
+    return opener.services.effects.observe([...turns.place(), part('rounds')], asked, () => most)
+  }
 
   return {
     wasAnswered: turns.wasAnswered,
@@ -134,7 +144,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
     messages: () => turns.log.all(),
     async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
-      const { maxRounds } = agent
+      const maxRounds = agent.maxRounds ?? (isFormer && mode === 'classic' ? formerRounds : undefined)
       const modeOptions =
         (mode === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[mode] ?? {}
       await refuseOptions(mode, modeOptions, modes)
@@ -154,18 +164,28 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
       const executor = prompts.create({
         ...options,
         ...(maxRounds === undefined ? {} : { maxRounds }),
+        ...defined({ toldRounds: isFormer ? undefined : toldRounds(modes.get(mode)?.rounds, maxRounds) }),
         options: modeOptions,
         services: work.services(options, (reason) => (end = reason)),
       })
       count += 1
       before.push(() => executor.prompt)
-      const prompt = await prompts.execute(executor, signal).finally(work.begin)
+      const isLimited = (): boolean => end !== undefined && limits.has(end)
+      const prompt = await prompts.execute(executor, signal, isLimited).finally(work.begin)
       const text = answerOf(prompt)
       // a mode that asked no model has answered all the same
-      if (turns.log.all().at(-1)?.role === 'user') turns.log.add([textMessage('assistant', text)])
+      if (turns.log.all().at(-1)?.role === 'user') {
+        turns.log.add([textMessage('assistant', isFormer ? text : answerOf(withoutNotes(prompt)))])
+      }
       return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result() }
     },
   }
+}
+
+const limits: ReadonlySet<ModelEnd> = new Set<ModelEnd>(['max_turns', 'max_rounds', 'repeated_calls'])
+
+function withoutNotes({ output }: Prompt): Pick<Prompt, 'output'> {
+  return { output: output.filter((one) => one.type !== 'text' || one.note !== true) }
 }
 
 /** The system prompt, then the earlier messages, then the prompt (R181). */

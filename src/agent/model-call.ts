@@ -60,33 +60,45 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       costOf: ({ usage, costUsd }) => ({ model: label, usage, costUsd }),
     },
     async (stop, granted) => {
-      const started = performance.now()
-      // `stop` aborts when the run ends, the signal of the context when a sibling failed
-      const signal = AbortSignal.any([stop, context.services.signal])
-      const inner = withServices(context, { signal })
-      const messages = await takenMessages(request.messages, chosen.taken, signal)
-      const tryOnce = async (attempt: number): Promise<Untimed> => {
-        const { outputTokens } = attempt === 1 ? granted : await granted.again()
-        const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
-        for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
-        return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
+      const time = parts.retry.clock.startStopwatch()
+      try {
+        const untimed = await callWithin(stop, granted)
+        return { ...untimed, seconds: time.elapsedMs() / 1000 }
+      } finally {
+        time.end()
       }
-      const untimed = await callWithRetries(tryOnce, {
-        ...parts.retry,
-        signal,
-        onRetry: ({ attempt, delayMs, error }) =>
-          emit(context, {
-            type: 'retry',
-            item_id: itemId,
-            model: label,
-            attempt,
-            delay_ms: delayMs,
-            error: errorInfo(error),
-          }),
-      })
-      return { ...untimed, seconds: (performance.now() - started) / 1000 }
     },
   )
+
+  async function callWithin(stop: AbortSignal, granted: Granted): Promise<Untimed> {
+    // `stop` aborts when the run ends, the signal of the context when a sibling failed
+    const signal = AbortSignal.any([stop, context.services.signal])
+    const inner = withServices(context, { signal })
+    const messages = await takenMessages(request.messages, chosen.taken, signal)
+    const tryOnce = async (attempt: number): Promise<Untimed> => {
+      const { outputTokens } = attempt === 1 ? granted : await granted.again()
+      const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
+      for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
+      return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
+    }
+    const { retry } = parts
+    const { outageMs, spareOutageMs = outageMs } = retry
+    return callWithRetries(tryOnce, {
+      ...retry,
+      outageMs: context.scope.isSpare === true ? spareOutageMs : outageMs,
+      signal,
+      onRetry: ({ attempt, delayMs, leftMs, error }) =>
+        emit(context, {
+          type: 'retry',
+          item_id: itemId,
+          model: label,
+          attempt,
+          delay_ms: delayMs,
+          ...(leftMs === undefined ? {} : { left_ms: Math.round(leftMs) }),
+          error: errorInfo(error),
+        }),
+    })
+  }
 }
 
 type Untimed = Omit<Answer, 'seconds'>

@@ -51,12 +51,14 @@ export interface AgentParts {
   readonly chooseModel: (name: string | undefined) => Promise<ChosenModel>
   /** The process-wide limit of concurrent model requests. */
   readonly modelPool: Pool
-  /** How calls are retried. */
+  /** How calls are retried, as in `callWithRetries`. */
   readonly retry: {
     readonly policy: RetryPolicy
     readonly patienceMs: number
+    readonly outageMs: number
+    /** The same for work that others can do without. Default: `outageMs`. */
+    readonly spareOutageMs?: number
     readonly clock: Clock
-    /** As in `callWithRetries`. */
     readonly leavesOverloads?: boolean
   }
   /** Models in cooldown after a failure. */

@@ -2,6 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { isOffered, type ModelAgent, type ModelResult, type ScriptAgent, type Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
+import { roundLimit } from '../event/limits.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { chosenTools } from '../tool/toolbox/chosen.ts'
@@ -27,20 +28,30 @@ export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context:
  * Returns the answer unless a limit stopped the agent.
  * @throws BatonError LIMIT if one did: then its last text is not an answer
  */
-export function refuseLimit(result: ModelResult, name: string): ModelResult {
+export function refuseLimit(result: ModelResult, name: string, { scope }: Pick<RunContext, 'scope'>): ModelResult {
   switch (result.end) {
     case 'max_turns':
       throw new BatonError('LIMIT', `agent ${name} has reached its limit of model requests (max_turns)`, {
-        hint: 'Raise max_turns: a resumed run continues where this one stopped.',
+        hint: 'Raise max_turns, for example with -c max_turns=1000: a resumed run continues where this one stopped.',
+        cause: roundLimit,
       })
     case 'repeated_calls':
       throw new BatonError('LIMIT', `agent ${name} kept calling the same tool with the same input`, {
         hint: 'Say in the instruction what it should do instead, or name another model.',
       })
+    case 'max_rounds':
+      if (scope.hasFormerRounds === true) return result
+      throw new BatonError(
+        'LIMIT',
+        `agent ${name} has reached its limit of model requests for one message (max_rounds)`,
+        {
+          hint: 'Raise max_rounds, for example with -c max_rounds=1000: a resumed run continues where this one stopped.',
+          cause: roundLimit,
+        },
+      )
     case 'done':
     case 'max_tokens':
     case 'incomplete':
-    case 'max_rounds':
       return result
   }
 }
@@ -133,10 +144,13 @@ async function serverTools(named: ToolFilter, box: Toolbox, context: RunContext)
  * team.
  */
 export async function equip(
-  { tools: named, mode, collab }: JsonObject,
+  { tools: named, mode, max_rounds: rounds, collab }: JsonObject,
   agent: Pick<ScriptAgent, 'name' | 'file'>,
   around: RunContext,
-): Promise<{ readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode'>; readonly context: RunContext }> {
+): Promise<{
+  readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode' | 'maxRounds'>
+  readonly context: RunContext
+}> {
   const { name } = agent
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
   refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(around))
@@ -145,7 +159,8 @@ export async function equip(
   const { folders, openedChanges: allow = [] } = context.scope
   const options = { named: given, baseDir: folders.workspace, limits: { allow } }
   const { tools, inbox } = await giveTools(chosenTools(given, context), options, context)
-  const equipped = { ...(tools.length === 0 ? {} : { tools }), ...defined({ inbox }) }
+  const maxRounds = typeof rounds === 'number' ? rounds : undefined
+  const equipped = { ...(tools.length === 0 ? {} : { tools }), ...defined({ inbox, maxRounds }) }
   return { equipped: { ...equipped, ...(typeof mode === 'string' ? { mode } : {}) }, context }
 }
 

@@ -1,27 +1,34 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { manyListeners } from './concurrency.ts'
+import { createWorkTime, startStopwatch, type Stopwatch, systemTime, tickMs } from './work-time.ts'
 
 /** Time and randomness as a parameter, so that waits can be tested without waiting. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as the clock of the machine is set. */
   now(): number
-  /** Rejects with the signal's reason as soon as it is aborted. */
+  /** Milliseconds, whatever the clock is set to: only differences matter. */
+  monotonic(): number
+  /** In work time. Rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
   /** In [0, 1). */
   random(): number
+  /** Measures work time from now on; whoever starts it ends it. */
+  startStopwatch(): Stopwatch
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    const end = performance.now() + ms
-    for (let left = ms; left > 0 && !signal.aborted; left = end - performance.now()) {
+    const time = createWorkTime(systemTime)
+    for (let left = ms; left > 0 && !signal.aborted; left = ms - time.elapsedMs()) {
       // rejects with its own error when aborted
-      await wait(Math.min(left, longestTimer), undefined, { signal: manyListeners(signal) }).catch(() => {})
+      await wait(Math.min(left, tickMs), undefined, { signal: manyListeners(signal) }).catch(() => {})
     }
     signal.throwIfAborted()
   },
+  startStopwatch: () => startStopwatch(),
 }
 
 /** Node fires a longer timer immediately. */
@@ -37,15 +44,15 @@ export function catchUpMs(lateMs: number): number {
 }
 
 /**
- * Calls `onEnd` when this much time has passed and the data received until then has been read. Returns a function that
- * cancels it.
+ * Calls `onEnd` when this much work time has passed and the data received until then has been read. Returns a function
+ * that cancels it.
  */
 export function startLimit(ms: number, onEnd: () => void): () => void {
-  const end = performance.now() + ms
+  const time = createWorkTime(systemTime)
   let timer: NodeJS.Timeout
   const wait = (): void => {
-    const left = end - performance.now()
-    timer = left > 0 ? setTimeout(wait, Math.min(left, longestTimer)) : setTimeout(onEnd, catchUpMs(-left))
+    const left = ms - time.elapsedMs()
+    timer = left > 0 ? setTimeout(wait, Math.min(left, tickMs)) : setTimeout(onEnd, catchUpMs(-left))
   }
   wait()
   return () => clearTimeout(timer)

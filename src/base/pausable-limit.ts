@@ -1,4 +1,5 @@
 import { startLimit } from './clock.ts'
+import { startStopwatch } from './work-time.ts'
 
 /** A time limit that can be paused. */
 export interface PausableLimit {
@@ -13,13 +14,14 @@ export function startPausableLimit(ms: number, onEnd: () => void): PausableLimit
   let left = ms
   let pauses = 0
   let isEnded = false
-  let begun = performance.now()
+  let time = startStopwatch()
   let stop = startLimit(left, onEnd)
   return {
     async without(work) {
       if (pauses === 0) {
         stop()
-        left = Math.max(0, left - (performance.now() - begun))
+        left = Math.max(0, left - time.elapsedMs())
+        time.end()
       }
       pauses += 1
       try {
@@ -27,13 +29,14 @@ export function startPausableLimit(ms: number, onEnd: () => void): PausableLimit
       } finally {
         pauses -= 1
         if (pauses === 0 && !isEnded) {
-          begun = performance.now()
+          time = startStopwatch()
           stop = startLimit(left, onEnd)
         }
       }
     },
     end() {
       isEnded = true
+      time.end()
       stop()
     },
   }

@@ -1,5 +1,6 @@
 import { execa } from 'execa'
 import type { Readable, Writable } from 'node:stream'
+import { startLimit } from './clock.ts'
 import { atMost, manyListeners } from './concurrency.ts'
 import { behindGate, gateWord, type Program } from './process-gate.ts'
 import { signalGroup, stopGroup } from './process-group.ts'
@@ -156,17 +157,17 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   let stopping: Promise<boolean> | undefined
   let timedOut = false
   const stop = (): Promise<boolean> => (stopping ??= stopGroup(pid))
-  const timer =
+  const endLimit =
     timeLimitMs === undefined
       ? undefined
-      : setTimeout(() => {
+      : startLimit(timeLimitMs, () => {
           timedOut = true
           void stop()
-        }, timeLimitMs)
+        })
 
   async function untilGone(): Promise<EndedProcess> {
     const end = await exited
-    clearTimeout(timer)
+    endLimit?.()
     const wasStopped = stopping !== undefined
     await atMost(drainMs, closed)
     const others = await stop()

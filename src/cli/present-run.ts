@@ -11,6 +11,7 @@ import {
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
+import { isRoundLimit } from '../event/limits.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
@@ -42,11 +43,14 @@ export async function presentRun<Report extends RunReport>(
     flags,
     around: { cwd, env },
     answers,
+    isChat = false,
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
     /** Draws the answers. Default: they are shown when they are final. */
     readonly answers?: DrawAnswers
+    /** A further message continues what a limit of its model stopped. */
+    readonly isChat?: boolean
   },
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
@@ -65,7 +69,8 @@ export async function presentRun<Report extends RunReport>(
     screen.close()
     result.finish(report.exitCode)
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
-    await reportEnd(report, flags, { ...io, env })
+    if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
+    else await reportEnd(report, flags, { ...io, env })
     return report
   } finally {
     screen.close()
@@ -89,6 +94,11 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
   const commands = Object.entries({ see: `runs show ${runId} --diff`, undo: `undo ${runId}` })
   const ways = commands.map(([what, words]) => `${paint('cyan', what)}: baton ${withPlace(words, flags)}`)
   io.err([`${count} ${count === 1 ? 'file' : 'files'} changed`, ...ways].join(' · ') + '\n')
+}
+
+function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
+  const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
+  io.err(`${paint('yellow', 'stopped')}: ${mask(harmless(messageOf(error)))}; your next message continues\n`)
 }
 
 async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {

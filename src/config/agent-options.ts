@@ -26,6 +26,10 @@ const rules: Rules = {
   allow_run_on_task_fail: { expected: 'true or false', fits: (value) => typeof value === 'boolean' },
   fallback_models: { expected: 'a list of models', fits: (value) => Array.isArray(value) && value.every(isName) },
   mode: { expected: 'non-empty text', fits: isName },
+  max_rounds: {
+    expected: 'a whole number of at least 1',
+    fits: (value) => Number.isInteger(value) && Number(value) >= 1,
+  },
   tools: { expected: 'a list of tools', fits: (value) => Array.isArray(value) && value.every(isName) },
   // the content is checked where it is read
   collab: { expected: 'a table', fits: isJsonObject },
@@ -71,17 +75,23 @@ export function checkAgentOptions(options: JsonObject, path: DataPath): CheckedO
 
 interface AgentSettings {
   readonly fallback_models?: readonly string[]
+  readonly max_rounds?: number
 }
 
 /**
- * The options that agents start with: those in `own`, the settings of their caller. But `fallback_models` of a prompt
- * file applies only to its main agent, so agents get the list of `config`, the config files. `collab` is not inherited:
+ * The options that agents start with: those in `own`, the settings of their caller. But `fallback_models` and
+ * `max_rounds` of a prompt file apply only to its main agent, so agents get those of `config`, the config files and `-c`.
+ * `collab` is not inherited:
  * each agent sets its own.
  */
 export function inheritedOptions(own: AgentSettings, config: AgentSettings): JsonObject {
-  const { fallback_models: _, collab: _collab, ...options } = pickAgentOptions(own)
-  const { fallback_models: names = [] } = config
-  return names.length === 0 ? options : { ...options, fallback_models: names as readonly Json[] }
+  const { fallback_models: _, max_rounds: _rounds, collab: _collab, ...options } = pickAgentOptions(own)
+  const { fallback_models: names = [], max_rounds: rounds } = config
+  return {
+    ...options,
+    ...(names.length === 0 ? {} : { fallback_models: names as readonly Json[] }),
+    ...(rounds === undefined ? {} : { max_rounds: rounds }),
+  }
 }
 
 /** Picks the options of script agents from settings. */

@@ -276,7 +276,7 @@ const texts: { readonly [path: string]: string } = {
   'retry.max_backoff_ms': 'The longest wait, in milliseconds.',
   'retry.backoff_multiplier': 'The factor by which each wait is longer than the previous one.',
   'retry.jitter_factor': 'The fraction of a wait that is random.',
-  'retry.patience': 'The total time to wait for an overloaded host.',
+  'retry.patience': 'The total time to wait for a host that fails or is overloaded.',
   'timeouts.connect': 'Time until the connection is open.',
   'timeouts.headers': 'Time until the answer starts.',
   'timeouts.stream_idle': 'Time between two pieces of the answer; pieces without content do not count.',

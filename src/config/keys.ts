@@ -177,7 +177,7 @@ const entries = {
   },
   max_rounds: {
     ...frameForModels,
-    text: 'Maximum number of model calls for one message. Default: 25 if a model has tools, 10 in the mode code.',
+    text: 'Maximum number of model calls for one message. It is a limit: the run ends with exit code 4. Default: 200 if a model has tools, 10 in the mode code.',
   },
   max_turns: {
     ...frameForModels,

@@ -169,7 +169,7 @@ export interface ModelAgent {
   readonly tools?: readonly Tool[]
   /** Maximum number of model calls in the whole conversation; omitted: no limit. */
   readonly maxTurns?: number
-  /** Maximum number of rounds for one message; omitted: the default of its mode, 25 in `classic`. */
+  /** Maximum number of rounds for one message; omitted: the default of its mode, 200 in `classic`. */
   readonly maxRounds?: number
   /** Options of its mode. */
   readonly modeOptions?: JsonObject

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentDefinition, AgentExecutor, Tool } from './agent.ts'
@@ -100,6 +101,10 @@ export interface RunScope {
   readonly openedChanges?: readonly string[]
   /** Default time limit of agents, in milliseconds; omitted: none. */
   readonly agentMs?: number
+  /** A run of an older version: `formerRounds` is the default, and reaching a limit of rounds is no failure. */
+  readonly hasFormerRounds?: true
+  /** Others can do without this work, so a host that fails is not waited for as long as otherwise. */
+  readonly isSpare?: true
   /** Options of built-in modes by mode id, for agents without their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */
@@ -175,6 +180,8 @@ export interface RunServices {
   /** Sends events; use `emit`. */
   readonly events: (at: Place, event: EventBody) => void
   readonly now: () => Date
+  /** For waits and durations; a replay does not wait. */
+  readonly clock: Pick<Clock, 'sleep' | 'startStopwatch'>
   readonly signal: AbortSignal
   /** The base environment for commands of scripts; may contain secrets. */
   readonly env: Readonly<Record<string, string | undefined>>

@@ -262,7 +262,7 @@ const events = {
     }),
   },
   /** A prompt is complete (R199). `usage`: of its model calls. */
-  'prompt.completed': { prompt_id: text, usage },
+  'prompt.completed': { prompt_id: text, usage, stop_reason: optional(oneOf('limit')) },
   /** A prompt failed or was interrupted (R200); `agent.failed` follows. */
   'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
   /**
@@ -276,9 +276,9 @@ const events = {
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**
    * A model call failed and is retried after a delay. Discard what `item.delta` sent for the item so far. `attempt`:
-   * number of the failed call, from 1.
+   * number of the failed call, from 1. `left_ms`: how much longer it is tried while the network or the server fails.
    */
-  retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, error },
+  retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, left_ms: optional(number), error },
   /** A model failed permanently, and the next one of `fallback_models` is called. */
   fallback: { item_id: text, from: text, to: text, error },
   /**
@@ -320,6 +320,7 @@ const events = {
   'iteration.completed': {
     iteration: count,
     success: truth,
+    error: optional(text),
     summary: text,
     commit_id: optional(text),
     tokens_used: count,

@@ -1,4 +1,18 @@
+import { isBatonError } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+
+/** Default limit of rounds for one message in the mode `classic`: a guard against a model that never ends. */
+export const usualRounds = 200
+
+/** The same in runs of older versions, in which a message ended there as if it were answered. */
+export const formerRounds = 25
+
+/** The cause of an error of a model that wanted to go on at a limit of its requests. */
+export const roundLimit = { kind: 'round-limit' } as const
+
+export function isRoundLimit(error: unknown): boolean {
+  return isBatonError(error) && (error.cause === roundLimit || isRoundLimit(error.cause))
+}
 
 /**
  * Keys that control limits and restrictions of a run (whether, when and how long it continues), not what its parts do.
@@ -10,6 +24,8 @@ const limitKeys: ReadonlySet<string> = new Set([
   'code',
   'input_concurrency',
   'iterate',
+  'max_rounds',
+  'max_turns',
   // every call of a server is a separate effect
   'mcp_servers',
   'prices',
@@ -23,7 +39,25 @@ const limitKeys: ReadonlySet<string> = new Set([
 
 /** The params or settings that determine what a part does: raising a limit does not make it a different part. */
 export function withoutLimits(values: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([key]) => !limitKeys.has(key)))
+  const kept = Object.entries(values).filter(([key]) => !limitKeys.has(key))
+  const former = Object.entries(values).filter(([key]) => formerInputs.includes(key))
+  return former.length === 0
+    ? Object.fromEntries(kept)
+    : { ...Object.fromEntries(kept), [formerValues]: Object.fromEntries(former) }
+}
+
+/** Limits that older versions recorded as inputs. */
+const formerInputs = ['max_rounds', 'max_turns']
+
+/** Goes along with the copies of an object, but not into its JSON. */
+const formerValues = Symbol('limits that were inputs')
+
+/** Inputs as an older version recorded them. */
+export function formerly(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(formerly)
+  if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const { [formerValues]: former, ...own } = value as { readonly [formerValues]?: JsonObject }
+  return { ...Object.fromEntries(Object.entries(own).map(([key, inner]) => [key, formerly(inner)])), ...former }
 }
 
 /** The same for the input of a section or an agent, where `coder_params` are the params of the prompt file. */

@@ -70,6 +70,7 @@ const partNames = [
   'read',
   'repair',
   'retry',
+  'rounds',
   'run',
   'sampling',
   'score',

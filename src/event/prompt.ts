@@ -29,11 +29,13 @@ export interface PromptTool extends Timed {
     | { readonly type: 'error'; readonly error: string }
 }
 
-interface PromptText extends Timed {
+export interface PromptText extends Timed {
   readonly type: 'text'
   readonly text: string
   /** Written between tool calls; not part of the answer. */
   readonly interim?: true
+  /** Says for the user why the prompt ended; not one of the messages. */
+  readonly note?: true
 }
 
 interface PromptFile extends Timed {

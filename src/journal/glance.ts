@@ -42,7 +42,10 @@ export async function glance(
   for (const epoch of epochs) {
     const file = segmentFile(folder, epoch)
     const edges = await edgesOf(file, files)
-    if (edges.first !== undefined) spans.push({ from: edges.first.t, to: edges.last?.t ?? edges.first.t })
+    if (edges.first !== undefined) {
+      const worked = edges.last?.k === 'run.end' ? edges.last.worked_ms : undefined
+      spans.push({ from: edges.first.t, to: edges.last?.t ?? edges.first.t, worked })
+    }
     last = edges.last
     owner = edges.first
   }
@@ -57,15 +60,17 @@ export async function glance(
 interface Span {
   readonly from: number
   readonly to: number
+  /** As the process measured it. */
+  readonly worked: number | undefined
 }
 
-/** Clocks may have been set back: no time is negative. The header is written together with the first record. */
+/** The clock may have been set back in a process that did not measure: no time is negative. The header is written together with the first record. */
 function timesOf(
   spans: readonly Span[],
   { start, epochs }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number },
 ): RunTimes {
   const started = start?.t ?? spans[0]?.from ?? 0
-  const whole = spans.map(({ from, to }, index) => to - (index === 0 ? started : from))
+  const whole = spans.map(({ from, to, worked }, index) => worked ?? to - (index === 0 ? started : from))
   const worked = whole.reduce((sum, span) => sum + Math.max(0, span), 0)
   return { started, ended: spans.at(-1)?.to ?? started, worked, epochs }
 }

@@ -165,6 +165,8 @@ type RecordBody<Value> =
       readonly stop: string
       readonly facts?: Value
       readonly error?: RecordedError
+      /** The work time of the process, in milliseconds. Older records do not have it. */
+      readonly worked_ms?: number
     }
 
 /** What a writer receives. Number, epoch and time are added by the journal. */

@@ -1,6 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
+import { formerly } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText } from '../event/place.ts'
 import { passOn } from './attempt.ts'
@@ -10,6 +11,7 @@ import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
+import type { JournalRecord } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
 import { createShownAgain, type OnShow } from './shown-again.ts'
@@ -267,14 +269,17 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       async boundary(at, work, boundary = {}) {
         const p = placeText(at)
         const node = nodeOf(p)
-        const key = boundaryKey(boundary.inputs ?? {}, journal.mask)
-        const { partInputs = [] } = boundary
+        const { partInputs = [], inputs = {} } = boundary
+        const key = boundaryKey(inputs, journal.mask)
         const begin = node?.begin === undefined ? undefined : source.at(node.begin)
-        if (node === undefined || begin === undefined || !isSameKey(begin, key, partInputs)) {
+        const isSame = (record: JournalRecord, except: readonly string[] = []): boolean =>
+          isSameKey(record, key, except) ||
+          isSameKey(record, boundaryKey(formerly(inputs) as typeof inputs, journal.mask), except)
+        if (node === undefined || begin === undefined || !isSame(begin, partInputs)) {
           tree.reopen(p)
           return live.boundary(at, unlessStopped(work), boundary)
         }
-        if (partInputs.length > 0 && !isSameKey(begin, key)) {
+        if (partInputs.length > 0 && !isSame(begin)) {
           tree.unfinish(p)
           journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }

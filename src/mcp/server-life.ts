@@ -87,13 +87,13 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   }
 
   function failed(): void {
-    waitUntil = clock.now() + Math.min(firstWaitMs * 2 ** failures, longestWaitMs)
+    waitUntil = clock.monotonic() + Math.min(firstWaitMs * 2 ** failures, longestWaitMs)
     failures += 1
   }
 
   async function start(): Promise<Connection> {
-    if (startError !== undefined && clock.now() < waitUntil) throw startError
-    await clock.sleep(Math.max(0, waitUntil - clock.now()), stop.signal)
+    if (startError !== undefined && clock.monotonic() < waitUntil) throw startError
+    await clock.sleep(Math.max(0, waitUntil - clock.monotonic()), stop.signal)
     transport = server.transport()
     const hide = hiderOf(options.env, transport)
     const { connect } = await import('./session.ts')
@@ -203,11 +203,11 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   async function freshList(name: ListName, signal: AbortSignal): Promise<Listed<unknown>> {
     const connection = await connected(signal)
     const found = kept.get(name)
-    if (found !== undefined && clock.now() < found.until) return unlessAborted(found.list, signal)
+    if (found !== undefined && clock.monotonic() < found.until) return unlessAborted(found.list, signal)
     const entry: Kept = { list: listFrom(connection, name), until: Infinity }
     kept.set(name, entry)
     entry.list.then(
-      ({ keepMs }) => (entry.until = keepMs === undefined ? Infinity : clock.now() + keepMs),
+      ({ keepMs }) => (entry.until = keepMs === undefined ? Infinity : clock.monotonic() + keepMs),
       () => kept.get(name) === entry && kept.delete(name),
     )
     return unlessAborted(entry.list, signal)

@@ -146,7 +146,8 @@ export interface TimeLimit {
   readonly fault: (ms: number) => ModelFault
 }
 
-export const connectTimeout = timeout('connect', (time) => `did not accept a connection within ${time}`)
+export const connectTimeout: TimeLimit['fault'] = (ms) => ({ ...slowToConnect(ms), isUnreached: true })
+const slowToConnect = timeout('connect', (time) => `did not accept a connection within ${time}`)
 export const headersTimeout = timeout('headers', (time) => `did not start to answer within ${time}`)
 export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} during the answer`)
 export const keepAliveTimeout = timeout(

@@ -16,13 +16,13 @@ export function createCoolDown({
   clock,
   ms = defaultMs,
 }: {
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Pick<Clock, 'monotonic'>
   readonly ms?: number
 }): CoolDown {
   const restingUntil = new Map<string, number>()
   return {
-    rest: (model) => void restingUntil.set(model, clock.now() + ms),
-    isResting: (model) => clock.now() < (restingUntil.get(model) ?? 0),
+    rest: (model) => void restingUntil.set(model, clock.monotonic() + ms),
+    isResting: (model) => clock.monotonic() < (restingUntil.get(model) ?? 0),
   }
 }
 

@@ -25,6 +25,10 @@ export interface ModelFault {
   readonly status?: number
   /** The host is overloaded or limits requests: waiting helps, even for a long time. */
   readonly isOverload?: boolean
+  /** A time limit that says that the host cannot be reached, like other failures of the network. */
+  readonly isUnreached?: boolean
+  /** The server ended the answer, so that the network is not what fails. */
+  readonly isEnded?: boolean
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
   /** The server's error message, verbatim. */
@@ -40,6 +44,9 @@ export interface ModelFailure {
   readonly retryable: boolean
   /** 429, 503, 529 and their equivalents in a stream: wait for the host, instead of only retrying. */
   readonly isOverload: boolean
+  /** As in `ModelFault`. */
+  readonly isUnreached?: boolean
+  readonly isEnded?: boolean
   readonly status?: number
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
@@ -91,8 +98,9 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
 }
 
 function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFailure {
-  const { retryable, isOverload = false, status, retryAfterMs } = fault
-  return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...defined({ status, retryAfterMs }) }
+  const { retryable, isOverload = false, isUnreached, isEnded, status, retryAfterMs } = fault
+  const more = defined({ isUnreached, isEnded, status, retryAfterMs })
+  return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...more }
 }
 
 const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = {

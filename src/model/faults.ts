@@ -314,7 +314,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   if (code === 'ETIMEDOUT') {
     const what = answering ? 'stopped during the answer' : 'did not answer in time'
-    return passing('timeout', `${what} (${code})`)
+    return { ...passing('timeout', `${what} (${code})`), isUnreached: true }
   }
   if (tlsCode.test(code)) {
     const what = `cannot be reached securely (${code})`
@@ -332,7 +332,7 @@ export function faultOfThrown(error: unknown, { answering }: { readonly answerin
   }
   const isCut = cutCodes.includes(code)
   if (code.startsWith('HPE_') && !isCut) return garbled('answered with something that is not HTTP')
-  if (answering) return closedInTheMiddle
+  if (answering) return brokenInTheMiddle
   if (isCut) return passing('network', 'closed the connection before it answered')
   return { class: 'network', retryable: false, what: 'could not be reached', detail }
 }
@@ -344,13 +344,16 @@ function isPlain(code: string): boolean {
 
 const partialHint = 'Run it again: the partial answer is discarded, because it may be cut off anywhere.'
 
-/** A stream that ended before its end mark: the part received is not an answer. */
-const closedInTheMiddle: ModelFault = {
+/** A connection that broke off: the part received is not an answer. */
+const brokenInTheMiddle: ModelFault = {
   class: 'network',
   retryable: true,
   what: 'closed the connection during the answer',
   hint: partialHint,
 }
+
+/** A stream that was ended by the server, but before its end mark: it may do so each time. */
+const closedInTheMiddle: ModelFault = { ...brokenInTheMiddle, isEnded: true }
 
 /**
  * The fault of a stream without a finish reason. `hasMark`: its end mark was received. `stray`: the last event that is

@@ -9,6 +9,7 @@ import {
   type RetryPolicy,
   type RetryVerdict,
 } from '../base/retry.ts'
+import type { Stopwatch } from '../base/work-time.ts'
 import { modelFailureOf } from './errors.ts'
 
 interface CallRetryOptions {
@@ -16,12 +17,19 @@ interface CallRetryOptions {
   readonly policy: RetryPolicy
   /** Total time one call may wait for a host that is overloaded or limits requests. 0: `policy` applies. */
   readonly patienceMs: number
-  /** There is another model to try, so an overload ends the call immediately. */
+  /** How long one call goes on trying after its first failure, once `policy` is exhausted. 0: not at all. */
+  readonly outageMs: number
+  /** There is another model to try: neither overloads nor outages are waited for. */
   readonly leavesOverloads?: boolean
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Called before each wait. `attempt` counts all calls. */
-  readonly onRetry: (notice: RetryNotice) => void
+  readonly onRetry: (notice: CallRetryNotice) => void
+}
+
+/** A failed call that will be repeated; `leftMs`: how much longer, if it keeps failing in this way. */
+interface CallRetryNotice extends RetryNotice {
+  readonly leftMs?: number
 }
 
 /**
@@ -32,24 +40,99 @@ interface CallRetryOptions {
  *   the host asks for more patience than configured; the signal's reason
  */
 export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, options: CallRetryOptions): Promise<T> {
-  const { onRetry } = options
-  const waits = options.patienceMs > 0 && options.leavesOverloads !== true
+  const { onRetry, clock, signal, leavesOverloads } = options
+  const waits = options.patienceMs > 0 && leavesOverloads !== true
+  const outage = createOutage(leavesOverloads === true ? { ...options, outageMs: 0 } : options)
   let calls = 0
-  const callOnce = (): Promise<T> => call((calls += 1))
-  const notify = ({ delayMs, error }: Wait): void => onRetry({ attempt: calls, delayMs, error })
-  const outcome = await retry(waits ? patiently(callOnce, options, notify) : callOnce, {
-    ...options,
-    classify: (error) => classify(error, options),
-    onRetry: notify,
-  })
-  switch (outcome.kind) {
-    case 'ok':
-      return outcome.value
-    case 'permanent':
-      throw tooLong(outcome.error, options) ?? outcome.error
-    case 'exhausted':
-      throw exhausted(outcome.error, outcome.attempts)
+  const callOnce = (): Promise<T> => outage.during(() => call((calls += 1)))
+  const notify = ({ delayMs, error }: Wait): void =>
+    onRetry({ attempt: calls, delayMs, error, ...defined({ leftMs: outage.leftMs(error) }) })
+  try {
+    for (let { policy } = options; ; policy = { ...policy, maxAttempts: 1 }) {
+      const outcome = await retry(waits ? patiently(callOnce, options, notify) : callOnce, {
+        ...options,
+        policy,
+        classify: (error) => classify(error, options),
+        onRetry: notify,
+      })
+      if (outcome.kind === 'ok') return outcome.value
+      const { error } = outcome
+      if (outcome.kind === 'permanent') throw tooLong(error, options) ?? error
+      const delayMs = outage.nextDelay(error)
+      if (delayMs === undefined) throw exhausted(error, outage)
+      notify({ delayMs, error })
+      await clock.sleep(delayMs, signal)
+    }
+  } finally {
+    outage.end()
   }
+}
+
+/** The waits for a host that cannot be reached or fails, after those of `[retry]`. */
+const outagePolicy: RetryPolicy = { ...defaultRetryPolicy, initialBackoffMs: 500, maxBackoffMs: 30_000 }
+
+/** The failures of one call, other than overloads, and how long they may go on. */
+interface Outage {
+  /** Makes the call, and counts it if it fails. */
+  readonly during: <T>(call: () => Promise<T>) => Promise<T>
+  /** How long the call goes on after this error; undefined: it is not one that is waited for. */
+  readonly leftMs: (error: unknown) => number | undefined
+  /** The wait before the next call; undefined: there is none. */
+  readonly nextDelay: (error: unknown) => number | undefined
+  readonly failures: () => number
+  readonly outageMs: number
+  /** Since the first failure. */
+  readonly lastedMs: () => number
+  readonly end: () => void
+}
+
+function createOutage({ outageMs, patienceMs, clock }: CallRetryOptions): Outage {
+  let time: Stopwatch | undefined
+  let failures = 0
+  let waits = 0
+  const lastedMs = (): number => time?.elapsedMs() ?? 0
+  const leftMs = (error: unknown): number | undefined =>
+    outageMs > 0 && isOutage(error) ? Math.max(0, outageMs - lastedMs()) : undefined
+  const end = (): void => {
+    time?.end()
+    time = undefined
+  }
+  return {
+    outageMs,
+    lastedMs,
+    leftMs,
+    end,
+    failures: () => failures,
+    async during(call) {
+      try {
+        return await call()
+      } catch (error) {
+        // it has its own patience, and the host is reached again
+        if (patienceMs > 0 && modelFailureOf(error)?.isOverload === true) end()
+        else {
+          failures += 1
+          time ??= clock.startStopwatch()
+        }
+        throw error
+      }
+    },
+    nextDelay(error) {
+      const left = leftMs(error) ?? 0
+      const askedMs = modelFailureOf(error)?.retryAfterMs ?? 0
+      if (left <= 0 || askedMs > left) return undefined
+      waits += 1
+      return Math.min(left, Math.max(askedMs, backoffDelay(outagePolicy, waits, clock.random())))
+    },
+  }
+}
+
+/** Whether the network or the server fails, which may pass; not if the server is slow, or only reports an error. */
+function isOutage(error: unknown): boolean {
+  const failure = modelFailureOf(error)
+  if (failure === undefined || !failure.retryable || failure.isOverload) return false
+  const { status = 0, isUnreached, isEnded } = failure
+  if (isEnded === true) return false
+  return failure.class === 'network' || isUnreached === true || status === 408 || status >= 500
 }
 
 type Wait = Pick<RetryNotice, 'delayMs' | 'error'>
@@ -76,11 +159,20 @@ function tooLong(error: unknown, { patienceMs, leavesOverloads, clock }: CallRet
   return outOfPatience(error, { patienceMs, waits: 0, waitedMs: 0, askedMs, now: clock.now() })
 }
 
-function exhausted(error: unknown, attempts: number): unknown {
+function exhausted(error: unknown, { failures, outageMs, lastedMs }: Outage): unknown {
   if (!isBatonError(error)) return error
   const { code, hint, place, cause } = error
-  const message = `${error.message} (after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`
-  return new BatonError(code, message, { ...defined({ hint, place }), cause })
+  const count = failures()
+  const calls = `${count} ${count === 1 ? 'attempt' : 'attempts'}`
+  if (outageMs === 0 || !isOutage(error)) {
+    return new BatonError(code, `${error.message} (after ${calls})`, { ...defined({ hint, place }), cause })
+  }
+  const longer = `To have it tried for longer, raise retry.patience, for example with -c retry.patience=1h; it is ${durationText(outageMs)}.`
+  return new BatonError(code, `${error.message} (after ${calls} in ${durationText(lastedMs())})`, {
+    hint: hint === undefined ? longer : `${hint} ${longer}`,
+    ...defined({ place }),
+    cause,
+  })
 }
 
 /** Wraps `call` so that it waits out overloads until the patience is used up; waiting time adds up across calls. */

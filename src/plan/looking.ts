@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
 import { defined } from '../base/json.ts'
 import type { AgentExecutor, AgentRequest, ModelResult, PromptResult, ScriptResult } from '../event/agent.ts'
@@ -50,6 +51,7 @@ export function createLooking({ workspace, signal, plugins, path, onNote }: Look
         if (event.type === 'warning') onNote(event.message)
       },
       now: () => new Date(),
+      clock: systemClock,
       signal,
       // programs are looked up, but none is started
       env: defined({ PATH: path }),

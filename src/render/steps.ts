@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
 import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
-import { countOf, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
+import { countOf, formatCost, formatClock, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { createTeamMembers, isOfTeam } from './team-members.ts'
@@ -95,7 +95,8 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'retry': {
       const wait = formatDuration(event.delay_ms)
-      return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed): ${event.error.message}`
+      const longer = event.left_ms === undefined ? '' : `, trying for another ${formatClock(event.left_ms + 999)}`
+      return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed)${longer}: ${event.error.message}`
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
@@ -161,6 +162,7 @@ const endTexts: Readonly<Record<string, string>> = {
   score_reached: 'target score reached',
   stalled: 'no more changes',
   oscillating: 'the files are back in an earlier state',
+  failing: 'stopped after failures in a row',
 }
 
 function step(event: RunEvent, paint: Paint): string | undefined {

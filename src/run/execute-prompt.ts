@@ -2,6 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from './inputs.ts'
+import { keptFailing } from './iterate/ends.ts'
 import type { IterateResult } from './iterate/record.ts'
 import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
@@ -75,6 +76,9 @@ function promptEnding(outcome: PromptOutcome): Ending {
     return { stopReason: suspensionReason(error), tasks, outputs: [], error }
   }
   const { outcomes: tasks, iterated } = outcome
+  if (iterated?.stop_reason === 'failing') {
+    return { stopReason: 'error', tasks, outputs: [], error: keptFailing(iterated), isFinal: true }
+  }
   if (iterated?.until_met === false) {
     return { stopReason: 'until_not_met', tasks, outputs: [], error: neverMet(iterated), isFinal: true }
   }

@@ -86,7 +86,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
     at,
   )
   try {
-    const conversation = conversationOf(session)
+    const conversation = conversationOf(session, context)
     const result = await firstAnswer(conversation, messages)
     return await keepAnswer(conversation.last, () =>
       useAnswer(
@@ -268,7 +268,7 @@ export function mainAgent(
   }
 }
 
-function conversationOf(session: AgentSession): Conversation {
+function conversationOf(session: AgentSession, context: RunContext): Conversation {
   let spent = nothingSpent
   let text = ''
   let calls: readonly ToolUse[] = []
@@ -278,7 +278,7 @@ function conversationOf(session: AgentSession): Conversation {
     calls: () => calls,
     last: () => ({ text, spent }),
     async ask(messages) {
-      const result = refuseLimit(await session.answer(await session.send(messages)), 'main')
+      const result = refuseLimit(await session.answer(await session.send(messages)), 'main', context)
       spent = addSpent(spent, result.spent)
       text = result.text
       calls = [...calls, ...result.calls]

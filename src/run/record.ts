@@ -60,10 +60,15 @@ function recordedSettings({ settings }: Target): Target['settings'] {
 }
 
 /** Ends the journal of a run, unless the journal itself failed. */
-export function recordEnd(journal: RunJournal, ending: Ending, facts?: JsonObject): void {
+export function recordEnd(
+  journal: RunJournal,
+  ending: Ending,
+  { facts, workedMs }: { readonly facts?: JsonObject; readonly workedMs: number },
+): void {
   if (journal.failure.aborted) return
   const error = ending.error === undefined ? undefined : recordedError(ending.error)
-  journal.note({ k: 'run.end', exit: exitCodeFor(ending), stop: ending.stopReason, facts, ...defined({ error }) })
+  const end = { exit: exitCodeFor(ending), stop: ending.stopReason, ...defined({ facts, error }) }
+  journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs) })
 }
 
 /** How a run was started: together with its sources, enough to start it again. Plain JSON, because it is recorded. */
@@ -79,6 +84,8 @@ export interface Invocation {
   readonly overrides: readonly string[]
   readonly vars: readonly string[]
   readonly patienceMs: number
+  /** Default limit of rounds. Omitted in runs of older versions, where reaching the limit was no failure. */
+  readonly rounds?: number
   readonly dry?: 'req' | 'res' | 'changes'
   readonly model?: string
   readonly text?: string

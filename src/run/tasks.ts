@@ -207,9 +207,9 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   // without rules, so that a run stopped by a rule can be resumed with a different one; the front matter is in params
   const { permission: _, ...others } = settings
   return {
-    params: Object.freeze(withoutParts(withoutLimits(state.params))),
+    params: Object.freeze(withoutLimits(withoutParts(state.params))),
     prompts: state.prompts,
-    settings: Object.freeze(withoutParts(withoutLimits(others as unknown as JsonObject))),
+    settings: Object.freeze(withoutLimits(withoutParts(others as unknown as JsonObject))),
     workflow: settings.workflow && Object.freeze(settings.workflow),
     ensemble: settings.ensemble && Object.freeze(settings.ensemble),
     agents: Object.freeze([...spec.agents]),

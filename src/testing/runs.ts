@@ -66,8 +66,8 @@ export async function sourceOf(
   })
 }
 
-/** How long the recording of a test waits for an overloaded host: as long as an interactive run. */
-const patienceMs = 10 * 60_000
+/** How long the recording of a test waits for a host: one that is overloaded may take requests soon, a failing one not. */
+const patience = { patienceMs: 10 * 60_000, mostOutageMs: 0 }
 
 /**
  * Runs a test's prompt file once.
@@ -94,7 +94,7 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
       ? { runs: source.folder }
       : { open: async (target: Target, { mask }: OpenParts) => openWithoutCassette(target, { mask, signal }) }
   const onRecord = (folder: string): void => void (record = folder)
-  const report = await startRun(file, { ...options, ...opening, patienceMs, prepare, onRecord }, listener)
+  const report = await startRun(file, { ...options, ...opening, ...patience, prepare, onRecord }, listener)
   return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
 }
 

@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts'
 import { basename, dirname, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside } from '../base/files.ts'
@@ -169,6 +170,7 @@ function undoContext(id: string, journal: RunJournal, { workspace, env, signal, 
       meter: createMeter(),
       events,
       now: () => new Date(),
+      clock: systemClock,
       signal,
       env,
       sources: createSources([]),

@@ -26,8 +26,7 @@ export function agentParts(
   run: RunParts & Pick<AgentParts, 'limitsCost'> & { readonly signal: AbortSignal },
 ): AgentParts {
   const { settings } = target
-  const { bus, builtInDir, cwd, home, env, patienceMs, signal, past, journal, replay, limitsCost, servers, programs } =
-    run
+  const { bus, builtInDir, cwd, home, env, signal, past, journal, replay, limitsCost, servers, programs } = run
   const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
@@ -70,7 +69,7 @@ export function agentParts(
     }),
     chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
     modelPool,
-    retry: { policy: policyOf(settings), patienceMs, clock },
+    retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
     coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
@@ -118,3 +117,29 @@ function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
     jitterFactor: retry.jitter_factor,
   }
 }
+
+/** How long a run with a person, or work that others can do without, waits for a host that cannot be reached or fails. */
+const attendedOutageMs = 30_000
+
+/**
+ * How long a call waits for a host: what `retry.patience` says, otherwise what the process offers. Explicit values for
+ * the retries mean exactly these, so that there are no further ones for a host that fails.
+ */
+function patienceOf(
+  target: Target,
+  { patienceMs, isAttended, mostOutageMs = isAttended === true ? attendedOutageMs : Infinity }: RunParts,
+): Pick<AgentParts['retry'], 'patienceMs' | 'outageMs' | 'spareOutageMs'> {
+  const { patience_ms: own } = target.settings.retry
+  if (own !== undefined) return { patienceMs: own, outageMs: own }
+  const isExplicit = policyKeys.some((key) => isSet(target, 'retry', key))
+  const outageMs = isExplicit ? 0 : Math.min(patienceMs, mostOutageMs)
+  return { patienceMs, outageMs, spareOutageMs: Math.min(outageMs, attendedOutageMs) }
+}
+
+const policyKeys = [
+  'max_attempts',
+  'initial_backoff_ms',
+  'max_backoff_ms',
+  'backoff_multiplier',
+  'jitter_factor',
+] as const satisfies readonly (keyof Settings['retry'])[]

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
+import { startStopwatch, systemTime } from '../base/work-time.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
@@ -46,6 +47,8 @@ export interface Surroundings {
   readonly signal?: AbortSignal
   /** Someone is watching, so an answer without a model is no surprise. Default: false. */
   readonly isAttended?: boolean
+  /** The longest time to wait for a host that cannot be reached or fails; default: 30 s if attended, else the patience. */
+  readonly mostOutageMs?: number
   /** Tracks what the run reads and changes, for a watch session. */
   readonly log?: SourceLog
   /** Creates the budget of the run from its limits; omitted: a new budget, without what earlier runs spent. */
@@ -232,14 +235,15 @@ async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
 async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
-  const { cwd, dry, patienceMs } = plan.invocation
+  const { cwd, dry, patienceMs, rounds } = plan.invocation
   const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
-  const { budget, retry, timeout_ms: timeoutMs } = target.settings
+  const { budget, timeout_ms: timeoutMs } = target.settings
   if (plan.invocation.conversation === true && plan.work === undefined) throw noConversation()
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
   if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
+  const time = startStopwatch(systemTime, tellOnce(bus))
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -270,7 +274,8 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       dry,
       sources: plan.sources,
       hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
-      patienceMs: retry.patience_ms ?? patienceMs,
+      patienceMs,
+      hasFormerRounds: rounds === undefined,
       replay,
       servers,
       past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
@@ -290,17 +295,19 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     if (refused !== undefined) throw refused
     const ending = run.leftOut.judge(ended)
     replay?.settle()
-    recordEnd(journal, ending, { result: resultHash(ending, toTokens) })
+    const facts = { result: resultHash(ending, toTokens) }
+    recordEnd(journal, ending, { facts, workedMs: time.elapsedMs() })
     return ending
   } catch (error) {
     // if the journal stopped the run, that is the reason, whichever error surfaced first
     const reason: unknown = journal.failure.aborted
       ? journal.failure.reason
       : (tooLarge() ?? deadline.passed() ?? error)
-    recordEnd(journal, failedEnding(reason, signal))
+    recordEnd(journal, failedEnding(reason, signal), { workedMs: time.elapsedMs() })
     replay?.settle(reason)
     throw reason
   } finally {
+    time.end()
     deadline.close()
     await servers?.close()
     await journal.close()
@@ -330,6 +337,20 @@ function noConversation(): BatonError {
   return new BatonError('USAGE', 'this run is a conversation, which only its program can continue', {
     hint: 'Open a new one, with prompts() of this one as its history.',
   })
+}
+
+/** A shorter gap may also be a machine that is busy with something else. */
+const namedGapMs = 5_000
+
+/** Warns of the first gap in the work time of a run. */
+function tellOnce(bus: Bus): (gapMs: number) => void {
+  let isTold = false
+  return (gapMs) => {
+    if (isTold || gapMs < namedGapMs) return
+    isTold = true
+    const message = `the machine was asleep or its clock was set: ${durationText(gapMs)} do not count`
+    bus.send([], { type: 'warning', message, hint: 'Time limits and durations continue where they were.' })
+  }
 }
 
 /** Stops a run that exceeds its timeout in the same way as an external signal. */

@@ -1,3 +1,4 @@
+import { systemClock } from '../base/clock.ts'
 import { resolve } from 'node:path'
 import { createAgentExecutor } from '../agent/executor.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
@@ -38,7 +39,10 @@ import type { RunServers } from './run-servers.ts'
 import type { Surroundings } from './conduct.ts'
 import { agentParts } from './agent-parts.ts'
 
-export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' | 'log' | 'isAttended'> {
+export interface RunParts extends Pick<
+  Surroundings,
+  'home' | 'env' | 'signal' | 'log' | 'isAttended' | 'mostOutageMs'
+> {
   readonly id: string
   /** The run folder; omitted if the run is not recorded on disk. */
   readonly folder?: string
@@ -51,6 +55,8 @@ export interface RunParts extends Pick<Surroundings, 'home' | 'env' | 'signal' |
   readonly builtInDir: string
   readonly cwd: string
   readonly patienceMs: number
+  /** See `RunScope`. */
+  readonly hasFormerRounds: boolean
   readonly dry: RunScope['dry']
   readonly sources: SourceRecorder
   readonly onEffect: EffectParts['onEffect']
@@ -152,6 +158,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         dry,
         openedChanges: target.settings.changes.allow,
         agentMs: target.settings.timeouts.agent_ms,
+        hasFormerRounds: run.hasFormerRounds ? (true as const) : undefined,
       }),
       modeOptions: { code: target.settings.code },
     }),
@@ -166,6 +173,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       events: recordShown(journal, bus.send),
       portable: run.portable,
       now: () => new Date(),
+      clock: run.replay === undefined ? systemClock : { ...systemClock, sleep: async () => {} },
       signal,
       env,
       ...defined({

@@ -32,7 +32,7 @@ function world(turn: FakeTurn = { text: ['Well', '.'] }) {
       }
     },
     modelPool: createPool(1),
-    retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
+    retry: { policy: defaultRetryPolicy, patienceMs: 0, outageMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,
     limitsCost: () => false,

@@ -37,7 +37,7 @@ it('a loop of programs that is killed at every third record repeats no call that
   const whole = await uninterruptedEditing(rounds, 'code')
   expect(whole.end).toMatchObject({ kind: 'ended', text: 'Round 1.\n\nRound 2.\n\nAll 2 rounds are done.' })
   let again = 0
-  for (let lives = 0; lives < whole.records; lives += core(3, 2)) {
+  for (let lives = 1; lives < whole.records; lives += core(3, 2)) {
     const tried = await tryEditing(whole, lives)
     expect(tried, `killed after ${lives} records`).toMatchObject({ problems: [], wasKilled: true })
     again += tried.again

@@ -230,7 +230,7 @@ describe('a server that fails', () => {
     const folder = tempTree({ 'ask.md': 'Do it.\n' })
     writeFileSync(join(folder, 'note.txt'), 'stays\n')
     const before = snapshot(folder)
-    const run = await baton(['ask.md', '-m', 'any'], {
+    const run = await baton(['ask.md', '-m', 'any', '-c', 'retry.max_attempts=3'], {
       cwd: folder,
       env: { BATON_GATEWAY_URL: server.url, BATON_GATEWAY_KEY: key },
     })

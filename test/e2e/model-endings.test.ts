@@ -65,10 +65,25 @@ describe('what fails for the moment is tried again', () => {
     expect(stderr).toContain('(attempt 1 failed)')
   })
 
-  it('three calls and no more', async () => {
-    const { code, stderr, requests } = await ask(() => failing(500))
+  it('three calls and no more, if the file says so', async () => {
+    const { code, stderr, requests } = await ask(() => failing(500), '-c', 'retry.max_attempts=3')
     expect([code, requests]).toEqual([1, 3])
     expect(stderr).toContain('failed (status 500): key «secret» is not welcome (after 3 attempts)')
+  })
+
+  it('more calls than three, while the server is down and somebody may start it again', async () => {
+    const { code, stdout, stderr, requests } = await ask([failing(500), failing(502), failing(504)])
+    expect([code, stdout, requests]).toEqual([0, 'fine\n', 4])
+    expect(stderr).toMatch(/^retry in \S+ \(attempt 1 failed\), trying for another 10m 00s: .*status 500/)
+  })
+
+  it('until the patience is used up, which is a failure', async () => {
+    const { code, stderr, requests } = await ask(() => failing(500), '-c', 'retry.patience=900ms')
+    expect(code).toBe(1)
+    expect(requests).toBeGreaterThan(3)
+    expect(stderr).toMatch(/is not welcome \(after \d+ attempts in \S+ m?s\)\n/)
+    expect(stderr).toContain('raise retry.patience, for example with -c retry.patience=1h; it is 900 ms.')
+    expect(stderr).toContain('resume: baton resume')
   })
 
   it('without patience an overloaded host is like one that fails', async () => {
@@ -215,13 +230,13 @@ describe('silence', () => {
   })
 })
 
-it('nobody listens: three tries, then the address', async () => {
+it('nobody listens: three tries if the settings say so, then the address', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n' })
-  const { code, stderr } = await baton(['ask.md', '-m', 'm'], {
+  const { code, stderr } = await baton(['ask.md', '-m', 'm', '-c', 'retry.max_attempts=3'], {
     cwd: folder,
     env: { BATON_GATEWAY_URL: `http://127.0.0.1:${port}/v1` },
   })

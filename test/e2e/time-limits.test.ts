@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
 import { type ModelScript, type ModelServer, startModelServer } from '../helpers/model-server.ts'
@@ -73,5 +75,58 @@ describe('an agent that takes too long (R303)', () => {
     expect(await named('calls.lua')).toContain('agent "./file.md" took longer than its timeout, 400 ms')
     expect(await named('all.md')).toBe('4 error: the model took longer than agent in [timeouts], 400 ms')
     expect(await named('wrong.aip')).toContain('"timeout" must be a duration above zero such as "30s" or "10m"')
+  })
+})
+
+describe('iterating for some time', () => {
+  // stands for a machine whose clock is set while it works: when the file is there
+  const setting = (ms: number): string => `
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+const real = Date.now.bind(Date)
+const file = fileURLToPath(new URL('set', import.meta.url))
+Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
+`
+
+  it.each([-7_200_000, 10_800_000])(
+    'takes no more and no less when the clock is set by %d ms, which is named',
+    async (ms) => {
+      const cwd = tempTree({ 'clock.mjs': setting(ms) })
+      const server = await startModelServer((_, index) => {
+        if (index === 1) writeFileSync(join(cwd, 'set'), '')
+        return { text: 'fine' }
+      })
+      onTestFinished(() => server.close())
+      const env = { BATON_GATEWAY_URL: server.url, NODE_OPTIONS: `--import ${cwd}/clock.mjs` }
+      const args = [
+        '-p',
+        'Go.',
+        '-m',
+        'm',
+        '--iter',
+        '1s',
+        '-c',
+        'iterate.stall=0',
+        '-c',
+        'iterate.max_iterations=100000',
+      ]
+      const { code, stderr } = await baton(args, { cwd, env, process: 'own' })
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`the machine was asleep or its clock was set: ${ms < 0 ? 2 : 3} h do not count`)
+      expect(stderr).toContain('time limit reached')
+      expect(server.requests.length).toBeGreaterThan(1)
+    },
+  )
+
+  it('goes on after a failed iteration, which is no iteration without changes', async () => {
+    const cwd = tempTree({ '.git/HEAD': '' })
+    const failing = { status: 400, body: { error: { message: 'not now' } } }
+    const server = await startModelServer((_, index) => (index === 1 ? failing : { text: 'fine' }))
+    onTestFinished(() => server.close())
+    const args = ['-p', 'Go.', '-m', 'm', '--iter', '1h', '-c', 'iterate.stall=2', '-c', 'iterate.commits=false']
+    const { code, stderr } = await baton(args, { cwd, env: { BATON_GATEWAY_URL: server.url } })
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('the last iteration failed: waiting 1 s before the next one')
+    expect(stderr).toContain('Iterations: 2/3 succeeded (1 failed), no more changes')
   })
 })

@@ -113,8 +113,9 @@ it('ends a model that calls the same again and again, and one that takes too man
   expect(limited.model.requests.length).toBe(2)
   const rounds = await world(again, { 'ask.md': prompt('tools = ["todo"]\nmax_rounds = 2') })
   expect(await rounds.run('ask.md')).toMatchObject({
-    code: 0,
-    stdout: 'Exceeded maximum number of rounds (2). Stopping.\n',
+    code: 4,
+    stdout: '',
+    stderr: expect.stringContaining('Raise max_rounds, for example with -c max_rounds=1000'),
   })
 })
 

@@ -80,7 +80,7 @@ export function agentWorld(
       priced: { provider: 'fake', baseUrl: undefined, model: name ?? 'fake', isFree: true },
     }),
     modelPool: createPool(requestsAtOnce),
-    retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
+    retry: { policy: defaultRetryPolicy, patienceMs: 0, outageMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,
     limitsCost: () => false,

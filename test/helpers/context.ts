@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/base/clock.ts'
 import type { AgentExecutor } from '../../src/event/agent.ts'
 import { createBus } from '../../src/event/bus.ts'
 import { rootScope, type RunContext, type RunScope, type RunServices } from '../../src/event/context.ts'
@@ -61,6 +62,7 @@ export function testContext({
       meter,
       events: bus.send,
       now: () => new Date(0),
+      clock: systemClock,
       signal,
       env: {},
       sources: createSources([]),

@@ -35,7 +35,12 @@ export function fakeClock({ now = 0, draw = 0.5, onSleep }: FakeClockOptions = {
   return {
     sleeps,
     now: () => time,
+    monotonic: () => time,
     random: () => draw,
+    startStopwatch() {
+      const begun = time
+      return { elapsedMs: () => time - begun, end: () => undefined }
+    },
     sleep(ms, signal) {
       return new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason as Error)

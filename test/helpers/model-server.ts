@@ -76,7 +76,7 @@ export type ModelScript =
 
 /**
  * An OpenAI-compatible server on 127.0.0.1 that plays a script byte for byte. A list answers in the order of the
- * requests; when it is used up, the server answers 500. Replies with a status other than 200 need a `body`.
+ * requests; when it is used up, the server answers 400, which is not tried again. Replies with a status other than 200 need a `body`.
  */
 export async function startModelServer(script: ModelScript): Promise<ModelServer> {
   const requests: ModelServerRequest[] = []
@@ -156,7 +156,7 @@ async function replyFor(
     return { status: 404, body: { error: { message: `no route for ${request.method} ${request.path}` } } }
   }
   if (typeof script === 'function') return script(request, index)
-  return script[index] ?? { status: 500, body: { error: { message: `the script has only ${script.length} replies` } } }
+  return script[index] ?? { status: 400, body: { error: { message: `the script has only ${script.length} replies` } } }
 }
 
 async function play(

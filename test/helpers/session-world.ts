@@ -91,7 +91,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       priced: { provider: provider.name, baseUrl: undefined, model: name, isFree: true },
     }),
     modelPool: createPool(8),
-    retry: { policy: { ...defaultRetryPolicy, maxAttempts: 1 }, patienceMs: 0, clock: systemClock },
+    retry: { policy: { ...defaultRetryPolicy, maxAttempts: 1 }, patienceMs: 0, outageMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     prices: loadPrices,
     limitsCost: () => false,

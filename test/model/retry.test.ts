@@ -24,6 +24,7 @@ function asking(retryAfterMs: number): BatonError {
 
 interface Given {
   readonly patienceMs?: number
+  readonly outageMs?: number
   readonly clock?: FakeClock
   readonly signal?: AbortSignal
   readonly leavesOverloads?: boolean
@@ -41,6 +42,7 @@ interface Ending {
 async function run(errors: readonly unknown[], given: Given = {}): Promise<Ending> {
   const {
     patienceMs = 10 * minutes,
+    outageMs = 0,
     clock = fakeClock({ now: noon }),
     signal = new AbortController().signal,
     ...more
@@ -54,7 +56,7 @@ async function run(errors: readonly unknown[], given: Given = {}): Promise<Endin
   }
   const onRetry = (notice: RetryNotice): void => void notices.push(notice)
   try {
-    const options = { policy: defaultRetryPolicy, patienceMs, clock, signal, onRetry, ...more }
+    const options = { policy: defaultRetryPolicy, patienceMs, outageMs, clock, signal, onRetry, ...more }
     const value = await callWithRetries(call, options)
     return { value, calls, notices, sleeps: clock.sleeps }
   } catch (error) {
@@ -142,7 +144,8 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
         return Promise.reject(error)
       }
       const onRetry = (notice: RetryNotice): void => void notices.push(notice)
-      const options = { policy: defaultRetryPolicy, patienceMs, clock: fakeClock(), signal: stop.signal, onRetry }
+      const policy = defaultRetryPolicy
+      const options = { policy, patienceMs, outageMs: 0, clock: fakeClock(), signal: stop.signal, onRetry }
       await expect(callWithRetries(call, options)).rejects.toBe(reason)
       expect(notices).toEqual([])
     })
@@ -254,5 +257,78 @@ describe('with patience', () => {
     expect(sleeps.slice(0, 9)).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
     expect(sleeps.reduce((sum, ms) => sum + ms, 0)).toBe(1 * minutes)
     expect(error).toMatchObject({ code: 'LIMIT', message: 'm: host failed (waited 1 min)' })
+  })
+})
+
+const refused = failure({ class: 'network' })
+const broken = failure({ status: 500 })
+
+describe('in an outage', () => {
+  it('goes on after the usual attempts, with waits that grow up to 30 s, until the host answers', async () => {
+    const { value, sleeps } = await run(
+      Array.from({ length: 11 }, () => refused),
+      { outageMs: 10 * minutes },
+    )
+    expect(value).toBe('answer')
+    expect(sleeps).toEqual([100, 200, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+  })
+
+  it.each([refused, broken])(
+    'ends after that time with the error of the host, how long it was tried, and the key',
+    async (error) => {
+      const ending = await run(endlessly(error), { outageMs: 30_000 })
+      expect(ending.sleeps.reduce((sum, ms) => sum + ms, 0)).toBe(30_000)
+      expect(ending.error).toMatchObject({
+        code: 'MODEL_FAILED',
+        message: 'm: host failed (after 9 attempts in 30 s)',
+        hint: 'Look there. To have it tried for longer, raise retry.patience, for example with -c retry.patience=1h; it is 30 s.',
+        cause: error.cause,
+      })
+      expect(exitCodeOf(ending.error)).toBe(1)
+    },
+  )
+
+  it('tells with each wait how much longer it goes on', async () => {
+    const { notices } = await run([refused, refused, refused], { outageMs: 30_000 })
+    expect(notices).toEqual([
+      { attempt: 1, delayMs: 100, leftMs: 30_000, error: refused },
+      { attempt: 2, delayMs: 200, leftMs: 29_900, error: refused },
+      { attempt: 3, delayMs: 500, leftMs: 29_700, error: refused },
+    ])
+  })
+
+  it('waits as long as the host asks, but not longer than is left', async () => {
+    const asks = (ms: number): BatonError => failure({ status: 500, retryAfterMs: ms })
+    expect((await run([refused, refused, asks(8_000)], { outageMs: 30_000 })).sleeps).toEqual([100, 200, 8_000])
+    const { error, calls } = await run([refused, refused, asks(60_000)], { outageMs: 30_000 })
+    expect({ error, calls }).toMatchObject({ error: { code: 'MODEL_FAILED' }, calls: [1, 2, 3] })
+  })
+
+  it('starts anew after the host has answered that it is overloaded', async () => {
+    const { value, sleeps } = await run([refused, refused, limited, refused, refused], { outageMs: 1_000 })
+    expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [100, 200, 5_000, 500, 500] })
+  })
+
+  it('does not wait if there is another model to ask', async () => {
+    const { error, calls } = await run(endlessly(refused), { outageMs: 30_000, leavesOverloads: true })
+    expect({ error, calls }).toMatchObject({
+      error: { message: 'm: host failed (after 3 attempts)' },
+      calls: [1, 2, 3],
+    })
+  })
+
+  it('does not wait for a host that is slow, ends an answer in the middle, or only reports an error', async () => {
+    const ended = failure({ class: 'network', isEnded: true })
+    for (const error of [failure({ class: 'timeout' }), failure({ class: 'unavailable' }), ended]) {
+      expect((await run(endlessly(error), { outageMs: 30_000 })).calls).toEqual([1, 2, 3])
+    }
+  })
+
+  it('ends a wait with the reason of the signal', async () => {
+    const stop = new AbortController()
+    const reason = new Error('stop')
+    const clock = fakeClock({ onSleep: (ms) => ms > 200 && stop.abort(reason) })
+    const ending = await run(endlessly(refused), { outageMs: 30_000, clock, signal: stop.signal })
+    expect(ending).toMatchObject({ error: reason, calls: [1, 2, 3] })
   })
 })

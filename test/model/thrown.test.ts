@@ -8,7 +8,7 @@ import { chatEvents, startModelServer, type ModelReply } from '../helpers/model-
 describe('a connection that fails', () => {
   it('by a limit of the system says which', () => {
     const error = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
-    const shared = { class: 'timeout', retryable: true }
+    const shared = { class: 'timeout', retryable: true, isUnreached: true }
     const [before, during] = [false, true].map((answering) => faultOfThrown(error, { answering }))
     expect(before).toEqual({ ...shared, what: 'did not answer in time (ETIMEDOUT)' })
     expect(during).toEqual({ ...shared, what: 'stopped during the answer (ETIMEDOUT)' })

@@ -18,7 +18,8 @@ export interface RestOptions {
 
 export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): RestWatch {
   const over = new AbortController()
-  let last = clock.now()
+  const time = clock.startStopwatch()
+  let last = 0
   let isWatching = false
   let asked = 0
 
@@ -26,7 +27,7 @@ export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): R
     isWatching = true
     try {
       for (;;) {
-        const restedMs = clock.now() - last
+        const restedMs = time.elapsedMs() - last
         if (restedMs >= stallAfterMs && asked === 0) return onRest(restedMs)
         // eslint-disable-next-line no-await-in-loop
         await clock.sleep(asked === 0 ? stallAfterMs - restedMs : stallAfterMs, over.signal)
@@ -39,7 +40,7 @@ export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): R
   }
 
   function progress(): void {
-    last = clock.now()
+    last = time.elapsedMs()
     if (!isWatching && !over.signal.aborted) void watch()
   }
 
@@ -55,6 +56,9 @@ export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): R
         progress()
       }
     },
-    end: () => over.abort(),
+    end() {
+      over.abort()
+      time.end()
+    },
   }
 }

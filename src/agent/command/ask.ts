@@ -1,3 +1,4 @@
+import { startStopwatch } from '../../base/work-time.ts'
 import { defined } from '../../base/json.ts'
 import type { CommandAgent, CommandSession, ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
@@ -118,7 +119,7 @@ async function perform(
   const hearing = { onText, maxBytes: mostPrinted }
   const listener =
     preset === undefined ? listenToText(context, hearing) : listenToEvents(preset.createReader(), context, hearing)
-  const begun = performance.now()
+  const time = startStopwatch()
   // this run must not execute files that the program has changed
   const isDone = mayWrite ? services.sources.writing(scope.folders.workspace) : undefined
   const end = await runCommand(
@@ -134,11 +135,12 @@ async function perform(
     },
     signal,
   ).finally(() => {
+    time.end()
     isDone?.()
     const named = sessionIn(listener.heard(), preset)
     if (named !== undefined) onSession?.(named)
   })
-  const seconds = (performance.now() - begun) / 1000
+  const seconds = time.elapsedMs() / 1000
   listener.end()
   const heard = listener.heard()
   const answered = { ...heard, model: heard.model ?? model }

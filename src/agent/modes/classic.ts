@@ -1,11 +1,9 @@
 import type { ModelEnd } from '../../event/agent.ts'
 import { BatonError } from '../../base/error.ts'
+import { usualRounds } from '../../event/limits.ts'
 import { createRepeats } from '../repeats.ts'
 import { callItMessage, WrittenCall, writtenCall } from './written-call.ts'
 import type { ExecutionMode, PromptWork } from './mode.ts'
-
-/** Default limit of rounds for one message (R207). */
-const usualRounds = 25
 
 /**
  * Text and tools: the model is asked, its tool calls are run, and it is asked again with their results until it calls
@@ -44,7 +42,7 @@ async function converse(work: PromptWork, maxRounds: number): Promise<ModelEnd> 
     if (limit !== undefined) {
       work.refuseCalls(calls, 'not run: the call limit is reached')
       // R206
-      if (limit === 'max_rounds') work.timeline.addText(`Exceeded maximum number of rounds (${maxRounds}). Stopping.`)
+      if (limit === 'max_rounds') work.timeline.addNote(`Exceeded maximum number of rounds (${maxRounds}). Stopping.`)
       return limit
     }
     if (written !== undefined && isTold) throw notCalled(written, text)

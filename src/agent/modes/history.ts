@@ -21,7 +21,7 @@ export function historyMessages(prompts: readonly Prompt[]): readonly Message[] 
 function outputMessages(output: PromptOutput): readonly Message[] {
   switch (output.type) {
     case 'text':
-      return output.text === '' ? [] : [textMessage('assistant', output.text)]
+      return output.text === '' || output.note === true ? [] : [textMessage('assistant', output.text)]
     case 'file':
       return [{ role: 'user', parts: [output.file] }]
     case 'tool':

@@ -28,6 +28,8 @@ export interface ExecutorOptions extends PromptChoice {
   /** Values shared by the prompts of the conversation. */
   readonly state?: JsonObject
   readonly maxRounds?: number
+  /** The limit that the model is told, if that was another one when the run began. */
+  readonly toldRounds?: number
   /** A suspended prompt that is executed again: it keeps its id and outputs. */
   readonly resumePrompt?: Prompt
   /** The options of the mode, which match its schema. */

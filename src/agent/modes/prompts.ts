@@ -14,8 +14,8 @@ export interface Prompts {
   readonly active: ReadonlyMap<string, PromptExecutor>
   /** Makes the executor of a prompt. @throws BatonError CONFIG_INVALID for an unknown mode */
   readonly create: (options: ExecutorOptions) => PromptExecutor
-  /** Executes a prompt and returns its final state. @throws the error of a failure */
-  readonly execute: (executor: PromptExecutor, signal: AbortSignal) => Promise<Prompt>
+  /** Executes a prompt and returns its final state. `isLimited`: a limit ended it. @throws the error of a failure */
+  readonly execute: (executor: PromptExecutor, signal: AbortSignal, isLimited?: () => boolean) => Promise<Prompt>
 }
 
 export function createPrompts(modes: ExecutionModes, send: (event: EventBody) => void): Prompts {
@@ -32,11 +32,12 @@ export function createPrompts(modes: ExecutionModes, send: (event: EventBody) =>
       send({ type: 'prompt.created', prompt_id: executor.id, user_id: userId, mode: id })
       return executor
     },
-    async execute(executor, signal) {
+    async execute(executor, signal, isLimited = () => false) {
       const { id } = executor
       try {
         const prompt = await executor.run()
-        send({ type: 'prompt.completed', prompt_id: id, usage: prompt.usage ?? noUsage })
+        const stop = isLimited() ? ({ stop_reason: 'limit' } as const) : {}
+        send({ type: 'prompt.completed', prompt_id: id, usage: prompt.usage ?? noUsage, ...stop })
         return prompt
       } catch (error) {
         if (!isSuspension(error)) {

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts'
 import type { FilePart } from '../../event/message.ts'
-import type { PromptOutput, PromptTool } from '../../event/prompt.ts'
+import type { PromptOutput, PromptText, PromptTool } from '../../event/prompt.ts'
 
 /** How a tool call ended. */
 type ToolEnd = { readonly output: string } | { readonly error: string }
@@ -10,6 +10,8 @@ export interface Timeline {
   readonly all: () => readonly PromptOutput[]
   /** `itemId`: the item that the text was streamed as. `interim`: the text is not part of the answer. */
   readonly addText: (text: string, options?: { readonly itemId?: string; readonly interim?: boolean }) => void
+  /** A text for the user that is not one of the messages. */
+  readonly addNote: (text: string) => void
   readonly addFile: (file: FilePart) => void
   /** Adds a started call; the returned function ends it, at its position (R172). */
   readonly addTool: (call: StartedTool) => (end: ToolEnd) => void
@@ -37,7 +39,7 @@ export function createTimeline(
     return index
   }
 
-  function addInstant(entry: { readonly text: string; readonly interim?: true } | FilePart, itemId?: string): void {
+  function addInstant(entry: Pick<PromptText, 'text' | 'interim' | 'note'> | FilePart, itemId?: string): void {
     const at = time()
     if ('data' in entry) add({ type: 'file', file: entry, start: at, end: at })
     else add({ type: 'text', ...entry, start: at, end: at }, itemId)
@@ -47,6 +49,7 @@ export function createTimeline(
     all: () => [...outputs],
     addText: (text, { itemId, interim = false } = {}) =>
       addInstant({ text, ...(interim ? { interim: true } : {}) }, itemId),
+    addNote: (text) => addInstant({ text, note: true }),
     addFile: (file) => addInstant(file),
     addTool(call) {
       const reason = call.function === 'code.execute' ? { reason: 'Executing...' } : {}

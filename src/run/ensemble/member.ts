@@ -3,9 +3,19 @@ import { manyListeners } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { startPausableLimit } from '../../base/pausable-limit.ts'
+import { startStopwatch } from '../../base/work-time.ts'
 import type { Ensemble } from '../../config/ensemble.ts'
 import type { Settings } from '../../config/settings.ts'
-import { below, emit, type Limits, narrow, type RunContext, withLease, withServices } from '../../event/context.ts'
+import {
+  below,
+  emit,
+  type Limits,
+  narrow,
+  type RunContext,
+  withLease,
+  withScope,
+  withServices,
+} from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { withoutLimits } from '../../event/limits.ts'
@@ -99,7 +109,9 @@ export async function runMember(
   around: RunContext,
 ): Promise<MemberEnd> {
   const { id, name } = prepared
-  const place = inTreeOf(name, run.trees, below(around, memberPlace(name)))
+  const isSpare = run.ensemble.quorum < run.members.length
+  const own = withScope(below(around, memberPlace(name)), isSpare ? { isSpare } : {})
+  const place = inTreeOf(name, run.trees, own)
   const at = run.trees === undefined ? narrow(place, readingOnly(prepared)) : place
   const { effects } = at.services
   emit(at, { type: 'member.started', id, name })
@@ -178,8 +190,8 @@ async function settle({ prepared, run, stop, around }: MemberWork, at: RunContex
   checkTree(prepared.name, run.trees, at)
   const { timeout_ms: limitMs } = run.ensemble
   const { signal, asking: outer } = at.services
-  const begun = performance.now()
-  const seconds = (): number => Math.round(performance.now() - begun) / 1000
+  const worked = startStopwatch()
+  const seconds = (): number => Math.round(worked.elapsedMs()) / 1000
   const time = limitMs === undefined ? undefined : startPausableLimit(limitMs, stop.overdue)
   const asking = <T>(work: () => Promise<T>): Promise<T> => {
     const further = (): Promise<T> => (outer === undefined ? work() : outer(work))
@@ -206,6 +218,7 @@ async function settle({ prepared, run, stop, around }: MemberWork, at: RunContex
     const from = await run.target.placeOf(['ensemble', 'agents', prepared.index], 'key')
     return { status: 'failed', error: errorInfo(rewordError(error, { from })), seconds: seconds() }
   } finally {
+    worked.end()
     time?.end()
   }
 }

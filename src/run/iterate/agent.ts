@@ -9,7 +9,7 @@ import { neverMet } from '../execute-prompt.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../target.ts'
 import { watchWork } from '../work-done.ts'
-import { endsAll } from './ends.ts'
+import { endsAll, keptFailing } from './ends.ts'
 import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import { filesSummary } from './summary.ts'
@@ -57,6 +57,9 @@ export async function iterateAgent(
   }
   const outputs = outcome.status === 'done' ? outcome.outputs : []
   for (const output of outputs) context.services.events([], { type: 'output', output })
+  if (result.stop_reason === 'failing') {
+    return { stopReason: 'error', tasks: [], outputs, error: keptFailing(result), isFinal: true }
+  }
   if (result.until_met === false) {
     return { stopReason: 'until_not_met', tasks: [], outputs, error: neverMet(result), isFinal: true }
   }
@@ -98,6 +101,13 @@ async function workOf(
     }
   }, context)
   const answers = outcome.status === 'done' ? outcome.outputs.filter((output) => typeof output === 'string') : []
+  const error = errorText(outcome)
   const success = outcome.status === 'skipped' || (outcome.status === 'done' && outcome.failedInputs === 0)
-  return { outcome, success, answers, ...done }
+  return { outcome, success, ...defined({ error }), answers, ...done }
+}
+
+function errorText(outcome: AgentRun): string | undefined {
+  if (outcome.status === 'failed') return outcome.error.message
+  if (outcome.status === 'skipped' || outcome.failedInputs === 0) return undefined
+  return `${outcome.failedInputs === 1 ? 'one input' : `${outcome.failedInputs} inputs`} failed`
 }

@@ -1,8 +1,9 @@
 import type { IterationCondition } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
+import { BatonError } from '../../base/error.ts'
 import { exitCodeOf } from '../../event/exit-code.ts'
 import { isBudget } from '../ending.ts'
-import type { IterateStop, IterationRecord } from './record.ts'
+import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
 
 /** The rules that end iterating. */
 export interface EndRules {
@@ -11,7 +12,7 @@ export interface EndRules {
   readonly maxIterations: number
   readonly scoreGoal: number | undefined
   readonly scoreBest: 'highest' | 'lowest'
-  /** The number of unchanged iterations in a row that ends it; 0: neither they nor a repeated state ends it. */
+  /** The number of unchanged iterations in a row that ends it; 0: neither they, failed ones nor a repeated state ends it. */
   readonly stall: number
 }
 
@@ -47,9 +48,43 @@ export function endOf(
   if (condition?.kind === 'count' && records.length >= condition.count) return 'completed'
   if (condition?.kind === 'duration' && elapsedMs(records) >= condition.seconds * 1000) return 'duration_elapsed'
   if (records.length >= maxIterations) return 'max_iterations'
-  if (stall === 0) return undefined
-  if (records.length >= stall && records.slice(-stall).every(isUnchanged)) return 'stalled'
+  if (stall === 0 || last === undefined) return undefined
+  if (hasFailed(last)) return failedInRow(records) >= mostFailures ? 'failing' : undefined
+  // a failed iteration says nothing about what there is to change
+  const others = records.filter((record) => !hasFailed(record))
+  if (others.length >= stall && others.slice(-stall).every(isUnchanged)) return 'stalled'
   return isOscillating(records, startState) ? 'oscillating' : undefined
+}
+
+/** The number of failed iterations in a row that ends it. */
+const mostFailures = 5
+
+const firstWaitMs = 1_000
+const longestWaitMs = 60_000
+
+/** How long to wait before the next iteration if the last ones failed, so that what they lacked may come back. */
+export function waitAfter(records: readonly IterationRecord[]): number {
+  const failed = failedInRow(records)
+  return failed === 0 ? 0 : Math.min(firstWaitMs * 2 ** (failed - 1), longestWaitMs)
+}
+
+/** How many of the last iterations failed. */
+export function failedInRow(records: readonly IterationRecord[]): number {
+  return records.length - 1 - records.findLastIndex((record) => !hasFailed(record))
+}
+
+/** In a record of an older version, whose run ended as it did, a failed iteration is one without changes. */
+function hasFailed({ success, error }: IterationRecord): boolean {
+  return !success && error !== undefined
+}
+
+/** The error of a run that ended because its iterations kept failing. */
+export function keptFailing({ records }: IterateResult): BatonError {
+  const count = failedInRow(records)
+  const why = records.at(-1)?.error ?? 'the reason is unknown'
+  return new BatonError('AGENT_FAILED', `stopped: the last ${count} iterations failed: ${why}`, {
+    hint: `Once the cause is gone, continue with baton resume --last --from ${records.length - count}.`,
+  })
 }
 
 /** Whether the error of one iteration would fail all others: an exhausted budget, a missing or refused key. */

@@ -1,5 +1,7 @@
+import { durationText } from '../../base/clock.ts'
 import { sha256 } from '../../base/hash.ts'
 import { canonicalJson, defined, type Json } from '../../base/json.ts'
+import type { WorkTime } from '../../base/work-time.ts'
 import { conditionText } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { below, emit, type RunContext } from '../../event/context.ts'
@@ -7,7 +9,7 @@ import { addSpent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
 import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
 import { type CommandEnd, runCheck, scoreIn } from './checks.ts'
-import { bestOf, elapsedMs, endOf, endRules, plannedCount } from './ends.ts'
+import { bestOf, elapsedMs, endOf, endRules, failedInRow, plannedCount, waitAfter } from './ends.ts'
 import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
 import type { WorkDone } from '../work-done.ts'
 import type { Keeper } from './keeper.ts'
@@ -18,6 +20,8 @@ export interface IterationWork<T> extends WorkDone {
   /** Plain JSON. */
   readonly outcome: T
   readonly success: boolean
+  /** Why it failed. */
+  readonly error?: string
   readonly answers: readonly string[]
 }
 
@@ -132,8 +136,14 @@ async function oneIteration<T>(
   return context.services.effects.boundary<Finished<T>>(
     at.scope.at,
     async () => {
-      emit(at, { type: 'iteration.started', iteration: facts.iteration, ...defined({ count: facts.count }) })
-      return finish(turn, parts, at)
+      const time = at.services.clock.startStopwatch()
+      try {
+        await pause(facts.records, at)
+        emit(at, { type: 'iteration.started', iteration: facts.iteration, ...defined({ count: facts.count }) })
+        return await finish(turn, { ...parts, time }, at)
+      } finally {
+        time.end()
+      }
     },
     {
       label: `iteration ${facts.iteration}`,
@@ -143,15 +153,24 @@ async function oneIteration<T>(
   )
 }
 
+/** After failed iterations, waits longer each time. */
+async function pause(records: readonly IterationRecord[], at: RunContext): Promise<void> {
+  const ms = waitAfter(records)
+  if (ms === 0 || at.scope.dry !== undefined) return
+  const count = failedInRow(records)
+  const failed = count === 1 ? 'the last iteration' : `the last ${count} iterations`
+  emit(at, { type: 'warning', message: `${failed} failed: waiting ${durationText(ms)} before the next one` })
+  await at.services.clock.sleep(ms, at.services.signal)
+}
+
 async function finish<T>(
   turn: { readonly facts: IterationFacts; readonly frame: PromptFrame },
-  parts: IterateParts<T>,
+  { time, ...parts }: IterateParts<T> & { readonly time: WorkTime },
   at: RunContext,
 ): Promise<Finished<T>> {
   const { settings, keeper } = parts
   const { iteration, records } = turn.facts
   const { services } = at
-  const begun = services.now().getTime()
   await keeper.begin(records, at)
   const work = await parts.work(turn, at)
   if (at.scope.dry !== undefined) return { outcome: work.outcome, record: dryRecord(iteration, work) }
@@ -164,11 +183,13 @@ async function finish<T>(
   const spent = addSpent(work.spent, summary.spent)
   const { usage, costUsd } = spent
   const clock = services.effects.observe([...at.scope.at, part('time')], { name: 'iterate.time', args: [] }, () => {
-    const now = services.now()
-    return { timestamp: now.toISOString(), elapsed: now.getTime() - begun }
+    const timestamp = services.now().toISOString()
+    return { timestamp, elapsed: Math.round(time.elapsedMs()), hasErrors: true }
   })
   const record: IterationRecord = {
     ...basics,
+    // not in the replay of a run of an older version, which must end where that one did
+    ...(clock.hasErrors ? defined({ error: errorOf(work) }) : {}),
     ...kept,
     summary: summary.text,
     ...defined({ score: measured?.score, check: measured?.check }),
@@ -195,6 +216,10 @@ function dryRecord<T>(iteration: number, { success, spent }: IterationWork<T>): 
     usage,
     cost_usd: costUsd,
   }
+}
+
+function errorOf<T>({ success, error = 'the reason is unknown' }: IterationWork<T>): string | undefined {
+  return success ? undefined : error
 }
 
 function checkText(line: string, { code, output }: CommandEnd): string {
@@ -234,13 +259,13 @@ async function measuredAt(
 
 function tell(record: IterationRecord, records: readonly IterationRecord[], context: RunContext): void {
   const at = below(context, iterationSegment(record.iteration))
-  const { iteration, success, summary, commit_id, tokens_used, changed_files, score, cost_usd } = record
+  const { iteration, success, error, summary, commit_id, tokens_used, changed_files, score, cost_usd } = record
   emit(at, {
     type: 'iteration.completed',
     iteration,
     success,
     summary,
-    ...defined({ commit_id, score }),
+    ...defined({ error, commit_id, score }),
     tokens_used,
     cost_usd,
     changed_files,

@@ -1,4 +1,5 @@
 import { realPath } from '../../base/files.ts'
+import { defined } from '../../base/json.ts'
 import type { RunContext } from '../../event/context.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
 import { instructionOf } from '../../stage/state.ts'
@@ -75,6 +76,7 @@ function workOf(worked: Worked): IterationWork<Outcome> {
   return {
     outcome: { status: 'worked', outcomes },
     success: outcomes.every(({ status }) => status === 'done' || status === 'skipped'),
+    ...defined({ error: outcomes.find((one) => one.status === 'failed')?.error.message }),
     answers: outcomes.flatMap((one) => (one.status === 'done' ? [one.content] : [])),
     spent: works.map(({ spent }) => spent).reduce(addSpent, nothingSpent),
     changed: works.flatMap(({ changed }) => changed),

@@ -5,6 +5,8 @@ export interface IterationRecord {
   /** From 0. */
   readonly iteration: number
   readonly success: boolean
+  /** Why it failed. Runs of older versions do not have it. */
+  readonly error?: string
   /** The changed files, relative to the workspace, sorted. */
   readonly changed_files: readonly string[]
   readonly summary: string
@@ -36,6 +38,7 @@ export type IterateStop =
   | 'score_reached'
   | 'stalled'
   | 'oscillating'
+  | 'failing'
 
 /** The result of all iterations (R84). */
 export interface IterateResult {

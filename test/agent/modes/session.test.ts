@@ -107,18 +107,32 @@ describe('a prompt of a session', () => {
     ])
   })
 
-  it('is completed at the limit of its rounds, with a note: 25 in classic (R206, R207)', async () => {
-    const endless = Array.from({ length: 30 }, (_, index) => calls(`Round ${index + 1}.`, 'look'))
+  it('is completed at the limit of its rounds, with a note: 200 in classic (R206, R207)', async () => {
+    const endless = Array.from({ length: 201 }, (_, index) => calls(`Round ${index + 1}.`, 'look'))
     const files = { ...look, run: async () => ({ text: String(Math.random()) }) }
     const { session, provider } = await open(endless, { tools: [files] })
     const result = await ask(session, user('Go.'))
-    expect([result.end, provider.requests.length]).toEqual(['max_rounds', 25])
-    expect(result.text).toBe('Round 25.\n\nExceeded maximum number of rounds (25). Stopping.')
+    expect([result.end, provider.requests.length]).toEqual(['max_rounds', 200])
+    expect(result.text).toBe('Round 200.\n\nExceeded maximum number of rounds (200). Stopping.')
     expect(session.prompts().at(-1)).toMatchObject({ state: 'completed' })
     expect(session.prompts().at(-1)?.output.at(-1)).toMatchObject({
       type: 'text',
-      text: 'Exceeded maximum number of rounds (25). Stopping.',
+      text: 'Exceeded maximum number of rounds (200). Stopping.',
+      note: true,
     })
+  })
+
+  it('is followed by one whose messages do not have that note', async () => {
+    const answers = [calls('One.', 'look'), says('Two.')]
+    const { session, provider } = await open(answers, { tools: [look], maxRounds: 1 })
+    expect((await ask(session, user('Go.'))).end).toBe('max_rounds')
+    await ask(session, user('On.'))
+    const sent = JSON.stringify(provider.requests.at(-1)?.messages)
+    expect(sent).toContain('not run: the call limit is reached')
+    expect(sent).not.toContain('Exceeded')
+    const again = await open([says('Three.')], { history: session.prompts() })
+    await ask(again.session, user('More.'))
+    expect(JSON.stringify(again.provider.requests[0]?.messages)).not.toContain('Exceeded')
   })
 
   it('fails by itself, and the next one is answered', async () => {

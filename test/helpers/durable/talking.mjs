@@ -56,7 +56,7 @@ const agents = createAgentExecutor({
     priced: { provider: 'x', model, isFree: true },
   }),
   modelPool: createPool(1),
-  retry: { policy: defaultRetryPolicy, patienceMs: 0, clock: systemClock },
+  retry: { policy: defaultRetryPolicy, patienceMs: 0, outageMs: 0, clock: systemClock },
   coolDown: createCoolDown({ clock: systemClock }),
   limitsCost: () => false,
 })

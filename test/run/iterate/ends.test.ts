@@ -68,6 +68,25 @@ describe('iterating ends', () => {
     expect(endWith({ ...count(100), stall: 4 }, quiet)).toBe('stalled after 7')
   })
 
+  it('not by failures that changed nothing, which say nothing about what there is to change', () => {
+    const failed = { success: false, error: 'no network' }
+    expect(endWith(seconds(1000), [failed, failed, failed, unchanged('start')])).toBe('goes on after 4')
+    const between = [unchanged('a'), failed, unchanged('a'), failed, unchanged('a')]
+    expect(endWith(seconds(1000), between)).toBe('stalled after 5')
+    expect(endWith(seconds(1000), [changed('a'), { ...changed('start'), ...failed }])).toBe('goes on after 2')
+  })
+
+  it('after five failures in a row, unless the number of iterations is given', () => {
+    const failed = Array.from({ length: 7 }, () => ({ success: false, error: 'no network' }))
+    expect(endWith(seconds(1000), failed)).toBe('failing after 5')
+    expect(endWith({ ...seconds(1000), stall: 0 }, failed)).toBe('goes on after 7')
+    expect(endWith(count(7), failed)).toBe('completed after 7')
+  })
+
+  it('as an older version ended it, in the records of which failures have no reason', () => {
+    expect(endWith(seconds(1000), Array(4).fill({ success: false }))).toBe('stalled after 3')
+  })
+
   it('when the files are as they were before', () => {
     expect(endWith(seconds(1000), [changed('a'), changed('start')])).toBe('oscillating after 2')
     expect(endWith(seconds(1000), [changed('a'), changed('b'), changed('a'), changed('c')])).toBe('oscillating after 3')

@@ -4,6 +4,7 @@ import type { IterateSettings } from '../../../src/config/settings.ts'
 import { noUsage } from '../../../src/event/message.ts'
 import type { Keeper } from '../../../src/run/iterate/keeper.ts'
 import { iterate, type IterationWork } from '../../../src/run/iterate/loop.ts'
+import { keptFailing } from '../../../src/run/iterate/ends.ts'
 import { filesSummary } from '../../../src/run/iterate/summary.ts'
 import { testContext, type TestContext } from '../../helpers/context.ts'
 import { iterateSettings } from '../../helpers/iteration.ts'
@@ -20,6 +21,17 @@ interface Given {
 /** Iterates with a clock that only work advances, and a keeper that commits every change. */
 async function iterated({ settings = {}, works = [{}], onEvent, dry, isOver = () => false }: Given) {
   let now = 0
+  const waits: number[] = []
+  const clock = {
+    async sleep(ms: number) {
+      waits.push(ms)
+      now += ms
+    },
+    startStopwatch() {
+      const begun = now
+      return { elapsedMs: () => now - begun, end: () => undefined }
+    },
+  }
   const commits: string[] = []
   const prompts: number[] = []
   const restored: number[] = []
@@ -37,7 +49,7 @@ async function iterated({ settings = {}, works = [{}], onEvent, dry, isOver = ()
   }
   const base = testContext({
     ...(dry === undefined ? {} : { scope: { dry } }),
-    services: { now: () => new Date(now) },
+    services: { now: () => new Date(now), clock },
   })
   const events: TestContext['services']['events'] = (place, event) => {
     onEvent?.(event.type, commits)
@@ -66,7 +78,7 @@ async function iterated({ settings = {}, works = [{}], onEvent, dry, isOver = ()
     },
     context,
   )
-  return { outcome, result, started: prompts, sent: base.sent, restored }
+  return { outcome, result, started: prompts, sent: base.sent, restored, waits }
 }
 
 const count = (given: number) => ({ condition: { kind: 'count', count: given } }) as const
@@ -81,7 +93,8 @@ describe('iterating', () => {
       iterations_succeeded: 2,
       iterations_failed: 1,
       stop_reason: 'completed',
-      elapsed_seconds: 3,
+      // a second of waiting after the failure
+      elapsed_seconds: 4,
       total_tokens: 39,
     })
     expect(result.records).toMatchObject([
@@ -93,13 +106,32 @@ describe('iterating', () => {
         summary: 'Iteration 2 succeeded. Modified 1 file(s): 1 .ts file(s).',
         commit_id: 'commit of 2',
         changed_files: ['a.ts'],
-        timestamp: '1970-01-01T00:00:03.000Z',
-        elapsed_ms: 1000,
+        timestamp: '1970-01-01T00:00:04.000Z',
+        elapsed_ms: 2000,
         usage: { calls: 2, input: 10, output: 3 },
       },
     ])
     expect(result.records[0]).not.toHaveProperty('commit_id')
     expect(outcome).toBe('outcome 2')
+  })
+
+  it('waits longer after each failure in a row, within its time, and goes on once one succeeds', async () => {
+    const failed = { success: false, error: 'the host is gone' }
+    const works = [failed, failed, failed, failed, { changed: ['a'] }, failed, {}, {}, {}]
+    const { result, waits } = await iterated({ settings: seconds(3_600), works })
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 1_000])
+    expect(result).toMatchObject({ stop_reason: 'stalled', iterations_attempted: 9, iterations_failed: 5 })
+    expect(result.elapsed_seconds).toBe(9 + 16)
+    expect(result.records[0]).toMatchObject({ error: 'the host is gone' })
+  })
+
+  it('ends when too many fail in a row, with their own reason', async () => {
+    const { result } = await iterated({ settings: seconds(3_600), works: [{}, { success: false, error: 'refused' }] })
+    expect(result).toMatchObject({ stop_reason: 'failing', iterations_attempted: 6 })
+    expect(keptFailing(result)).toMatchObject({
+      message: 'stopped: the last 5 iterations failed: refused',
+      hint: 'Once the cause is gone, continue with baton resume --last --from 1.',
+    })
   })
 
   it('begins no iteration when the time is over, and lets one overrun', async () => {

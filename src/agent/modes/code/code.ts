@@ -28,11 +28,11 @@ export function codeMode(added: readonly PluginFunction[] = []): ExecutionMode {
     name: 'Code (JavaScript sandbox)',
     options,
     rounds: usualRounds,
-    createExecutor: ({ services, maxRounds = usualRounds, options: given = {} }) =>
+    createExecutor: ({ services, maxRounds = usualRounds, toldRounds = maxRounds, options: given = {} }) =>
       services.executor(async (work) => {
         // loaded late, because most runs have no programs
         const { converseInPrograms } = await import('./loop.ts')
-        return converseInPrograms(work, { maxRounds, options: given, added })
+        return converseInPrograms(work, { maxRounds, toldRounds, options: given, added })
       }),
   }
 }

@@ -17,6 +17,8 @@ import { type Ran, runModelProgram } from './program.ts'
 
 interface CodeOptions {
   readonly maxRounds: number
+  /** The limit that the model is told. */
+  readonly toldRounds: number
   /** The table `[code]`. */
   readonly options: JsonObject
   readonly added: readonly PluginFunction[]
@@ -35,13 +37,13 @@ interface Programs extends CodeOptions {
  * Errors of a program are reported to the model.
  */
 export async function converseInPrograms(work: PromptWork, options: CodeOptions): Promise<ModelEnd> {
-  const { maxRounds, added } = options
+  const { maxRounds, toldRounds, added } = options
   const offered = work.tools.filter((tool) => isOffered(tool) && tool.name !== interpreterName)
   const tools = toolFunctions(offered, takenNames(added))
   const box = sharedBox()
   const programs: Programs = { ...options, work, tools, box, state: createProgramState() }
   const repeats = createRepeats()
-  await work.prepare({ instructions: instructionsOf({ tools, added, output: work.output, rounds: maxRounds }) })
+  await work.prepare({ instructions: instructionsOf({ tools, added, output: work.output, rounds: toldRounds }) })
   for (let round = 1; ; round += 1) {
     const { text, end, isLast } = await work.ask({ tools: false, output: false, acceptsEmpty: true })
     const found = programIn(text)
@@ -59,7 +61,7 @@ export async function converseInPrograms(work: PromptWork, options: CodeOptions)
     const limit = programs.state.isDone ? 'done' : held
     if (limit === 'max_rounds') {
       // R206
-      work.timeline.addText('(Reached maximum iterations without done() being called)')
+      work.timeline.addNote('(Reached maximum iterations without done() being called)')
     }
     // the next prompt of the conversation should know what was output
     if (limit === undefined || work.timeline.all().some(({ type }) => type === 'text')) {
