@@ -22,7 +22,7 @@ import {
   type Write,
 } from '../render/renderer.ts'
 import { noMask } from '../journal/secrets.ts'
-import { createStepRenderer } from '../render/steps.ts'
+import { createStepRenderer, type StepOptions } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { isUnusable } from '../run/answer.ts'
 import { faultyScript } from '../run/ending.ts'
@@ -41,18 +41,18 @@ export async function presentRun<Report extends RunReport>(
   {
     flags,
     around: { cwd, env },
-    answers,
+    ...shown
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
     /** Draws the answers. Default: they are shown when they are final. */
     readonly answers?: DrawAnswers
-  },
+  } & Pick<StepOptions, 'named'>,
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...defined({ answers }) }, { ...io, env, result: result.write })
+  const screen = createScreen({ ...flags, ...shown }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
     const listener: Listener = (event, result) => {
@@ -172,7 +172,8 @@ export function createScreen(
     level,
     dry,
     answers: drawAnswers,
-  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & { readonly answers?: DrawAnswers },
+    named,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & Pick<StepOptions, 'named'> & { readonly answers?: DrawAnswers },
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -205,7 +206,7 @@ export function createScreen(
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
-      forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
+      forTerminal(createStepRenderer(above(err), { paint, level, ...defined({ named }) }), errIsTerminal),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,

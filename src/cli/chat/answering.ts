@@ -16,6 +16,8 @@ export interface AnswerPlace {
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
   readonly io: CommandIo
+  /** The workspaces that messages have named. */
+  readonly named: Set<string>
 }
 
 /**
@@ -23,7 +25,7 @@ export interface AnswerPlace {
  * message but not the chat; a second Ctrl-C stops both.
  */
 export async function showAnswer(
-  { flags, around, io }: AnswerPlace,
+  { flags, around, io, named }: AnswerPlace,
   answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
 ): Promise<RunReport> {
   const turn = new AbortController()
@@ -37,11 +39,15 @@ export async function showAnswer(
   const shown = { ...flags, dry: undefined, output: undefined }
   const turnIo = { ...io, signal }
   try {
-    return await presentRun({ flags: shown, around, answers: createStreamedAnswer }, turnIo, (listener, hold) => {
-      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
-      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
-      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
-    })
+    return await presentRun(
+      { flags: shown, around, answers: createStreamedAnswer, named },
+      turnIo,
+      (listener, hold) => {
+        const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
+        const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+        return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+      },
+    )
   } finally {
     endInterrupts()
   }

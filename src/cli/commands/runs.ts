@@ -156,7 +156,7 @@ async function exportRun(
     return 0
   }
   const file = resolve(cwd, name)
-  refuseLeavingLink(file, { within: findWorkspace({ cwd, home: io.home }), shown: name })
+  refuseLeavingLink(file, { within: findWorkspace({ cwd, env: io.env, home: io.home }), shown: name })
   if (existsSync(file)) throw usageError(`${name} already exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
   const bytes = await writeCassetteFile(file, run, io.signal)
