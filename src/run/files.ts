@@ -73,6 +73,7 @@ async function listNoted(
   const root = scope.folders.workspace
   let files: readonly ListedFile[]
   try {
+    services.reads?.ready?.()
     files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
     for (const message of oddFiles(globs, { baseDir, found: files })) {
       // a task cannot run without its working files
@@ -197,10 +198,11 @@ export function* readSteps(
 /** Why there is no text. Plain JSON, because it is recorded. */
 type Missing = { readonly missing: 'not text' | 'gone' }
 
-function readText(asked: string, { services: { planned } }: RunContext): string | Missing {
+function readText(asked: string, { services: { planned, reads } }: RunContext): string | Missing {
   const entry = planned?.at(asked) ?? { kind: 'disk', path: asked }
   if (entry.kind !== 'disk') return entry.kind === 'file' ? entry.text : { missing: 'gone' }
   const file = entry.path
+  reads?.ready?.(file)
   try {
     // not resolved again: the listing has checked the target, and a link may have changed since
     const bytes = readRegularFile(file)

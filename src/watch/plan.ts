@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
 import { realPath } from '../base/files.ts'
-import { isFolder, isLink } from './prints.ts'
+import { isFolder, isLink, statusAt } from './prints.ts'
 
 /** A file that a run read, in its state at that time. */
 export interface WatchedFile {
-  /** Fingerprint: equal for equal content; null: the file did not exist. */
+  /** Fingerprint: equal for equal content; '': the file was empty; null: it did not exist. */
   readonly print: string | null
   /** Takes the fingerprint of its present content. */
   readonly look: () => string | null
@@ -32,8 +32,8 @@ export interface WatchPlan {
 export interface Look {
   /** Paths that have changed since they were read, in order. */
   readonly changed: readonly string[]
-  /** Those of them that no longer exist. */
-  readonly gone: readonly string[]
+  /** Those of them that are missing or empty now: an editor may be about to write them. */
+  readonly unready: readonly string[]
   /** Equal for two looks that found the same state. */
   readonly state: string
   /** Every folder that the lists searched. */
@@ -53,13 +53,19 @@ export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = 
   })
   const added = listings.flatMap((list) => without(list.files, list.found))
   const lost = listings.flatMap((list) => without(list.found, list.files))
-  const gone = [...differing.filter(({ now }) => now === null).map(({ path }) => path), ...lost]
+  const blank = differing.filter(({ now }) => isBlank(now)).map(({ path }) => path)
+  const unready = [...blank, ...added.filter((path) => statusAt(path)?.size === 0n), ...lost]
   return {
     changed: inOrder([...differing.map(({ path }) => path), ...added, ...lost]),
-    gone: inOrder(gone),
+    unready: inOrder(unready),
     state: JSON.stringify([seen.map(({ now }) => now), listings.map((list) => list.files)]),
     folders: inOrder(listings.flatMap(({ folders }) => folders)),
   }
+}
+
+/** Whether a fingerprint is that of a missing or empty file. */
+export function isBlank(print: string | null): boolean {
+  return print === null || print === ''
 }
 
 /** The same plan with the present state of everything. */

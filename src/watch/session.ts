@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { StopSignal } from '../base/error.ts'
 import { asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
+import { blankMs } from './prints.ts'
 import type { Watcher, WatcherOptions } from './watcher.ts'
 
 /** How a watched run ended: with a plan of what to watch, or refused in a way that a rerun cannot change. */
@@ -45,9 +46,6 @@ export type WatchEnd = { readonly kind: 'quit' | 'aborted' } | { readonly kind: 
 
 /** Editors save in several steps: a run starts only after two looks this far apart found the same state. */
 const settleMs = 60
-
-/** How long to wait for a missing file: an editor may be about to replace it. */
-const missingMs = 400
 
 /** If files do not settle within this time, a run starts anyway; later changes start another run. */
 const longestSettleMs = 3_000
@@ -164,18 +162,22 @@ async function nextChange(watched: Watched, session: Session, onWaiting: () => v
     }
     if (isFirst) onWaiting()
     else await clock.sleep(idleMs, signal)
-    if ((await inbox.next()) === 'requested') return 'requested'
+    if ((await inbox.next()) === 'requested') {
+      await settled(watched, session)
+      return 'requested'
+    }
   }
 }
 
 /** Looks until two consecutive looks find the same state. If nothing differs, one look is enough. */
 async function settled({ plan, held }: Watched, { clock, signal }: Session): Promise<Look> {
   let look = lookAt(plan, held)
+  let since = 0
   for (let waited = 0; look.changed.length > 0 && waited < longestSettleMs; waited += settleMs) {
     await clock.sleep(settleMs, signal)
     const next = lookAt(plan, held)
-    const isThere = next.gone.length === 0 || waited >= missingMs
-    if (next.state === look.state && isThere) return next
+    if (next.state !== look.state) since = waited
+    else if (next.unready.length === 0 || waited - since >= blankMs) return next
     look = next
   }
   return look

@@ -171,6 +171,42 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second']])
   })
 
+  it('waits for a file that is emptied and then written', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    // the next turn of the loop comes long before the waiting time for an empty file is over
+    await new Promise((resolve) => setImmediate(resolve))
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('runs for a file that stays empty', async () => {
+    const session = startSession(['/a', '/b'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen.at(-1)).toEqual(['', 'first'])
+  })
+
+  it('waits for an emptied file also if a rerun is requested', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    session.key('r')
+    await new Promise((resolve) => setImmediate(resolve))
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
   it('runs for a file that stays away', async () => {
     const session = startSession(['/a', '/b'], () => {})
     await session.rests(1)
