@@ -47,7 +47,7 @@ export async function presentRun<Report extends RunReport>(
     readonly around: Surroundings
     /** Draws the answers. Default: they are shown when they are final. */
     readonly answers?: DrawAnswers
-  } & Pick<StepOptions, 'named'>,
+  } & Pick<StepOptions, 'said'>,
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
@@ -172,8 +172,8 @@ export function createScreen(
     level,
     dry,
     answers: drawAnswers,
-    named,
-  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & Pick<StepOptions, 'named'> & { readonly answers?: DrawAnswers },
+    said,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & Pick<StepOptions, 'said'> & { readonly answers?: DrawAnswers },
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -206,7 +206,7 @@ export function createScreen(
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
-      forTerminal(createStepRenderer(above(err), { paint, level, ...defined({ named }) }), errIsTerminal),
+      forTerminal(createStepRenderer(above(err), { paint, level, ...defined({ said }) }), errIsTerminal),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,

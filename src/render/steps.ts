@@ -15,12 +15,12 @@ export interface StepOptions {
   readonly paint: Paint
   /** `quiet`: errors only. `normal`: also warnings and what scripts print. `verbose`: also every step. */
   readonly level: 'quiet' | 'normal' | 'verbose'
-  /** The workspaces that have been named: the runs of a session name each once. */
-  readonly named?: Set<string>
+  /** What has been said about the surroundings of runs: the runs of a session say each of it once. */
+  readonly said?: Set<string>
 }
 
 /** Writes what stderr shows besides errors, as plain lines that can be piped and logged. */
-export function createStepRenderer(write: Write, { paint, level, named = new Set() }: StepOptions): Renderer {
+export function createStepRenderer(write: Write, { paint, level, said = new Set() }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
   let isIterated = false
@@ -52,13 +52,13 @@ export function createStepRenderer(write: Write, { paint, level, named = new Set
 
   function startLines(event: Extract<RunEvent, { readonly type: 'run.started' }>): string | undefined {
     const { workspace, config_warnings: warnings } = event
-    const isNew = workspace !== undefined && !named.has(workspace)
-    if (isNew) named.add(workspace)
-    const lines = [
-      ...(level === 'verbose' ? [`${paint('bold', 'run')} ${event.run_id} ${event.file}`] : []),
-      ...(isNew ? [`${paint('dim', 'workspace')} ${workspace}`] : []),
+    const about = [
+      ...(workspace === undefined ? [] : [`${paint('dim', 'workspace')} ${workspace}`]),
       ...warnings.map((text) => `${paint('yellow', 'warning')} ${text}`),
     ]
+    const fresh = about.filter((text) => !said.has(text))
+    for (const text of fresh) said.add(text)
+    const lines = level === 'verbose' ? [`${paint('bold', 'run')} ${event.run_id} ${event.file}`, ...fresh] : fresh
     return lines.length === 0 ? undefined : lines.join('\n')
   }
 
