@@ -8,15 +8,7 @@ import type { ReadList, ReadLog } from '../base/reads.ts'
 import type { EffectKind } from '../event/effects.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { hashPrompt } from '../prompt/document.ts'
-import {
-  asNow,
-  isBlank,
-  type Listing,
-  type WatchedFile,
-  type WatchedList,
-  type WatchPlan,
-  without,
-} from '../watch/plan.ts'
+import { adopt, isBlank, type Listing, type WatchedFile, type WatchedList, type WatchPlan } from '../watch/plan.ts'
 import { blankMs, type FilePart, isFolder, type Prints } from '../watch/prints.ts'
 
 /** Logs what one run reads, and what it changes itself. */
@@ -50,7 +42,6 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
   /** Prompt files, links resolved, because lists may find them by a different name. */
   const prompts = new Set<string>()
   const lists = new Map<string, WatchedList>()
-  const namesOnly = new Set<string>()
   const own = createOwnChanges({
     look: () => lookNow(everything()),
     promptPrint: (path) => (files.get(path)?.part === 'prompt' ? prints(path, 'prompt') : undefined),
@@ -80,6 +71,11 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     for (const [path, { look }] of before?.files ?? []) if (isBlank(look())) givenUp.add(path)
   }
 
+  function watchedNow(path: string): WatchedFile {
+    const look = (): string | null => prints(path, 'whole')
+    return { print: look(), look }
+  }
+
   function everything(): WatchPlan {
     return {
       files: new Map([...(before?.files ?? []), ...files]),
@@ -93,28 +89,6 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     return new Map([...listed.map((path) => [path, 'listed'] as const), ...known])
   }
 
-  /** The plan, with the current state of what the run itself changed. */
-  function owned(plan: WatchPlan): WatchPlan {
-    const now = asNow(plan)
-    const made: string[] = []
-    const lists = [...plan.lists].map(([name, list]): [string, WatchedList] => {
-      const { found } = now.lists.get(name) ?? list
-      const added = without(found, list.found).filter(own.has)
-      const removed = new Set(without(list.found, found).filter(own.has))
-      if (!namesOnly.has(name)) made.push(...added)
-      return [name, { ...list, found: [...list.found.filter((path) => !removed.has(path)), ...added] }]
-    })
-    const files = [...plan.files].map(([path, file]): [string, WatchedFile] => {
-      const present = now.files.get(path) ?? file
-      return [path, present.print !== file.print && own.has(path) ? present : file]
-    })
-    const adopted = without(made, [...plan.files.keys()]).map((path): [string, WatchedFile] => {
-      const look = (): string | null => prints(path, 'whole')
-      return [path, { print: look(), look }]
-    })
-    return { files: new Map([...files, ...adopted]), lists: new Map(lists) }
-  }
-
   return {
     file: (path, text) => note(path, 'whole', text),
     prompt(path, text) {
@@ -124,9 +98,10 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     list(list) {
       const { reads, found, globs, baseDir } = list
       const name = JSON.stringify([reads, baseDir, ...globs])
-      if (!lists.has(name)) lists.set(name, { found, look: () => listNow(list) })
-      if (reads === 'names') namesOnly.add(name)
-      else for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
+      const isNames = reads === 'names'
+      if (!lists.has(name))
+        lists.set(name, { found, look: () => listNow(list), ...(isNames ? {} : { watched: watchedNow }) })
+      if (!isNames) for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
     },
     ready(path) {
       const known = before?.files ?? new Map<string, WatchedFile>()
@@ -136,7 +111,7 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     hook: own.hook,
     changed: own.add,
     ownFiles: own.paths,
-    plan: ({ keep }) => owned(keep ? everything() : { files, lists }),
+    plan: ({ keep }) => adopt(keep ? everything() : { files, lists }, own.has),
   }
 }
 

@@ -20,6 +20,8 @@ export interface Listing {
 export interface WatchedList {
   readonly found: readonly string[]
   readonly look: () => Listing
+  /** A file of the list as it is now; omitted if only the names count. */
+  readonly watched?: (path: string) => WatchedFile
 }
 
 /** What a run read: files by absolute path, and lists by an arbitrary name. */
@@ -74,6 +76,25 @@ export function asNow({ files, lists }: WatchPlan): WatchPlan {
     files: new Map([...files].map(([path, file]) => [path, { ...file, print: file.look() }])),
     lists: new Map([...lists].map(([name, list]) => [name, { ...list, found: list.look().files }])),
   }
+}
+
+/** The same plan, with the present state of some files: they were changed in a way that starts no run. */
+export function adopt(plan: WatchPlan, isAdopted: (path: string) => boolean): WatchPlan {
+  const now = asNow(plan)
+  const made: (readonly [string, WatchedFile])[] = []
+  const lists = [...plan.lists].map(([name, list]): [string, WatchedList] => {
+    const { found } = now.lists.get(name) ?? list
+    const added = without(found, list.found).filter(isAdopted)
+    const removed = new Set(without(list.found, found).filter(isAdopted))
+    const { watched } = list
+    if (watched !== undefined) made.push(...added.map((path) => [path, watched(path)] as const))
+    return [name, { ...list, found: [...list.found.filter((path) => !removed.has(path)), ...added] }]
+  })
+  const files = [...plan.files].map(([path, file]): [string, WatchedFile] => {
+    const present = now.files.get(path) ?? file
+    return [path, present.print !== file.print && isAdopted(path) ? present : file]
+  })
+  return { files: new Map([...made, ...files]), lists: new Map(lists) }
 }
 
 /** The paths that are not among the others. */

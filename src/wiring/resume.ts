@@ -23,6 +23,7 @@ import { environmentOf, type Invocation, invocationOf, recordSources, withOverri
 import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
+import { ownChangesHook } from '../tool/own-changes.ts'
 import { checkIterationHead, iterationPlace } from './iteration-head.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 
@@ -62,7 +63,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
   let isRefused = true
   try {
-    const { plan, ...past } = await planResume(source, options, journal.findKept)
+    const { plan, workspace, ...past } = await planResume(source, options, journal.findKept)
     return await conduct(
       {
         ...plan,
@@ -80,7 +81,11 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           return { journal, folder, past: { ...past, redone } }
         },
       },
-      { ...options, env: environmentOf(plan.invocation, env) },
+      {
+        ...options,
+        env: environmentOf(plan.invocation, env),
+        hooks: [...(options.hooks ?? []), ownChangesHook(workspace, { env, home })],
+      },
       listener,
     )
   } finally {
@@ -134,7 +139,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
     isResumed: true,
     ...(overrides.length > 0 && { overrides }),
   }
-  return { plan, index, choices, usesCurrent, stored }
+  return { plan, workspace, index, choices, usesCurrent, stored }
 }
 
 /** Warns about what `--repair` skipped, and what is repeated because of it. */

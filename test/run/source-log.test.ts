@@ -238,7 +238,7 @@ describe('what a run changes itself', () => {
 
 describe('a file that lacks its content for a moment while it is saved', () => {
   /** A log of a later run; each pause of it does the next step. */
-  function later(root: string, before: WatchPlan, steps: (() => void)[]): { log: SourceLog; pauses: () => number } {
+  function later(before: WatchPlan, steps: (() => void)[]): { log: SourceLog; pauses: () => number } {
     let pauses = 0
     const log = createSourceLog({
       prints: createPrints({ hashPrompt, now: () => Date.now() }),
@@ -258,16 +258,16 @@ describe('a file that lacks its content for a moment while it is saved', () => {
   }
 
   it('is waited for before it is read, looked up or listed', () => {
-    const { root, at, write, before } = readBefore({ 'a.txt': 'one', 'b.txt': 'one' })
+    const { at, write, before } = readBefore({ 'a.txt': 'one', 'b.txt': 'one' })
     write('a.txt', '')
-    const emptied = later(root, before, [() => undefined, () => write('a.txt', 'two')])
+    const emptied = later(before, [() => undefined, () => write('a.txt', 'two')])
     emptied.log.ready?.(at('b.txt'))
     expect(emptied.pauses()).toBe(0)
     emptied.log.ready?.(at('a.txt'))
     expect(emptied.pauses()).toBe(2)
 
     rmSync(at('b.txt'))
-    const removed = later(root, before, [() => write('b.txt', 'two')])
+    const removed = later(before, [() => write('b.txt', 'two')])
     removed.log.ready?.()
     expect(removed.pauses()).toBe(1)
   })
@@ -276,7 +276,7 @@ describe('a file that lacks its content for a moment while it is saved', () => {
     const { root, at, write, before } = readBefore({ 'a.txt': 'one', 'b.txt': 'one', 'c.txt': '', 'd.txt': 'one' })
     write('a.txt', '')
     rmSync(at('b.txt'))
-    const { log, pauses } = later(root, before, [])
+    const { log, pauses } = later(before, [])
     log.ready?.(at('a.txt'))
     const once = pauses()
     expect(once).toBeGreaterThan(0)
@@ -285,7 +285,7 @@ describe('a file that lacks its content for a moment while it is saved', () => {
     log.ready?.()
     expect(pauses()).toBe(once)
 
-    const own = later(root, before, [])
+    const own = later(before, [])
     const context = testContext({ workspace: root, hooks: [own.log.hook(root)] })
     deleteEntry(at('d.txt'), { context, at: placeAt('x') })
     own.log.ready?.(at('d.txt'))

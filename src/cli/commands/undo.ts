@@ -34,6 +34,7 @@ export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<
     folder,
     workspace: realpathSync(workspace),
     env,
+    home,
     mask,
     key,
     signal: io.signal,
