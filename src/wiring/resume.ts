@@ -18,6 +18,7 @@ import { undoneRun } from '../journal/glance.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { KnownEnd } from '../journal/record.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
+import { createPathTokens } from '../journal/portable.ts'
 import { undoneBy } from '../journal/undone.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
 import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
@@ -40,6 +41,11 @@ export interface ResumeOptions extends Surroundings {
   readonly uncertain?: readonly string[]
   /** Continues even if records are damaged. */
   readonly repair?: boolean
+  /**
+   * The workspace was moved: what was recorded as `from` is now `to`. The record goes on as if it were still there, so
+   * that it means the same as before. Absolute, links resolved.
+   */
+  readonly moved?: { readonly from: string; readonly to: string }
   /** `-c key=value`: settings from now on, which later resumes keep. */
   readonly overrides?: readonly string[]
 }
@@ -55,9 +61,12 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   await refuseForeign(folder, key, 'resumed')
   // which values are secret is known only after config is loaded; until then every variable is treated as one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
-  const lateMask = strictMask(
-    { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
-    env,
+  const lateMask = movedMask(
+    strictMask(
+      { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
+      env,
+    ),
+    options.moved,
   )
   const journal = await openRun({ folder, now: () => new Date(), mask: lateMask, key })
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
@@ -285,6 +294,17 @@ function strictMask(mask: SecretMask, env: Environment): SecretMask {
       if (missing.length > 0) throw refusal(`this run used ${namesText(missing)}, which ${are} not set now`)
       return mask.unmask(text)
     },
+  }
+}
+
+/** Reads and writes records as if the workspace were where it was recorded. */
+function movedMask(mask: SecretMask, moved: ResumeOptions['moved']): SecretMask {
+  if (moved === undefined) return mask
+  const [then, now] = [createPathTokens({ workspace: moved.from }), createPathTokens({ workspace: moved.to })]
+  return {
+    ...mask,
+    mask: (text) => then.toPaths(now.toTokens(mask.mask(text))),
+    unmask: (text) => now.toPaths(then.toTokens(mask.unmask(text))),
   }
 }
 

@@ -63,7 +63,19 @@ export function undoWorld(
     at,
     run,
     undo: (folder, options = {}) =>
-      undoRun({ folder, workspace: root, env, home, mask, key, signal, files: [], merges: false, dry: false, ...options }),
+      undoRun({
+        folder,
+        workspace: root,
+        env,
+        home,
+        mask,
+        key,
+        signal,
+        files: [],
+        merges: false,
+        dry: false,
+        ...options,
+      }),
     look: () => lookBelow(root),
   }
 }

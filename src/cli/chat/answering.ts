@@ -39,15 +39,11 @@ export async function showAnswer(
   const shown = { ...flags, dry: undefined, output: undefined }
   const turnIo = { ...io, signal }
   try {
-    return await presentRun(
-      { flags: shown, around, answers: createStreamedAnswer, said },
-      turnIo,
-      (listener, hold) => {
-        const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
-        const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
-        return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
-      },
-    )
+    return await presentRun({ flags: shown, around, answers: createStreamedAnswer, said }, turnIo, (listener, hold) => {
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
+      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+    })
   } finally {
     endInterrupts()
   }
