@@ -98,7 +98,7 @@ export function adopt(plan: WatchPlan, isAdopted: (path: string) => boolean): Wa
 }
 
 /** The paths that are not among the others. */
-export function without(paths: readonly string[], others: Iterable<string>): readonly string[] {
+function without(paths: readonly string[], others: Iterable<string>): readonly string[] {
   const known = others instanceof Set ? others : new Set(others)
   return paths.filter((path) => !known.has(path))
 }

@@ -38,7 +38,7 @@ export interface WatchParts {
   readonly clock: Clock
 }
 
-export interface OwnAmong {
+interface OwnAmong {
   readonly own: ReadonlySet<string>
   /** Baton is changing files right now: ask again later. */
   readonly isPending: boolean
