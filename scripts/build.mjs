@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { checkCommand } from './check-command.mjs'
 import { tidyChunks } from './chunks.mjs'
 import { clock, toCommonJs } from './commonjs.mjs'
 import { layeredChunks } from './layers.mjs'
@@ -157,5 +158,6 @@ await buildPage(root, join(out, 'bin/page'))
 copyFileSync(wasm, join(out, 'bin/glue.wasm'))
 copyFileSync(require.resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'), join(out, 'bin/quickjs.wasm'))
 chmodSync(join(out, 'bin/baton.js'), 0o755)
+checkCommand(join(out, 'bin/baton.js'))
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(out, join(root, 'dist'))

@@ -1,5 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 /**
  * Removes what would be loaded needlessly: chunks that only re-export another chunk (an entry point whose module is in
@@ -34,13 +34,24 @@ function tidied(text, { idle, shared }) {
     )
 }
 
-/** As packages, including this one, declare (`sideEffects`); esbuild's own helper modules are not inputs. */
+/**
+ * As packages declare (`sideEffects`); our own modules have none, and esbuild's helper modules are not inputs. Packages
+ * may be anywhere: in a folder above, or linked.
+ */
 function hasNoEffect({ inputs }, folder) {
   return Object.keys(inputs).every((input) => {
-    const [, outside] = /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input) ?? []
-    if (outside === undefined) return input.startsWith('src/')
-    return JSON.parse(readFileSync(join(folder, outside, 'package.json'), 'utf8')).sideEffects === false
+    if (input.startsWith('src/')) return true
+    const file = join(folder, input)
+    // a module of a plug-in is no file
+    return existsSync(file) && packageOf(dirname(file)).sideEffects === false
   })
+}
+
+/** The package.json of a file's package; one without a name only says how its folder is to be read. */
+function packageOf(folder) {
+  const file = join(folder, 'package.json')
+  const found = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  return found.name !== undefined || folder === dirname(folder) ? found : packageOf(dirname(folder))
 }
 
 /** The chunk that a chunk re-exports under the same names, if it does nothing else. */

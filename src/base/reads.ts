@@ -18,6 +18,11 @@ export interface ReadLog {
   /** Like `file`, for a prompt file, of which only the part above its `====` line counts. */
   readonly prompt: (path: string, text?: string) => void
   readonly list: (list: ReadList) => void
+  /**
+   * Called before a file is looked up or read, or, without a path, before files are listed: waits while an editor may be
+   * saving. Only in runs of a watch session.
+   */
+  readonly ready?: (path?: string) => void
   /** The stored sources of a run that is resumed. If omitted, everything is read from the disk. */
   readonly sources?: SourceFiles
 }
@@ -57,6 +62,7 @@ export interface ReadList {
 export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog {
   if (first === undefined) return second
   const sources = first.sources ?? second.sources
+  const ready = first.ready ?? second.ready
   return {
     file(path, text) {
       first.file(path, text)
@@ -71,6 +77,7 @@ export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog 
       second.list(list)
     },
     ...(sources === undefined ? {} : { sources }),
+    ...(ready === undefined ? {} : { ready }),
   }
 }
 
@@ -89,6 +96,7 @@ export function readSource(
   reads: ReadLog | undefined,
   { part = 'whole', watched = true }: SourceReading = {},
 ): string {
+  reads?.ready?.(path)
   const note = watched ? (part === 'prompt' ? reads?.prompt : reads?.file) : undefined
   // before reading: a file that cannot be read is watched as well
   note?.(path)
@@ -156,6 +164,7 @@ type Kind = SourceEntry['kind'] | 'other'
 
 /** Reports what is found, except files, which are read and reported next. */
 function look(path: string, reads: ReadLog | undefined): Kind {
+  reads?.ready?.(path)
   const stored = reads?.sources?.stored(path)
   const kind = stored?.kind ?? kindAt(path)
   if (kind === 'folder' || kind === 'none') reads?.sources?.found(path, stored ?? { kind }, 'whole')

@@ -13,7 +13,7 @@ import { checkTarget } from './result-file.ts'
  * Refuses a path where no cassette can be written, before anything is paid for: only cassettes are overwritten.
  * @throws BatonError USAGE
  */
-export function checkCassettePlace(file: string, around: Pick<Surroundings, 'cwd' | 'home'>): void {
+export function checkCassettePlace(file: string, around: Surroundings): void {
   refuseLeavingLink(file, { within: findWorkspace(around), shown: `--record ${file}` })
   checkTarget(file, `--record ${file}`)
   if (existsSync(file) && !isCassette(file)) {

@@ -23,7 +23,7 @@ import {
   type Write,
 } from '../render/renderer.ts'
 import { noMask } from '../journal/secrets.ts'
-import { createStepRenderer } from '../render/steps.ts'
+import { createStepRenderer, type StepOptions } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
 import { isUnusable } from '../run/answer.ts'
 import { faultyScript } from '../run/ending.ts'
@@ -42,8 +42,8 @@ export async function presentRun<Report extends RunReport>(
   {
     flags,
     around: { cwd, env },
-    answers,
     isChat = false,
+    ...shown
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
@@ -51,12 +51,12 @@ export async function presentRun<Report extends RunReport>(
     readonly answers?: DrawAnswers
     /** A further message continues what a limit of its model stopped. */
     readonly isChat?: boolean
-  },
+  } & Pick<StepOptions, 'said'>,
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...defined({ answers }) }, { ...io, env, result: result.write })
+  const screen = createScreen({ ...flags, ...shown }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
     const listener: Listener = (event, result) => {
@@ -182,7 +182,8 @@ export function createScreen(
     level,
     dry,
     answers: drawAnswers,
-  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & { readonly answers?: DrawAnswers },
+    said,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & Pick<StepOptions, 'said'> & { readonly answers?: DrawAnswers },
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -215,7 +216,7 @@ export function createScreen(
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
-      forTerminal(createStepRenderer(above(err), { paint, level }), errIsTerminal),
+      forTerminal(createStepRenderer(above(err), { paint, level, ...defined({ said }) }), errIsTerminal),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,

@@ -34,10 +34,17 @@ export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
  */
 export function openResult(
   { output, file = '', json, level }: ResultFlags,
-  { cwd, home, out, outIsTerminal, err }: Pick<CommandIo, 'cwd' | 'home' | 'out' | 'outIsTerminal' | 'err'>,
+  {
+    cwd,
+    env,
+    home,
+    out,
+    outIsTerminal,
+    err,
+  }: Pick<CommandIo, 'cwd' | 'env' | 'home' | 'out' | 'outIsTerminal' | 'err'>,
 ): ResultSink {
   if (output === undefined) return { write: json ? () => undefined : out, finish: () => undefined }
-  const target = targetOf(output, { cwd, home, source: file })
+  const target = targetOf(output, { cwd, env, home, source: file })
   const parts: string[] = []
 
   function rescue(text: string): void {
@@ -69,14 +76,14 @@ export function openResult(
 
 function targetOf(
   output: string,
-  { cwd, home, source }: { readonly cwd: string; readonly home: string; readonly source: string },
+  { cwd, env, home, source }: Pick<CommandIo, 'cwd' | 'env' | 'home'> & { readonly source: string },
 ): string {
   const named = resolve(cwd, output)
   if (output === '-' || isOfSystem(named)) {
     throw usageError(`--output ${output} is not a file`, 'Leave it out for stdout.')
   }
   if (output.trim() === '') throw usageError('--output is empty', 'Name a file.')
-  refuseLeavingLink(named, { within: findWorkspace({ cwd, home }), shown: `--output ${output}` })
+  refuseLeavingLink(named, { within: findWorkspace({ cwd, env, home }), shown: `--output ${output}` })
   const file = realPath(named)
   checkTarget(file, `--output ${output}`)
   if (file !== realPath(resolve(cwd, source))) return file

@@ -55,8 +55,9 @@ export function readEnvFile(name: string, from: string, around: Surroundings): V
 }
 
 /** A link counts by its location and by its target. If the home folder is the workspace, no file counts. */
-function isOfFolder(file: string, { cwd, home }: Surroundings): boolean {
-  const workspace = findWorkspace({ cwd, home })
+function isOfFolder(file: string, around: Surroundings): boolean {
+  const { cwd, home } = around
+  const workspace = findWorkspace(around)
   if (workspace === realPath(home)) return false
   return isInside(workspace, realPath(file)) || isInside(workspace, file) || isInside(cwd, file)
 }

@@ -1,9 +1,17 @@
 import { statSync } from 'node:fs'
-import { dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isHeldPlace } from '../base/held-place.ts'
 import { type ReadLog, sourceExists } from '../base/reads.ts'
+import {
+  type MarkOwners,
+  markOwners,
+  type MarkState,
+  markState,
+  type WorkspaceMark,
+  workspaceMarks,
+} from './workspace-marks.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -14,21 +22,67 @@ export interface Surroundings {
   readonly home: string
 }
 
-export const workspaceMarks = ['baton.toml', join('.baton', 'config.toml'), '.aipack', '.git']
+/** The workspace, and why folders below it or above are none although they have a mark. */
+export interface LocatedWorkspace {
+  /** Absolute, links resolved. */
+  readonly workspace: string
+  /** What makes it one; undefined if nothing does, so that it is the current folder. */
+  readonly mark: string | undefined
+  /** Marks that were passed over, nearest first. Absolute. */
+  readonly passed: readonly { readonly path: string; readonly state: MarkState }[]
+}
 
 /**
- * The workspace: the nearest folder upward from `cwd` that contains `baton.toml`, `.baton/config.toml`, `.aipack/` or
- * `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Links are resolved.
+ * The workspace: the nearest folder upward from `cwd` that contains `baton.toml`, `.baton/config.toml`, `.aipack/` or a
+ * repository's `.git`; the search stops below the user's home and at a file-system boundary; else `cwd`. Marks of other
+ * users do not count, except in `cwd` itself. Links are resolved.
  */
-export function findWorkspace({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>, reads?: ReadLog): string {
+export function findWorkspace(around: Surroundings, reads?: ReadLog): string {
+  return locateWorkspace(around, { reads }).workspace
+}
+
+/** See `findWorkspace`. `owners`: the users whose marks count, unless they are the usual ones. */
+export function locateWorkspace(
+  { cwd, env, home }: Surroundings,
+  { reads, owners = markOwners(env) }: { readonly reads?: ReadLog | undefined; readonly owners?: MarkOwners } = {},
+): LocatedWorkspace {
   const start = realPath(cwd)
   const top = realPath(home)
   const device = deviceOf(start)
+  const passed: LocatedWorkspace['passed'][number][] = []
   for (let folder = start; folder !== top && deviceOf(folder) === device; folder = dirname(folder)) {
-    if (workspaceMarks.some((mark) => isThere(join(folder, mark), reads))) return folder
+    for (const mark of workspaceMarks) {
+      const state = stateOf({ folder, mark }, folder === start ? undefined : owners, reads)
+      if (state.kind === 'mark') return { workspace: folder, mark, passed }
+      if (state.kind !== 'none') passed.push({ path: join(folder, mark), state })
+    }
     if (dirname(folder) === folder) break
   }
-  return start
+  return { workspace: start, mark: undefined, passed }
+}
+
+function stateOf(
+  { folder, mark }: { readonly folder: string; readonly mark: WorkspaceMark },
+  owners: MarkOwners,
+  reads: ReadLog | undefined,
+): MarkState {
+  const path = join(folder, mark)
+  // a resumed run works where it was started
+  if (reads?.sources?.stored(path) !== undefined) return { kind: isThere(path, reads) ? 'mark' : 'none' }
+  const state = markState(folder, mark, owners)
+  if (state.kind === 'mark' || state.kind === 'none') sourceExists(path, reads)
+  return state
+}
+
+/** Why marks that were passed over do not count, a sentence each; of those that belong to other users only. */
+export function foreignMarks({ workspace, passed }: LocatedWorkspace): readonly string[] {
+  return passed.flatMap(({ path, state }) =>
+    state.kind === 'foreign'
+      ? [
+          `${dirname(path)} is not the workspace, because its ${basename(path)} belongs to another user (uid ${state.uid}); the workspace is ${workspace}`,
+        ]
+      : [],
+  )
 }
 
 /** False for a placeholder, which only keeps a model's program from creating something there. */

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { displayPath, realPath } from '../base/files.ts'
+import { displayPath } from '../base/files.ts'
 import type { LeftOutServers } from '../config/left-out-servers.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import {
   aipackConfigFiles,
-  findWorkspace,
+  foreignMarks,
+  type LocatedWorkspace,
+  locateWorkspace,
   userConfigFile,
   workspaceConfigFile,
-  workspaceMarks,
 } from '../config/locate.ts'
 import { defaultLayer, type Settings, settingsOf } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
@@ -33,16 +34,17 @@ export interface ConfigFound {
 
 /** Checks the workspace and its config files. */
 export async function checkConfig(patient: Patient): Promise<ConfigFound> {
-  const workspace = findWorkspace(patient)
-  const found = checkWorkspace(workspace, patient)
+  const located = locateWorkspace(patient)
+  const { workspace } = located
+  const found = checkWorkspace(located)
   try {
     const { overrides, ...around } = patient
     const { settings, origins, leftOut } = await loadTargetConfig({ ...around, flags: { overrides } })
-    return { checks: [found, checkFiles(workspace, patient)], workspace, settings, origins, leftOut, isValid: true }
+    return { checks: [...found, checkFiles(workspace, patient)], workspace, settings, origins, leftOut, isValid: true }
   } catch (error) {
     const settings = settingsOf(defaultLayer.values, { workspace })
     return {
-      checks: [found, ...checksOf('config', error)],
+      checks: [...found, ...checksOf('config', error)],
       workspace,
       settings,
       origins: [],
@@ -52,12 +54,22 @@ export async function checkConfig(patient: Patient): Promise<ConfigFound> {
   }
 }
 
-function checkWorkspace(workspace: string, { cwd }: Patient): Check {
-  const mark = workspaceMarks.find((path) => existsSync(join(workspace, path)))
-  if (mark !== undefined) return ok('workspace', `${workspace}, because of ${mark}`)
-  const message = workspace === realPath(cwd) ? 'none: the current folder is used' : workspace
-  return note('workspace', message, 'baton init creates baton.toml, which makes a folder a workspace.')
+function checkWorkspace(located: LocatedWorkspace): readonly Check[] {
+  const { workspace, mark, passed } = located
+  const hint = 'baton init creates baton.toml, which makes a folder a workspace.'
+  const found =
+    mark === undefined
+      ? note('workspace', 'none: the current folder is used', hint)
+      : ok('workspace', `${workspace}, because of ${mark}`)
+  const empty = passed.filter(({ state }) => state.kind === 'no repository')
+  return [
+    found,
+    ...foreignMarks(located).map((text) => warn('workspace', text, foreignHint)),
+    ...empty.map(({ path }) => warn('workspace', `${path} is not a repository, so it does not count`, 'Remove it.')),
+  ]
 }
+
+const foreignHint = 'Start there (-C), or create a file of your own that makes a folder the workspace: baton init.'
 
 function checkFiles(workspace: string, patient: Patient): Check {
   const own = userConfigFile(patient)

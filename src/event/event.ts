@@ -122,6 +122,8 @@ const events = {
     file_hash: textOrNull,
     version: text,
     config_warnings: list(text),
+    /** The workspace, unless it is the folder that the run was started in. Absolute. */
+    workspace: optional(text),
     /** The run resumes an interrupted run. */
     resumed: optional(always(true)),
   },

@@ -1,5 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { namesIn } from '../base/entries.ts'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { writeFileAtomic } from '../base/files.ts'
 import { editDistance } from '../base/suggest.ts'
@@ -57,6 +58,18 @@ export function nearRuns(folder: string, asked: string): readonly string[] {
     .toSorted((one, other) => one.edits - other.edits)
     .slice(0, 3)
     .map(({ id }) => id)
+}
+
+/**
+ * Like `findRun`, but an id (or its start, with date and time) may also mean a run of another workspace: a project may
+ * have been moved, and an id is the same everywhere.
+ */
+export function findAnyRun(folder: string, asked: string): string {
+  if (!/^\d{8}-\d{6}/.test(asked) || runIds(folder).some((id) => id.startsWith(asked))) return findRun(folder, asked)
+  const others = namesIn(dirname(folder)).map((name) => join(dirname(folder), name))
+  const found = others.filter((other) => runIds(other).some((id) => id.startsWith(asked)))
+  const [only, another] = found
+  return findRun(only === undefined || another !== undefined ? folder : only, asked)
 }
 
 /**

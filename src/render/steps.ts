@@ -15,10 +15,12 @@ export interface StepOptions {
   readonly paint: Paint
   /** `quiet`: errors only. `normal`: also warnings and what scripts print. `verbose`: also every step. */
   readonly level: 'quiet' | 'normal' | 'verbose'
+  /** What has been said about the surroundings of runs: the runs of a session say each of it once. */
+  readonly said?: Set<string>
 }
 
 /** Writes what stderr shows besides errors, as plain lines that can be piped and logged. */
-export function createStepRenderer(write: Write, { paint, level }: StepOptions): Renderer {
+export function createStepRenderer(write: Write, { paint, level, said = new Set() }: StepOptions): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
   let isIterated = false
@@ -48,6 +50,18 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
       : toolText(start, event, { paint, level, of: ofAgent(event.agent), nameOf: members.nameOf })
   }
 
+  function startLines(event: Extract<RunEvent, { readonly type: 'run.started' }>): string | undefined {
+    const { workspace, config_warnings: warnings } = event
+    const about = [
+      ...(workspace === undefined ? [] : [`${paint('dim', 'workspace')} ${workspace}`]),
+      ...warnings.map((text) => `${paint('yellow', 'warning')} ${text}`),
+    ]
+    const fresh = about.filter((text) => !said.has(text))
+    for (const text of fresh) said.add(text)
+    const lines = level === 'verbose' ? [`${paint('bold', 'run')} ${event.run_id} ${event.file}`, ...fresh] : fresh
+    return lines.length === 0 ? undefined : lines.join('\n')
+  }
+
   function line(event: RunEvent): string | undefined {
     if (event.type === 'run.started') target = event.target
     if (event.type === 'tasks.planned' && !isNested(event)) tasks = event.count
@@ -66,6 +80,7 @@ export function createStepRenderer(write: Write, { paint, level }: StepOptions):
     if (level === 'quiet' && !(event.type === 'warning' && event.urgent === true)) return undefined
     const ofTeam = teamLine(event, { paint, about: agents.get(event.agent) })
     if (ofTeam !== undefined) return ofTeam
+    if (event.type === 'run.started') return startLines(event)
     return noteworthy(event, target, paint) ?? (level === 'verbose' ? step(event, paint) : undefined)
   }
 
@@ -83,10 +98,6 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return appliedLine(event, paint)
     case 'isolation.gate':
       return event.passed ? `${paint('green', 'gate')} ${event.command}` : undefined
-    case 'run.started':
-      return event.config_warnings.length === 0
-        ? undefined
-        : event.config_warnings.map((text) => `${paint('yellow', 'warning')} ${text}`).join('\n')
     case 'warning': {
       const hint = event.hint === undefined ? '' : `\n  ${event.hint}`
       return `${paint('yellow', 'warning')} ${event.message}${hint}`
@@ -168,8 +179,6 @@ const endTexts: Readonly<Record<string, string>> = {
 function step(event: RunEvent, paint: Paint): string | undefined {
   const at = event.agent === '' ? '' : `${paint('dim', event.agent)} `
   switch (event.type) {
-    case 'run.started':
-      return `${paint('bold', 'run')} ${event.run_id} ${event.file}`
     case 'stage.started':
       return `${paint('cyan', 'stage')} ${at}${event.agents.join(', ')}`
     case 'agent.started':

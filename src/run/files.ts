@@ -83,6 +83,7 @@ async function listNoted(
   const root = scope.folders.workspace
   let files: readonly ListedFile[]
   try {
+    services.reads?.ready?.()
     files = await finishInTurns(listSteps(globs, { baseDir, root }), services.signal)
     const found = files.map(({ absolute }) => absolute)
     for (const problem of namedProblems(globs, { baseDir, found, isGiven: isGiven && kind === 'working' })) {
@@ -222,10 +223,11 @@ export function* readSteps(
 /** Why there is no text. Plain JSON, because it is recorded. */
 type Missing = { readonly missing: 'not text' | 'gone' }
 
-function readText(asked: string, { services: { planned } }: RunContext): string | Missing {
+function readText(asked: string, { services: { planned, reads } }: RunContext): string | Missing {
   const entry = planned?.at(asked) ?? { kind: 'disk', path: asked }
   if (entry.kind !== 'disk') return entry.kind === 'file' ? entry.text : { missing: 'gone' }
   const file = entry.path
+  reads?.ready?.(file)
   try {
     // not resolved again: the listing has checked the target, and a link may have changed since
     const bytes = readRegularFile(file)

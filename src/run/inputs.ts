@@ -68,6 +68,7 @@ function listInputs(
   const at = [...scope.at, part('inputs')]
   return services.effects.observeAsync(at, { name: 'file.list', args: [...globs] }, async (allow) => {
     const where = { globs: globs.map((glob) => anywhere(glob, folder)), baseDir: folder, root: workspace }
+    services.reads?.ready?.()
     const files = await finishInTurns(listSteps(where.globs, where), services.signal)
     const found = files.map(({ absolute }) => absolute)
     const [problem] = namedProblems(where.globs, { baseDir: folder, found, isGiven: true })

@@ -8,8 +8,8 @@ import type { ReadList, ReadLog } from '../base/reads.ts'
 import type { EffectKind } from '../event/effects.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { hashPrompt } from '../prompt/document.ts'
-import { asNow, type Listing, type WatchedFile, type WatchedList, type WatchPlan, without } from '../watch/plan.ts'
-import { type FilePart, isFolder, type Prints } from '../watch/prints.ts'
+import { adopt, isBlank, type Listing, type WatchedFile, type WatchedList, type WatchPlan } from '../watch/plan.ts'
+import { blankMs, type FilePart, isFolder, type Prints } from '../watch/prints.ts'
 
 /** Logs what one run reads, and what it changes itself. */
 export interface SourceLog extends ReadLog {
@@ -26,21 +26,22 @@ export interface SourceLog extends ReadLog {
   readonly plan: (options: { readonly keep: boolean }) => WatchPlan
 }
 
-/** One for each watched run. `before`: what the previous run read. */
-export function createSourceLog({
-  prints,
-  before,
-}: {
+export interface SourceLogOptions {
   readonly prints: Prints
+  /** What the previous run read. */
   readonly before?: WatchPlan | undefined
-}): SourceLog {
+  /** Blocks for some milliseconds: files are read synchronously. */
+  readonly pause?: (ms: number) => void
+}
+
+/** One for each watched run. */
+export function createSourceLog({ prints, before, pause = block }: SourceLogOptions): SourceLog {
   const files = new Map<string, WatchedFile & { readonly part: FilePart }>()
   /** Files whose text was passed in, so that the content the run read is certain. */
   const certain = new Set<string>()
   /** Prompt files, links resolved, because lists may find them by a different name. */
   const prompts = new Set<string>()
   const lists = new Map<string, WatchedList>()
-  const namesOnly = new Set<string>()
   const own = createOwnChanges({
     look: () => lookNow(everything()),
     promptPrint: (path) => (files.get(path)?.part === 'prompt' ? prints(path, 'prompt') : undefined),
@@ -49,9 +50,30 @@ export function createSourceLog({
   function note(path: string, part: FilePart, text: string | undefined): void {
     if (certain.has(path) || (text === undefined && files.has(path))) return
     const look = (): string | null => prints(path, part)
-    const print = text === undefined ? look() : part === 'whole' ? sha256(text) : hashPrompt(text)
+    const print = text === undefined ? look() : text === '' ? '' : part === 'whole' ? sha256(text) : hashPrompt(text)
     if (text !== undefined) certain.add(path)
     files.set(path, { print, look, part })
+  }
+
+  /** Files that had content before this run, and neither have some now nor got it in the time that saving may take. */
+  const givenUp = new Set<string>()
+
+  /** Editors empty or replace a file to save it: what lacks its content for a moment was not meant to be read. */
+  function waitUntilSaved(asked: ReadonlyMap<string, WatchedFile>): void {
+    const lacking = (): readonly string[] =>
+      [...asked]
+        .filter(([path, { print, look }]) => !isBlank(print) && !givenUp.has(path) && isBlank(look()) && !own.has(path))
+        .map(([path]) => path)
+    for (let waited = 0; waited < blankMs; waited += pauseMs) {
+      if (lacking().length === 0) return
+      pause(pauseMs)
+    }
+    for (const [path, { look }] of before?.files ?? []) if (isBlank(look())) givenUp.add(path)
+  }
+
+  function watchedNow(path: string): WatchedFile {
+    const look = (): string | null => prints(path, 'whole')
+    return { print: look(), look }
   }
 
   function everything(): WatchPlan {
@@ -67,28 +89,6 @@ export function createSourceLog({
     return new Map([...listed.map((path) => [path, 'listed'] as const), ...known])
   }
 
-  /** The plan, with the current state of what the run itself changed. */
-  function owned(plan: WatchPlan): WatchPlan {
-    const now = asNow(plan)
-    const made: string[] = []
-    const lists = [...plan.lists].map(([name, list]): [string, WatchedList] => {
-      const { found } = now.lists.get(name) ?? list
-      const added = without(found, list.found).filter(own.has)
-      const removed = new Set(without(list.found, found).filter(own.has))
-      if (!namesOnly.has(name)) made.push(...added)
-      return [name, { ...list, found: [...list.found.filter((path) => !removed.has(path)), ...added] }]
-    })
-    const files = [...plan.files].map(([path, file]): [string, WatchedFile] => {
-      const present = now.files.get(path) ?? file
-      return [path, present.print !== file.print && own.has(path) ? present : file]
-    })
-    const adopted = without(made, [...plan.files.keys()]).map((path): [string, WatchedFile] => {
-      const look = (): string | null => prints(path, 'whole')
-      return [path, { print: look(), look }]
-    })
-    return { files: new Map([...files, ...adopted]), lists: new Map(lists) }
-  }
-
   return {
     file: (path, text) => note(path, 'whole', text),
     prompt(path, text) {
@@ -98,15 +98,27 @@ export function createSourceLog({
     list(list) {
       const { reads, found, globs, baseDir } = list
       const name = JSON.stringify([reads, baseDir, ...globs])
-      if (!lists.has(name)) lists.set(name, { found, look: () => listNow(list) })
-      if (reads === 'names') namesOnly.add(name)
-      else for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
+      const isNames = reads === 'names'
+      if (!lists.has(name))
+        lists.set(name, { found, look: () => listNow(list), ...(isNames ? {} : { watched: watchedNow }) })
+      if (!isNames) for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
+    },
+    ready(path) {
+      const known = before?.files ?? new Map<string, WatchedFile>()
+      const file = path === undefined ? undefined : known.get(path)
+      waitUntilSaved(path === undefined ? known : new Map(file && [[path, file]]))
     },
     hook: own.hook,
     changed: own.add,
     ownFiles: own.paths,
-    plan: ({ keep }) => owned(keep ? everything() : { files, lists }),
+    plan: ({ keep }) => adopt(keep ? everything() : { files, lists }, own.has),
   }
+}
+
+const pauseMs = 20
+
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 /** Folders that can no longer be listed count as empty; the next run reports why. */

@@ -294,7 +294,6 @@ export function promptFileOf(
   options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
 ): string {
   if (!isInPack(file) || targetKind(file, options) === 'prompt') return file
-  const { cwd, builtInDir, home } = options
-  return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace({ cwd, home }), options) })
-    .file
+  const { cwd, builtInDir } = options
+  return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace(options), options) }).file
 }

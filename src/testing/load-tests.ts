@@ -62,7 +62,7 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
   const builtInDir = join(packageRoot(), 'agents')
   const given = resolve(cwd, promptFileOf(name, { cwd, env, home, builtInDir }))
   const file = join(realPath(dirname(given)), basename(given))
-  const workspace = findWorkspace({ cwd: dirname(file), home })
+  const workspace = findWorkspace({ cwd: dirname(file), env, home })
   const files = new Set<string>()
   const reads = readsInto(files)
   const target = await loadTarget({ file, cwd: workspace, env, home, builtInDir, reads, flags: { overrides } })

@@ -19,6 +19,7 @@ import type { LiveMask } from '../journal/secrets.ts'
 import type { SigningKey } from '../journal/signing.ts'
 import { openRun } from '../journal/store.ts'
 import { noteUndone } from '../journal/undone.ts'
+import { ownChangesHook } from '../tool/own-changes.ts'
 import { createPermission } from '../tool/permission.ts'
 import { version } from '../version.ts'
 import { earlierUndos, leftBy, settleUndos } from './earlier.ts'
@@ -32,6 +33,8 @@ export interface UndoOptions {
   /** Absolute, links resolved. */
   readonly workspace: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The user's home folder. */
+  readonly home: string
   readonly mask: LiveMask
   /** The key of this installation: runs that another installation recorded are not undone. */
   readonly key: SigningKey
@@ -59,7 +62,7 @@ export interface UndoReport {
  * @throws BatonError USAGE when the run is still running, or did not change one of the files
  */
 export async function undoRun(options: UndoOptions): Promise<UndoReport> {
-  const { folder, workspace, env, mask, key, signal, files, merges, dry, listener } = options
+  const { folder, workspace, env, home, mask, key, signal, files, merges, dry, listener } = options
   const run = basename(folder)
   if ((await glance(folder))?.isRunning === true) {
     throw new BatonError('USAGE', `run ${run} is running`, {
@@ -74,7 +77,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   const bus = createBus({ runId: id, now: () => new Date(), hide: mask.hide, begun: mask.begun })
   if (listener !== undefined) bus.subscribe(listener)
   const contextOf = (journal: RunJournal): RunContext =>
-    undoContext(id, journal, { workspace, env, signal, events: bus.send })
+    undoContext(id, journal, { workspace, env, home, signal, events: bus.send })
 
   const plans = await planUndo(changes, {
     workspace,
@@ -149,19 +152,21 @@ async function recorded(
 interface Around {
   readonly workspace: string
   readonly env: UndoOptions['env']
+  readonly home: string
   readonly signal: AbortSignal
   readonly events: RunContext['services']['events']
 }
 
-function undoContext(id: string, journal: RunJournal, { workspace, env, signal, events }: Around): RunContext {
+function undoContext(id: string, journal: RunJournal, { workspace, env, home, signal, events }: Around): RunContext {
   const folders = { workspace, cwd: workspace, packRoots: [] }
   const permissionOf = (rights: Rights): ReturnType<typeof createPermission> => createPermission(rights, folders)
   const permission = permissionOf(allRights)
+  const hooks = [ownChangesHook(workspace, { env, home })]
   const nobody = (): Promise<never> => Promise.reject(new Error('an undo runs no agents'))
   return {
     scope: rootScope({ runId: id, version, folders }),
     services: {
-      effects: createEffects({ journal, signal, permission, onSpent: () => undefined }),
+      effects: createEffects({ journal, signal, permission, onSpent: () => undefined, hooks }),
       agents: { run: nobody, open: nobody, converse: nobody },
       permission,
       permissionOf,

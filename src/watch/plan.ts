@@ -1,10 +1,10 @@
 import { dirname } from 'node:path'
 import { realPath } from '../base/files.ts'
-import { isFolder, isLink } from './prints.ts'
+import { isFolder, isLink, statusAt } from './prints.ts'
 
 /** A file that a run read, in its state at that time. */
 export interface WatchedFile {
-  /** Fingerprint: equal for equal content; null: the file did not exist. */
+  /** Fingerprint: equal for equal content; '': the file was empty; null: it did not exist. */
   readonly print: string | null
   /** Takes the fingerprint of its present content. */
   readonly look: () => string | null
@@ -20,6 +20,8 @@ export interface Listing {
 export interface WatchedList {
   readonly found: readonly string[]
   readonly look: () => Listing
+  /** A file of the list as it is now; omitted if only the names count. */
+  readonly watched?: (path: string) => WatchedFile
 }
 
 /** What a run read: files by absolute path, and lists by an arbitrary name. */
@@ -32,8 +34,8 @@ export interface WatchPlan {
 export interface Look {
   /** Paths that have changed since they were read, in order. */
   readonly changed: readonly string[]
-  /** Those of them that no longer exist. */
-  readonly gone: readonly string[]
+  /** Those of them that are missing or empty now: an editor may be about to write them. */
+  readonly unready: readonly string[]
   /** Equal for two looks that found the same state. */
   readonly state: string
   /** Every folder that the lists searched. */
@@ -53,13 +55,19 @@ export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = 
   })
   const added = listings.flatMap((list) => without(list.files, list.found))
   const lost = listings.flatMap((list) => without(list.found, list.files))
-  const gone = [...differing.filter(({ now }) => now === null).map(({ path }) => path), ...lost]
+  const blank = differing.filter(({ now }) => isBlank(now)).map(({ path }) => path)
+  const unready = [...blank, ...added.filter((path) => statusAt(path)?.size === 0n), ...lost]
   return {
     changed: inOrder([...differing.map(({ path }) => path), ...added, ...lost]),
-    gone: inOrder(gone),
+    unready: inOrder(unready),
     state: JSON.stringify([seen.map(({ now }) => now), listings.map((list) => list.files)]),
     folders: inOrder(listings.flatMap(({ folders }) => folders)),
   }
+}
+
+/** Whether a fingerprint is that of a missing or empty file. */
+export function isBlank(print: string | null): boolean {
+  return print === null || print === ''
 }
 
 /** The same plan with the present state of everything. */
@@ -70,8 +78,27 @@ export function asNow({ files, lists }: WatchPlan): WatchPlan {
   }
 }
 
+/** The same plan, with the present state of some files: they were changed in a way that starts no run. */
+export function adopt(plan: WatchPlan, isAdopted: (path: string) => boolean): WatchPlan {
+  const now = asNow(plan)
+  const made: (readonly [string, WatchedFile])[] = []
+  const lists = [...plan.lists].map(([name, list]): [string, WatchedList] => {
+    const { found } = now.lists.get(name) ?? list
+    const added = without(found, list.found).filter(isAdopted)
+    const removed = new Set(without(list.found, found).filter(isAdopted))
+    const { watched } = list
+    if (watched !== undefined) made.push(...added.map((path) => [path, watched(path)] as const))
+    return [name, { ...list, found: [...list.found.filter((path) => !removed.has(path)), ...added] }]
+  })
+  const files = [...plan.files].map(([path, file]): [string, WatchedFile] => {
+    const present = now.files.get(path) ?? file
+    return [path, present.print !== file.print && isAdopted(path) ? present : file]
+  })
+  return { files: new Map([...made, ...files]), lists: new Map(lists) }
+}
+
 /** The paths that are not among the others. */
-export function without(paths: readonly string[], others: Iterable<string>): readonly string[] {
+function without(paths: readonly string[], others: Iterable<string>): readonly string[] {
   const known = others instanceof Set ? others : new Set(others)
   return paths.filter((path) => !known.has(path))
 }

@@ -2,7 +2,7 @@ import { type BigIntStats, lstatSync, statSync } from 'node:fs'
 import { readRegularFile } from '../base/regular-file.ts'
 import { sha256 } from '../base/hash.ts'
 
-/** Returns a fingerprint: equal for equal content, null if there is no readable file. */
+/** Returns a fingerprint: equal for equal content, '' for an empty file, null if there is no readable file. */
 export type Prints = (path: string, part: FilePart) => string | null
 
 /** `prompt`: ignores the part of a prompt file below its `====` line. */
@@ -14,6 +14,9 @@ interface PrintOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
+
+/** How long to wait for a missing or empty file, in milliseconds: an editor may be about to write it. */
+export const blankMs = 1_500
 
 /** Larger files are compared by size and times only: runs do not read them as text. */
 const mostBytes = 32 * 1024 * 1024
@@ -27,6 +30,7 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
   return (path, part) => {
     const found = statusAt(path)
     if (found === undefined || !found.isFile()) return null
+    if (found.size === 0n) return ''
     const status = statusText(found)
     const key = `${part} ${path}`
     const last = known.get(key)
@@ -41,6 +45,8 @@ export function createPrints({ hashPrompt, now }: PrintOptions): Prints {
   function read(path: string, part: FilePart): string | null {
     try {
       const bytes = readRegularFile(path)
+      // emptied meanwhile
+      if (bytes.length === 0) return ''
       return part === 'whole' ? sha256(bytes) : hashPrompt(bytes.toString('utf8'))
     } catch {
       // removed meanwhile, or not readable: counts as missing

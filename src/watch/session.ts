@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { StopSignal } from '../base/error.ts'
-import { asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
+import { adopt, asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
+import { blankMs } from './prints.ts'
 import type { Watcher, WatcherOptions } from './watcher.ts'
 
 /** How a watched run ended: with a plan of what to watch, or refused in a way that a rerun cannot change. */
@@ -19,6 +20,8 @@ export type WatchMessage =
   | { readonly kind: 'waiting'; readonly files: number }
   /** Too many consecutive runs were started by changes to these files that were made during runs. */
   | { readonly kind: 'paused'; readonly paths: readonly string[] }
+  /** These files differ, but Baton itself has changed them: no run starts. */
+  | { readonly kind: 'own'; readonly paths: readonly string[] }
   /** Some changes may go unnoticed. */
   | { readonly kind: 'blind'; readonly error: unknown }
 
@@ -29,8 +32,16 @@ export interface WatchParts {
   /** Performs one run. `before`: what the last run read, in its present state. An aborted signal ends the run soon. */
   readonly run: (before: WatchPlan | undefined, signal: AbortSignal, cause: RunCause) => Promise<WatchedEnd>
   readonly open: (options: WatcherOptions) => Watcher
+  /** Which of these paths Baton itself has changed otherwise since the last run was started. */
+  readonly ownAmong: (paths: readonly string[]) => OwnAmong
   readonly say: (message: WatchMessage) => void
   readonly clock: Clock
+}
+
+interface OwnAmong {
+  readonly own: ReadonlySet<string>
+  /** Baton is changing files right now: ask again later. */
+  readonly isPending: boolean
 }
 
 export interface WatchControls {
@@ -45,9 +56,6 @@ export type WatchEnd = { readonly kind: 'quit' | 'aborted' } | { readonly kind: 
 
 /** Editors save in several steps: a run starts only after two looks this far apart found the same state. */
 const settleMs = 60
-
-/** How long to wait for a missing file: an editor may be about to replace it. */
-const missingMs = 400
 
 /** If files do not settle within this time, a run starts anyway; later changes start another run. */
 const longestSettleMs = 3_000
@@ -127,13 +135,13 @@ interface Cause {
 async function nextCause(plan: WatchPlan, inRow: number, session: Session): Promise<Cause> {
   const { inbox, say } = session
   inbox.clear()
-  const { changed } = await settled({ plan, held: new Set() }, session)
+  const { changed, plan: left } = await settled({ plan, held: new Set() }, session)
   if (changed.length > 0 && inRow < mostInRow) {
     say({ kind: 'changed', paths: changed })
-    return { kind: 'during a run', run: 'changed', plan }
+    return { kind: 'during a run', run: 'changed', plan: left }
   }
   const isPaused = changed.length > 0
-  const read = isPaused ? asNow(plan) : plan
+  const read = isPaused ? asNow(left) : left
   if (isPaused) say({ kind: 'paused', paths: changed })
   const run = await nextChange({ plan: read, held: new Set(changed) }, session, () => {
     if (!isPaused)
@@ -149,36 +157,57 @@ interface Watched {
 }
 
 /** Waits until something differs or a run is requested. */
-async function nextChange(watched: Watched, session: Session, onWaiting: () => void): Promise<RunCause> {
+async function nextChange({ held, ...watched }: Watched, session: Session, onWaiting: () => void): Promise<RunCause> {
   const { inbox, watcher, say, clock, signal } = session
+  let { plan } = watched
   for (let isFirst = true; ; isFirst = false) {
-    let look = await settled(watched, session)
+    let look = await settled({ plan, held }, session)
     if (look.changed.length === 0) {
-      await watcher.follow(targetsOf(watched.plan, look))
+      await watcher.follow(targetsOf(look.plan, look))
       // changes before the watcher was ready went unnoticed
-      look = await settled(watched, session)
+      look = await settled({ plan: look.plan, held }, session)
     }
+    plan = look.plan
     if (look.changed.length > 0) {
       say({ kind: 'changed', paths: look.changed })
       return 'changed'
     }
     if (isFirst) onWaiting()
     else await clock.sleep(idleMs, signal)
-    if ((await inbox.next()) === 'requested') return 'requested'
+    if ((await inbox.next()) === 'requested') {
+      await settled({ plan, held }, session)
+      return 'requested'
+    }
   }
 }
 
+interface Settled extends Look {
+  /** The plan, with the present state of the files that Baton itself has changed. */
+  readonly plan: WatchPlan
+}
+
 /** Looks until two consecutive looks find the same state. If nothing differs, one look is enough. */
-async function settled({ plan, held }: Watched, { clock, signal }: Session): Promise<Look> {
+async function settled({ held, ...watched }: Watched, { clock, signal, ownAmong, say }: Session): Promise<Settled> {
+  let { plan } = watched
   let look = lookAt(plan, held)
-  for (let waited = 0; look.changed.length > 0 && waited < longestSettleMs; waited += settleMs) {
+  let since = 0
+  for (let waited = 0; look.changed.length > 0; waited += settleMs) {
     await clock.sleep(settleMs, signal)
     const next = lookAt(plan, held)
-    const isThere = next.gone.length === 0 || waited >= missingMs
-    if (next.state === look.state && isThere) return next
+    const isSame = next.state === look.state
+    if (!isSame) since = waited
     look = next
+    const isReady = isSame && (next.unready.length === 0 || waited - since >= blankMs)
+    if (!isReady && waited < longestSettleMs) continue
+    const { own, isPending } = ownAmong(look.changed)
+    if (isPending) continue
+    if (own.size === 0) break
+    say({ kind: 'own', paths: look.changed.filter((path) => own.has(path)) })
+    plan = adopt(plan, (path) => own.has(path))
+    look = lookAt(plan, held)
+    if (look.changed.some((path) => own.has(path))) break
   }
-  return look
+  return { ...look, plan }
 }
 
 /** Queues events until they are consumed; equal events are merged. */

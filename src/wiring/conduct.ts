@@ -178,14 +178,14 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     mask = await maskFor(target, env, ofPacks)
     const programs = createProgramSecrets(mask, env)
     await programs.addFrom(target)
-    await sendStart(plan, target, bus)
+    await sendStart(plan, target, { env, home, bus })
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
     const parts = { plan, surroundings, bus, mask, programs, meter, builtInDir, finished, repeated, leftOut }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
   } catch (error) {
-    if (!bus.hasSent()) await sendStart(plan, undefined, bus)
+    if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
     ending = failedEnding(error, surroundings.signal, finished)
   }
   const total = meter.total()

@@ -4,6 +4,7 @@ import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import type { Bus } from '../event/bus.ts'
 import type { NamedFolders } from '../journal/portable.ts'
+import { foreignMarks, locateWorkspace } from '../config/locate.ts'
 import { packageRoot } from '../package-root.ts'
 import type { GivenInputs } from '../run/inputs.ts'
 import { hashOf, type Invocation } from '../run/record.ts'
@@ -42,9 +43,12 @@ export async function loadRun(
 export async function sendStart(
   { invocation, isResumed }: RunPlan,
   target: Target | undefined,
-  bus: Bus,
+  { bus, env, home }: Pick<Surroundings, 'env' | 'home'> & { readonly bus: Bus },
 ): Promise<void> {
-  const warnings = target === undefined ? [] : await warningsOf(target)
+  const { cwd } = invocation
+  const warnings =
+    target === undefined ? [] : [...(await warningsOf(target)), ...foreignMarks(locateWorkspace({ cwd, env, home }))]
+  const workspace = target === undefined || target.workspace === realPath(cwd) ? undefined : target.workspace
   bus.send([], {
     type: 'run.started',
     schema: 1,
@@ -53,6 +57,7 @@ export async function sendStart(
     file_hash: target === undefined ? null : hashOf(target),
     version,
     config_warnings: warnings,
+    ...defined({ workspace }),
     ...(isResumed ? { resumed: true } : {}),
   })
 }

@@ -18,11 +18,13 @@ import { undoneRun } from '../journal/glance.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { KnownEnd } from '../journal/record.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
+import { createPathTokens } from '../journal/portable.ts'
 import { undoneBy } from '../journal/undone.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
 import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
+import { ownChangesHook } from '../tool/own-changes.ts'
 import { checkIterationHead, iterationPlace } from './iteration-head.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 
@@ -39,6 +41,11 @@ export interface ResumeOptions extends Surroundings {
   readonly uncertain?: readonly string[]
   /** Continues even if records are damaged. */
   readonly repair?: boolean
+  /**
+   * The workspace was moved: what was recorded as `from` is now `to`. The record goes on as if it were still there, so
+   * that it means the same as before. Absolute, links resolved.
+   */
+  readonly moved?: { readonly from: string; readonly to: string }
   /** `-c key=value`: settings from now on, which later resumes keep. */
   readonly overrides?: readonly string[]
 }
@@ -54,15 +61,18 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   await refuseForeign(folder, key, 'resumed')
   // which values are secret is known only after config is loaded; until then every variable is treated as one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
-  const lateMask = strictMask(
-    { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
-    env,
+  const lateMask = movedMask(
+    strictMask(
+      { mask: (text) => mask.mask(text), hide: (text) => mask.hide(text), unmask: (text) => mask.unmask(text) },
+      env,
+    ),
+    options.moved,
   )
   const journal = await openRun({ folder, now: () => new Date(), mask: lateMask, key })
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
   let isRefused = true
   try {
-    const { plan, ...past } = await planResume(source, options, journal.findKept)
+    const { plan, workspace, ...past } = await planResume(source, options, journal.findKept)
     return await conduct(
       {
         ...plan,
@@ -80,7 +90,11 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           return { journal, folder, past: { ...past, redone } }
         },
       },
-      { ...options, env: environmentOf(plan.invocation, env) },
+      {
+        ...options,
+        env: environmentOf(plan.invocation, env),
+        hooks: [...(options.hooks ?? []), ownChangesHook(workspace, { env, home })],
+      },
       listener,
     )
   } finally {
@@ -134,7 +148,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
     isResumed: true,
     ...(overrides.length > 0 && { overrides }),
   }
-  return { plan, index, choices, usesCurrent, stored }
+  return { plan, workspace, index, choices, usesCurrent, stored }
 }
 
 /** Warns about what `--repair` skipped, and what is repeated because of it. */
@@ -280,6 +294,17 @@ function strictMask(mask: SecretMask, env: Environment): SecretMask {
       if (missing.length > 0) throw refusal(`this run used ${namesText(missing)}, which ${are} not set now`)
       return mask.unmask(text)
     },
+  }
+}
+
+/** Reads and writes records as if the workspace were where it was recorded. */
+function movedMask(mask: SecretMask, moved: ResumeOptions['moved']): SecretMask {
+  if (moved === undefined) return mask
+  const [then, now] = [createPathTokens({ workspace: moved.from }), createPathTokens({ workspace: moved.to })]
+  return {
+    ...mask,
+    mask: (text) => then.toPaths(now.toTokens(mask.mask(text))),
+    unmask: (text) => now.toPaths(then.toTokens(mask.unmask(text))),
   }
 }
 

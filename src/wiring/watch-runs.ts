@@ -7,6 +7,7 @@ import { openSigningKey } from '../journal/signing.ts'
 import { hashPrompt } from '../prompt/document.ts'
 import { createReuseSession } from '../run/reuse.ts'
 import { createSourceLog, type SourceLog } from '../run/source-log.ts'
+import { ownAmong } from '../tool/own-changes.ts'
 import { createPrints } from '../watch/prints.ts'
 import {
   type RunCause,
@@ -43,7 +44,10 @@ export async function watchRuns({ around, runEach, onError, say, start, signal }
   const session = createReuseSession({ openKey: () => openSigningKey(around) })
   const prints = createPrints({ hashPrompt, now: () => Date.now() })
 
+  let since = 0
+
   const run: WatchParts['run'] = async (before, runSignal, cause) => {
+    since = Date.now()
     const log = createSourceLog({ prints, before })
     const reuse = session.next({ log, repeats: cause === 'requested' ? 'everything' : 'what changed' })
     for (const file of possibleConfigFiles(around)) log.file(file)
@@ -59,7 +63,8 @@ export async function watchRuns({ around, runEach, onError, say, start, signal }
   }
 
   try {
-    return await watch({ run, open: openWatcher, clock: systemClock, say }, { signal, start })
+    const own: WatchParts['ownAmong'] = (paths) => ownAmong(paths, since, around)
+    return await watch({ run, open: openWatcher, ownAmong: own, clock: systemClock, say }, { signal, start })
   } finally {
     session.close()
   }

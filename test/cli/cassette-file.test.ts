@@ -19,13 +19,13 @@ describe('--record', () => {
     const file = join(root, 'run.cassette')
     const folder = await recordedRun()
     for (const one of [file, join(root, 'empty.cassette'), file]) {
-      expect(() => checkCassettePlace(one, { cwd: root, home: root })).not.toThrow()
+      expect(() => checkCassettePlace(one, { cwd: root, env: {}, home: root })).not.toThrow()
       await writeCassetteFile(one, folder)
     }
     const text = readFileSync(file, 'utf8')
     const damaged = tempTree({ 'run.cassette': text.slice(0, -20), 'first.cassette': `00000000${text.slice(8)}` })
     for (const name of readdirSync(damaged))
-      expect(() => checkCassettePlace(join(damaged, name), { cwd: root, home: root })).not.toThrow()
+      expect(() => checkCassettePlace(join(damaged, name), { cwd: root, env: {}, home: root })).not.toThrow()
   })
 
   it.each([
@@ -40,10 +40,10 @@ describe('--record', () => {
     mkdirSync(join(root, 'folder'))
     symlinkSync('ask.md', join(root, 'link.md'))
     const file = name.startsWith('/') ? name : join(root, name)
-    expect(() => checkCassettePlace(file, { cwd: root, home: root })).toThrow(
+    expect(() => checkCassettePlace(file, { cwd: root, env: {}, home: root })).toThrow(
       expect.objectContaining({ code: 'USAGE' }),
     )
-    expect(() => checkCassettePlace(file, { cwd: root, home: root })).toThrow(message)
+    expect(() => checkCassettePlace(file, { cwd: root, env: {}, home: root })).toThrow(message)
   })
 
   it('leaves a file alone that was made during the run', async () => {

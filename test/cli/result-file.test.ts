@@ -17,6 +17,7 @@ function open(output: string, cwd: string): Opened {
     { output, file: 'ask.md', json: false, level: 'normal' },
     {
       cwd,
+      env: {},
       home: '/nonexistent',
       out: (text) => rescued.push(text),
       outIsTerminal: false,

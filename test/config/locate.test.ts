@@ -1,43 +1,92 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   findWorkspace,
+  foreignMarks,
+  locateWorkspace,
   possibleConfigFiles,
   userConfigFile,
   userDataFolder,
   workspaceConfigFile,
 } from '../../src/config/locate.ts'
-import { tempTree } from '../helpers/temp.ts'
+import { markOwners } from '../../src/config/workspace-marks.ts'
+import { tempTree, writeTree } from '../helpers/temp.ts'
+
+const repository = { '.git/HEAD': 'ref: refs/heads/main\n', '.git/objects/x': '', '.git/refs/x': '' }
+const around = (cwd: string, home = '/nowhere') => ({ cwd, env: {}, home })
 
 describe('the workspace', () => {
-  it.each(['baton.toml', '.baton/config.toml', '.aipack/x', '.git/HEAD'])('is the nearest folder with %s', (mark) => {
-    const root = tempTree({ [`project/${mark}`]: '', 'project/a/b/file': '', '.git/HEAD': '' })
-    expect(findWorkspace({ cwd: join(root, 'project/a/b'), home: '/nowhere' })).toBe(join(root, 'project'))
-  })
+  it.each([{ 'baton.toml': '' }, { '.baton/config.toml': '' }, { '.aipack/x': '' }, repository])(
+    'is the nearest folder with %o',
+    (mark) => {
+      const root = tempTree({ 'baton.toml': '', 'project/a/b/file': '' })
+      writeTree(join(root, 'project'), mark as { readonly [path: string]: string })
+      expect(findWorkspace(around(join(root, 'project/a/b')))).toBe(join(root, 'project'))
+    },
+  )
 
   it('may be marked by .git as a file, as in git work trees', () => {
-    const root = tempTree({ '.git': 'gitdir: elsewhere', 'a/file': '' })
-    expect(findWorkspace({ cwd: join(root, 'a'), home: '/nowhere' })).toBe(root)
+    const root = tempTree({
+      'main/.git/HEAD': 'ref: refs/heads/main\n',
+      'main/.git/worktrees/one/HEAD': 'ref: refs/heads/one\n',
+      'main/.git/worktrees/one/commondir': '../..\n',
+      'one/.git': 'gitdir: ../main/.git/worktrees/one\n',
+      'one/a/file': '',
+    })
+    expect(findWorkspace(around(join(root, 'one/a')))).toBe(join(root, 'one'))
+  })
+
+  it.each([
+    ['an empty folder', { '.git/x': '' }],
+    ['a file that names nothing', { '.git': 'rubbish\n' }],
+    ['a file that names a folder that is gone', { '.git': 'gitdir: elsewhere\n' }],
+    ['what an interrupted clone leaves', { ...repository, '.git/HEAD': '' }],
+    ['a repository without its objects', { '.git/HEAD': 'ref: refs/heads/main\n', '.git/refs/x': '' }],
+  ])('is not marked by a .git that is no repository: %s', (_what, git) => {
+    const root = tempTree({ 'baton.toml': '', 'a/b/file': '' })
+    writeTree(join(root, 'a'), git)
+    if (!('.git' in git)) rmSync(join(root, 'a/.git/x'), { force: true })
+    const located = locateWorkspace(around(join(root, 'a/b')))
+    expect(located).toMatchObject({ workspace: root, mark: 'baton.toml' })
+    expect(located.passed).toEqual([{ path: join(root, 'a/.git'), state: { kind: 'no repository' } }])
+  })
+
+  it('is not marked by another user above the current folder, only in it', () => {
+    const root = tempTree({ ...repository, 'mine/file': '' })
+    const owners = new Set([-1])
+    const located = locateWorkspace(around(join(root, 'mine')), { owners })
+    expect(located).toMatchObject({ workspace: join(root, 'mine'), mark: undefined })
+    expect(foreignMarks(located)).toEqual([
+      `${root} is not the workspace, because its .git belongs to another user (uid ${process.getuid?.()}); the workspace is ${join(root, 'mine')}`,
+    ])
+    expect(locateWorkspace(around(root), { owners })).toMatchObject({ workspace: root, mark: '.git', passed: [] })
+  })
+
+  it('is marked by this user and, for root, by the user of sudo', () => {
+    const uid = process.getuid?.()
+    expect([...(markOwners({}) ?? [])]).toEqual([uid])
+    expect([...(markOwners({ SUDO_UID: '1000' }) ?? [])]).toEqual(uid === 0 ? [0, 1000] : [uid])
+    expect([...(markOwners({ SUDO_UID: 'x' }) ?? [])]).toEqual([uid])
   })
 
   it('is the current folder when nothing marks one', () => {
     const root = tempTree({ 'home/a/b/file': '' })
     const cwd = join(root, 'home/a/b')
-    expect(findWorkspace({ cwd, home: join(root, 'home') })).toBe(cwd)
+    expect(findWorkspace(around(cwd, join(root, 'home')))).toBe(cwd)
   })
 
   it('is never the home folder or above it', () => {
-    const root = tempTree({ 'home/.git/HEAD': '', 'baton.toml': '', 'home/a/file': '' })
+    const root = tempTree({ 'home/.aipack/x': '', 'baton.toml': '', 'home/a/file': '' })
     const home = join(root, 'home')
-    expect(findWorkspace({ cwd: join(home, 'a'), home })).toBe(join(home, 'a'))
-    expect(findWorkspace({ cwd: home, home })).toBe(home)
+    expect(findWorkspace(around(join(home, 'a'), home))).toBe(join(home, 'a'))
+    expect(findWorkspace(around(home, home))).toBe(home)
   })
 
   it('is given with links resolved', () => {
-    const root = tempTree({ 'real/.git/HEAD': '' })
+    const root = tempTree({ 'real/.aipack/x': '' })
     symlinkSync(join(root, 'real'), join(root, 'link'))
-    expect(findWorkspace({ cwd: join(root, 'link'), home: '/nowhere' })).toBe(join(root, 'real'))
+    expect(findWorkspace(around(join(root, 'link')))).toBe(join(root, 'real'))
   })
 })
 
@@ -71,7 +120,7 @@ describe('config files', () => {
 })
 
 it('names every file that could be config from here, whether it exists or not', () => {
-  const root = tempTree({ '.git/HEAD': '', 'a/b/c.md': '' })
+  const root = tempTree({ '.aipack/x': '', 'a/b/c.md': '' })
   const home = join(root, 'home')
   const files = possibleConfigFiles({ cwd: join(root, 'a/b'), env: {}, home })
   expect(files).toEqual([

@@ -142,7 +142,7 @@ describe('baton', () => {
 
   it('takes -f from the current folder, for agents and prompt files', async () => {
     const folder = tempTree({
-      '.git/HEAD': 'x',
+      '.aipack/x': 'x',
       'src/a.txt': 'A',
       'b.txt': 'B',
       'ask.md': 'Hi\n',

@@ -294,6 +294,46 @@ describe('baton run --watch', () => {
   })
 })
 
+const madeFile = `Done.
+
+<FILE_CHANGES>
+<FILE_NEW file_path="a.txt">
+made
+</FILE_NEW>
+</FILE_CHANGES>`
+
+/** Its commands share their state. */
+const withHome = (at: World): World => ({ ...at, env: { ...at.env, BATON_HOME: join(tempTree(), 'baton') } })
+
+describe('what Baton itself changes while --watch waits', () => {
+  it('starts no run when it is an undo, until somebody saves the file', async () => {
+    const keys = 'write_mode = true\ncontext_globs = ["*.txt"]\n'
+    const at = withHome(await world({ 'ask.md': prompt('Make it.', keys), 'b.txt': 'b' }, () => ({ text: madeFile })))
+    const watched = startWatching(['ask.md'], at)
+    await watched.says('watching ')
+    const undone = await baton(['undo', 'last'], at)
+    expect([undone.code, undone.stdout]).toEqual([0, 'removed a.txt\n'])
+    await watched.says('no run for what Baton itself has changed: a.txt')
+    expect(at.server.requests).toHaveLength(1)
+    at.save('a.txt', 'mine')
+    await watched.says('changed a.txt')
+    await watched.says('watching ', 2)
+    expect(at.server.requests).toHaveLength(2)
+  })
+
+  it('starts no run when it was approved, and keeps the transcript of the approved run', async () => {
+    const keys = 'write_mode = "ask"\ncontext_globs = ["*.txt"]\n'
+    const at = withHome(await world({ 'ask.md': prompt('Make it.', keys), 'b.txt': 'b' }, () => ({ text: madeFile })))
+    const watched = startWatching(['ask.md', '--on-ask', 'suspend'], at)
+    await watched.says('watching ')
+    expect((await baton(['approve'], at)).code).toBe(0)
+    await watched.says('no run for what Baton itself has changed: a.txt')
+    expect(read(at, 'a.txt')).toBe('made\n')
+    expect(read(at, 'ask.md')).toMatch(/====\n> .*\n\nDone\.\n/)
+    expect(at.server.requests).toHaveLength(1)
+  })
+})
+
 describe('the keys of --watch', () => {
   it('run again for Enter and r, stop a run for Ctrl-C, and end with 0 for q', async () => {
     const at = await world({ 'ask.md': prompt('Ask.') }, (_request, index) =>

@@ -235,3 +235,60 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual(['b.ts'])
   })
 })
+
+describe('a file that lacks its content for a moment while it is saved', () => {
+  /** A log of a later run; each pause of it does the next step. */
+  function later(before: WatchPlan, steps: (() => void)[]): { log: SourceLog; pauses: () => number } {
+    let pauses = 0
+    const log = createSourceLog({
+      prints: createPrints({ hashPrompt, now: () => Date.now() }),
+      before,
+      pause() {
+        pauses += 1
+        steps.shift()?.()
+      },
+    })
+    return { log, pauses: () => pauses }
+  }
+
+  function readBefore(files: { readonly [path: string]: string }) {
+    const first = world(files)
+    for (const path of Object.keys(files)) first.log.file(first.at(path), files[path])
+    return { ...first, before: first.log.plan({ keep: false }) }
+  }
+
+  it('is waited for before it is read, looked up or listed', () => {
+    const { at, write, before } = readBefore({ 'a.txt': 'one', 'b.txt': 'one' })
+    write('a.txt', '')
+    const emptied = later(before, [() => undefined, () => write('a.txt', 'two')])
+    emptied.log.ready?.(at('b.txt'))
+    expect(emptied.pauses()).toBe(0)
+    emptied.log.ready?.(at('a.txt'))
+    expect(emptied.pauses()).toBe(2)
+
+    rmSync(at('b.txt'))
+    const removed = later(before, [() => write('b.txt', 'two')])
+    removed.log.ready?.()
+    expect(removed.pauses()).toBe(1)
+  })
+
+  it('is waited for only once, and not at all if it was empty before or the run itself has removed it', () => {
+    const { root, at, write, before } = readBefore({ 'a.txt': 'one', 'b.txt': 'one', 'c.txt': '', 'd.txt': 'one' })
+    write('a.txt', '')
+    rmSync(at('b.txt'))
+    const { log, pauses } = later(before, [])
+    log.ready?.(at('a.txt'))
+    const once = pauses()
+    expect(once).toBeGreaterThan(0)
+    log.ready?.(at('a.txt'))
+    log.ready?.(at('c.txt'))
+    log.ready?.()
+    expect(pauses()).toBe(once)
+
+    const own = later(before, [])
+    const context = testContext({ workspace: root, hooks: [own.log.hook(root)] })
+    deleteEntry(at('d.txt'), { context, at: placeAt('x') })
+    own.log.ready?.(at('d.txt'))
+    expect(own.pauses()).toBe(0)
+  })
+})

@@ -19,7 +19,7 @@ describe('a prompt file of a pack', () => {
     ),
     [`${pack}/deep/helper.lua`]: 'return nil',
     [`${pack}/helper.lua`]: 'return nil',
-    'project/.git/HEAD': '',
+    'project/.aipack/x': '',
     'project/sub/x': '',
     'project/my@tools/own.md': 'Own.',
     'project/a@b.md': 'A file.',

@@ -26,7 +26,7 @@ const lua = 'aip.file.save("out.txt", input.text)\nreturn { n = #input.text, lis
 describe('tests of agents', () => {
   it('are in a file beside a Lua agent, and check what it returns and which files it changes', async () => {
     const folder = tempTree({
-      '.git/HEAD': '',
+      '.aipack/x': '',
       'old.txt': 'old',
       'agents/len.lua': lua,
       'agents/len.schema.json': '{"type": "object", "required": ["n", "more"]}',

@@ -33,7 +33,7 @@ export function undoWorld(
   mask: LiveMask = createMask({}),
 ): UndoWorld {
   const root = tempTree(files)
-  const runs = tempTree()
+  const [runs, home] = [tempTree(), tempTree()]
   const at = (path: string): string => join(root, path)
   const signal = new AbortController().signal
   const env = { PATH: process.env['PATH'] }
@@ -63,7 +63,19 @@ export function undoWorld(
     at,
     run,
     undo: (folder, options = {}) =>
-      undoRun({ folder, workspace: root, env, mask, key, signal, files: [], merges: false, dry: false, ...options }),
+      undoRun({
+        folder,
+        workspace: root,
+        env,
+        home,
+        mask,
+        key,
+        signal,
+        files: [],
+        merges: false,
+        dry: false,
+        ...options,
+      }),
     look: () => lookBelow(root),
   }
 }

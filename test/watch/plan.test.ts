@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { asNow, lookAt, type WatchPlan } from '../../src/watch/plan.ts'
+import { tempTree } from '../helpers/temp.ts'
 
 /** A plan for files with the content `now`, read when they had the content `then`. */
 function planOf(then: Readonly<Record<string, string>>, now: Record<string, string>): WatchPlan {
@@ -12,7 +14,14 @@ function planOf(then: Readonly<Record<string, string>>, now: Record<string, stri
 
 it('names what differs, is new or is gone, each once and in order', () => {
   const plan = planOf({ '/d': '1', '/b': '1', '/c': '1' }, { '/new': '1', '/b': '2', '/c': '1' })
-  expect(lookAt(plan)).toMatchObject({ changed: ['/b', '/d', '/new'], gone: ['/d'], folders: ['/'] })
+  expect(lookAt(plan)).toMatchObject({ changed: ['/b', '/d', '/new'], unready: ['/d'], folders: ['/'] })
+})
+
+it('names what is empty, was replaced by nothing or is new and empty as not ready', () => {
+  const root = tempTree({ new: '' })
+  const fresh = join(root, 'new')
+  const plan = planOf({ '/a': '1', '/b': '', '/c': '1' }, { '/a': '', '/b': '', '/c': '2', [fresh]: '' })
+  expect(lookAt(plan)).toMatchObject({ changed: ['/a', '/c', fresh], unready: ['/a', fresh] })
 })
 
 it('sees the same exactly when files and names are the same', () => {

@@ -19,6 +19,7 @@ interface Going {
 function startSession(
   paths: readonly string[],
   work: (going: Going, session: Session) => Promise<void | WatchedEnd> | void,
+  { own = new Set<string>(), isPending = (): boolean => false } = {},
 ): Session {
   const files = new Map(paths.map((path) => [path, 'first']))
   const messages: WatchMessage[] = []
@@ -77,6 +78,7 @@ function startSession(
         messages.push(message)
         told()
       },
+      ownAmong: (paths) => ({ own: new Set(paths.filter((path) => own.has(path))), isPending: isPending() }),
       clock: fakeClock(),
     },
     { start: (given) => (controls = given), signal: stop.signal },
@@ -168,6 +170,91 @@ describe('a watch session', () => {
     await session.rests(2)
     session.key('q')
     await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('waits for a file that is emptied and then written', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    // the next turn of the loop comes long before the waiting time for an empty file is over
+    await new Promise((resolve) => setImmediate(resolve))
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('runs for a file that stays empty', async () => {
+    const session = startSession(['/a', '/b'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen.at(-1)).toEqual(['', 'first'])
+  })
+
+  it('waits for an emptied file also if a rerun is requested', async () => {
+    const session = startSession(['/a'], () => {})
+    await session.rests(1)
+    session.write('/a', '')
+    session.key('r')
+    await new Promise((resolve) => setImmediate(resolve))
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen).toEqual([['first'], ['second']])
+  })
+
+  it('does not run for what Baton itself has changed, and runs for what is saved there later', async () => {
+    const own = new Set<string>()
+    const session = startSession(['/a', '/b'], () => {}, { own })
+    await session.rests(1)
+    own.add('/a')
+    session.write('/a', 'undone')
+    while (!kinds(session).includes('own')) await new Promise((resolve) => setImmediate(resolve))
+    own.clear()
+    session.write('/b', 'second')
+    await session.rests(2)
+    session.write('/a', 'saved')
+    await session.rests(3)
+    session.key('q')
+    await session.end
+    expect(session.messages).toEqual([
+      { kind: 'waiting', files: 2 },
+      { kind: 'own', paths: ['/a'] },
+      { kind: 'changed', paths: ['/b'] },
+      { kind: 'waiting', files: 2 },
+      { kind: 'changed', paths: ['/a'] },
+      { kind: 'waiting', files: 2 },
+    ])
+  })
+
+  it('names only the files that somebody else has changed as the reason of a run', async () => {
+    const session = startSession(['/a', '/b'], () => {}, { own: new Set(['/a']) })
+    await session.rests(1)
+    session.write('/a', 'undone')
+    session.write('/b', 'saved')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(session.seen.at(-1)).toEqual(['undone', 'saved'])
+    expect(session.messages).toContainEqual({ kind: 'changed', paths: ['/b'] })
+  })
+
+  it('waits until Baton is done with changing files', async () => {
+    let asked = 0
+    const isPending = (): boolean => (asked += 1) < 100
+    const session = startSession(['/a'], () => {}, { isPending })
+    await session.rests(1)
+    session.write('/a', 'second')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(asked).toBeGreaterThanOrEqual(100)
     expect(session.seen).toEqual([['first'], ['second']])
   })
 

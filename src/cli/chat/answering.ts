@@ -16,6 +16,8 @@ export interface AnswerPlace {
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
   readonly io: CommandIo
+  /** See `StepOptions`. */
+  readonly said: Set<string>
 }
 
 /**
@@ -23,7 +25,7 @@ export interface AnswerPlace {
  * message but not the chat; a second Ctrl-C stops both.
  */
 export async function showAnswer(
-  { flags, around, io }: AnswerPlace,
+  { flags, around, io, said }: AnswerPlace,
   answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
 ): Promise<RunReport> {
   const turn = new AbortController()
@@ -38,7 +40,7 @@ export async function showAnswer(
   const turnIo = { ...io, signal }
   try {
     return await presentRun(
-      { flags: shown, around, answers: createStreamedAnswer, isChat: true },
+      { flags: shown, around, answers: createStreamedAnswer, isChat: true, said },
       turnIo,
       (listener, hold) => {
         const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })

@@ -56,7 +56,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
   const { io, flags, around, isTerminal } = parts
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const background = createBackground(io.signal)
-  const place = { flags, around, io }
+  const place = { flags, around, io, said: new Set<string>() }
   const warned = new Set<string>()
   let exitCode = 0
 

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { approvalsIn, waitingRuns } from '../../history/waiting.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { approvalLines } from '../../render/approval.ts'
 import { decide, type Decided, type Verdict } from '../../wiring/decide.ts'
 import { type Flags, resumeDefaults } from '../command-specs.ts'
@@ -29,7 +29,7 @@ async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promis
   const { folder: runs } = await workspaceRuns(flags, workplace)
   const { run, call } = readWords(flags)
   if (call !== undefined && flags.all) throw usageError('--all and a call cannot be combined', 'Leave one of them out.')
-  const folder = run === undefined ? await onlyWaitingRun(runs) : findRun(runs, run)
+  const folder = run === undefined ? await onlyWaitingRun(runs) : findAnyRun(runs, run)
   if (flags.ids) {
     for (const { id } of await approvalsIn(folder)) io.out(`${id}\n`)
     return 0

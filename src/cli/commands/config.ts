@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { describeOrigins, type OriginRow } from '../../config/layers.ts'
+import { foreignMarks, locateWorkspace } from '../../config/locate.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
+import { realPath } from '../../base/files.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
 import { type JudgedCall, judgeCall, judgedJson, ruleRows } from '../../run/rules-in-force.ts'
@@ -14,13 +16,15 @@ import { type CommandIo, openWorkplace } from '../io.ts'
  * that decides about a tool call.
  */
 export async function configCommand(flags: Flags<'config'>, io: CommandIo): Promise<number> {
-  const { cwd, env, home, print, paint } = openWorkplace(flags, io)
+  const { cwd, env, home, print, note, paint } = openWorkplace(flags, io)
   const options = { cwd, env, home, flags: { overrides: flags.config } }
   const builtInDir = join(packageRoot(), 'agents')
   const source =
     flags.file === undefined
       ? await loadTargetConfig(options)
       : await loadRunSpec({ ...options, file: promptFileOf(flags.file, { ...options, builtInDir }) })
+  if (source.workspace !== realPath(cwd)) note(`workspace ${harmlessName(source.workspace)}\n`)
+  for (const text of foreignMarks(locateWorkspace({ cwd, env, home }))) note(`warning: ${harmlessName(text)}\n`)
   if (flags.permission !== undefined) {
     const judged = await judgeCall(flags.permission, source)
     print(judgedJson(judged), () => judgedText(judged, (text) => paint('dim', text)))

@@ -29,8 +29,8 @@ import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.t
 /** `baton install [SOURCE]`. Returns 1 if the user did not confirm. */
 export async function installCommand(flags: Flags<'install'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
-  const { cwd, env, home } = workplace
-  const workspace = findWorkspace({ cwd, home })
+  const { env, home } = workplace
+  const workspace = findWorkspace(workplace)
   if (flags.workspace) refuseHome(workspace, home)
   const agreed = agreedFile({ env, home })
   const around: Around = {

@@ -20,7 +20,7 @@ import { describeReported } from '../report.ts'
  */
 export async function listCommand(flags: Flags<'list'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, paint, width } = openWorkplace(flags, io)
-  const workspace = findWorkspace({ cwd, home })
+  const workspace = findWorkspace({ cwd, env, home })
   const root = packageRoot()
   const all = await takeInventory({
     workspace,

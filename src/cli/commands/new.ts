@@ -32,16 +32,16 @@ export async function newCommand(flags: Flags<'new'>, io: CommandIo): Promise<nu
   return 0
 }
 
-function starterOf({ kind, name, from }: Flags<'new'>, { cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): Starter {
+function starterOf({ kind, name, from }: Flags<'new'>, { cwd, env, home }: Surroundings): Starter {
   if (from !== undefined && kind !== 'prompt') {
     throw usageError(
       `--from cannot be combined with new ${kind}`,
       'It copies a pipeline: baton new prompt NAME --from PIPELINE.',
     )
   }
-  refuseHome(findWorkspace({ cwd, home }), home)
+  refuseHome(findWorkspace({ cwd, env, home }), home)
   const root = packageRoot()
-  const places = { cwd, workspace: findWorkspace({ cwd, home }), starters: join(root, 'starters') }
+  const places = { cwd, workspace: findWorkspace({ cwd, env, home }), starters: join(root, 'starters') }
   switch (kind) {
     case 'prompt':
       return promptStarter(name, from === undefined ? undefined : readPipeline(from, join(root, 'pipelines')), places)
@@ -68,7 +68,7 @@ function describeNext(steps: readonly NextStep[]): string {
 
 /** `baton init [FOLDER]`: creates `baton.toml`, which makes the folder a workspace. */
 export async function initCommand(flags: Flags<'init'>, io: CommandIo): Promise<number> {
-  const { cwd, home, print, note } = openWorkplace(flags, io)
+  const { cwd, env, home, print, note } = openWorkplace(flags, io)
   const folder = resolve(cwd, flags.folder ?? '.')
   if (existsSync(folder) && !statSync(folder).isDirectory()) {
     throw usageError(`${folder} is not a folder`, 'Name the folder of the project.')
@@ -76,11 +76,11 @@ export async function initCommand(flags: Flags<'init'>, io: CommandIo): Promise<
   refuseHome(realPath(folder), home)
   const present = workspaceConfigFile(folder)
   if (present !== undefined) throw alreadyThere(present)
-  const above = findWorkspace({ cwd: existsSync(folder) ? folder : cwd, home })
+  const above = findWorkspace({ cwd: existsSync(folder) ? folder : cwd, env, home })
 
   const path = join(folder, 'baton.toml')
   createFiles([{ path, text: configText({ starters: join(packageRoot(), 'starters') }) }], {
-    within: findWorkspace({ cwd, home }),
+    within: findWorkspace({ cwd, env, home }),
   })
   const created = displayPath(cwd, path)
   print({ created }, () => `${created}\n`)

@@ -21,14 +21,14 @@ import { countOf } from '../../render/format.ts'
 
 /** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
 export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<number> {
-  const { cwd, home, print, note } = openWorkplace(flags, io)
+  const { cwd, env, home, print, note } = openWorkplace(flags, io)
   const folder = resolve(cwd, flags.folder)
   const { manifest, files: all } = await folderPack(folder)
   const { identity, version } = manifest
   // not the earlier archives of the pack, which are in its folder if that is the current folder
   const files = all.filter(({ path }) => !(path.startsWith(`${identity}-v`) && path.endsWith('.aipack')))
   const target = targetFile(flags.output, { cwd, name: `${identity}-v${version}.aipack` })
-  refuseLeavingLink(target, { within: findWorkspace({ cwd, home }) })
+  refuseLeavingLink(target, { within: findWorkspace({ cwd, env, home }) })
   const bytes = await makeArchive(files)
   io.signal.throwIfAborted()
   write(target, bytes)
@@ -79,7 +79,7 @@ function write(target: string, bytes: Uint8Array): void {
 /** `baton unpack FILE|ns@pack [FOLDER]`: an editable copy, which in the project shadows the installed pack. */
 export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Promise<number> {
   const { cwd, env, home, print, note } = openWorkplace(flags, io)
-  const workspace = findWorkspace({ cwd, home })
+  const workspace = findWorkspace({ cwd, env, home })
   if (flags.folder === undefined) refuseHome(workspace, home)
   const places = { packRoots: packRoots(workspace, { env, home }), builtInDir: join(packageRoot(), 'agents') }
   const { manifest, files } = await loosePack(flags.pack, { cwd, places, signal: io.signal })

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { countOf } from '../../render/format.ts'
 import { type RecordedRun, replayRun, type ReplayReport } from '../../wiring/replay.ts'
@@ -46,7 +46,7 @@ async function recordOf(replay: string, flags: Flags<'run'>, around: Surrounding
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return { kind: 'cassette', file }
   const { folder } = await workspaceRuns(flags, around)
   try {
-    return { kind: 'run', folder: findRun(folder, replay) }
+    return { kind: 'run', folder: findAnyRun(folder, replay) }
   } catch (error) {
     if (!/[./]/.test(replay)) throw error
     throw new BatonError('USAGE', `--replay ${replay}: no such file or run`, {

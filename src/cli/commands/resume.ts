@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { displayPath } from '../../base/files.ts'
 import { readValue } from '../../journal/cassette.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { glance } from '../../journal/glance.ts'
 import { unfinishedRun } from '../../journal/index-file.ts'
 import { createMask } from '../../journal/secrets.ts'
@@ -16,7 +16,7 @@ import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { presentRun } from '../present-run.ts'
-import { workspaceRuns } from '../runs-folder.ts'
+import { placeOfRun, workspaceRuns } from '../runs-folder.ts'
 
 /** `baton resume RUN|--last`: resumes a run; returns its exit code. */
 export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Promise<number> {
@@ -32,6 +32,9 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   const overrides = overridesOf(given)
   const runs = await workspaceRuns(given, around)
   const folder = await chosenRun(runs.folder, given)
+  const { workspace, movedFrom, says } = await placeOfRun(folder, runs, around)
+  if (says !== undefined && !given.json && given.level !== 'quiet') io.err(`${says}\n`)
+  const moved = movedFrom === undefined ? undefined : { from: movedFrom, to: workspace }
   const flags = { ...given, ...(await startedWith(folder, given, around)) }
   const choices = {
     isAttended: isAttended(given, io),
@@ -40,7 +43,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
     repair,
     force,
     overrides,
-    ...defined({ from }),
+    ...defined({ from, moved }),
   }
   const resume = (): Promise<RunReport> =>
     presentRun({ flags, around }, io, (listener, hold) => {
@@ -73,7 +76,7 @@ async function startedWith(
 
 async function chosenRun(folder: string, { run, last }: Flags<'resume'>): Promise<string> {
   if (run !== undefined && last) throw usageError('--last and a run cannot be combined', 'Leave one of them out.')
-  if (run !== undefined && run !== 'last') return findRun(folder, run)
+  if (run !== undefined && run !== 'last') return findAnyRun(folder, run)
   if (run === undefined && !last) throw usageError('name a run, or use --last', 'See baton runs.')
   return unfinishedRun(folder)
 }

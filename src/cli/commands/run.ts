@@ -37,13 +37,16 @@ export async function runCommand(flags: Flags<'run'>, io: CommandIo): Promise<nu
   if (flags.record !== undefined) return runAndRecord(run, resolve(cwd, flags.record), io)
   if (!flags.watch) return (await runTrusted(run, io)).exitCode
   const { watchCommand } = await import('./watch.ts')
-  return watchCommand(flags, io, (watched, runIo) => runOnce({ ...run, ...watched }, runIo))
+  const said = new Set<string>()
+  return watchCommand(flags, io, (watched, runIo) => runOnce({ ...run, said, ...watched }, runIo))
 }
 
 interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' | 'onRecord'> {
   readonly flags: Flags<'run'>
   readonly source: PromptSource
   readonly around: Surroundings
+  /** See `StepOptions`. */
+  readonly said?: Set<string>
 }
 
 /** Runs again if files were not trusted and the user at the terminal now trusts them. */
@@ -56,7 +59,7 @@ async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
   }
 }
 
-async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {
+async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {
   const { input: inputs, onFiles, var: vars, model, dry, outputSchema } = flags
   const { file, text, stdin } = source
   const given = {
@@ -72,7 +75,7 @@ async function runOnce({ flags, source, around, ...hooks }: PreparedRun, io: Com
   const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
   const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }
-  return presentRun({ flags, around }, io, async (listener, hold) => {
+  return presentRun({ flags, around, ...defined({ said }) }, io, async (listener, hold) => {
     // a watch session reads its own keys
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })

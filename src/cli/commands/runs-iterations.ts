@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { runGit } from '../../base/git.ts'
 import { harmless } from '../../base/terminal-text.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { iterationFacts } from '../../history/iteration.ts'
 import { compareWithin, type DiffSide, openSide } from '../../history/run-diff.ts'
 import { findPart } from '../../history/run-tree.ts'
@@ -59,7 +59,7 @@ async function openIteration(word: string, folder: string): Promise<Side> {
   if (asked === undefined) {
     throw usageError(`${word} is not an iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
   }
-  const path = findRun(folder, asked.run)
+  const path = findAnyRun(folder, asked.run)
   const side = await openSide(path)
   const within = `iteration/${asked.iteration}`
   const part = findPart(side.tree.root, within)

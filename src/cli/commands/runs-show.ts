@@ -6,7 +6,7 @@ import { readPlace } from '../../history/place-detail.ts'
 import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { readTree } from '../../history/run-tree.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
@@ -41,7 +41,7 @@ export const usualLines = { show: 40, diff: 60 } as const
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
 export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   refuseSeveralViews(flags)
-  const folder = findRun(context.folder, flags.run[0] ?? '')
+  const folder = findAnyRun(context.folder, flags.run[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
   if (flags.diff) return (await import('./runs-file-diffs.ts')).showFileDiffs(folder, flags, context)
@@ -153,7 +153,7 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
   }
   const { io, folder, print, paint, workspace } = context
   const [first = '', second = ''] = flags.run
-  const folders = [findRun(folder, first), findRun(folder, second)] as const
+  const folders = [findAnyRun(folder, first), findAnyRun(folder, second)] as const
   const runs = await Promise.all(folders.map((one) => readRunSummary(one, { known: summaryIn(one) })))
   const [before, after] = runs as [RunSummary, RunSummary]
   print({ kind: 'runs', before, after }, () =>

@@ -6,7 +6,7 @@ import { refuseLeavingLink } from '../../base/leaving.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
-import { findRun } from '../../journal/find-run.ts'
+import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
@@ -15,7 +15,7 @@ import { runTable } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
-import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
+import { movedRuns, type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 import { parseDuration } from '../../config/duration.ts'
 
 type Action = NonNullable<Flags<'runs'>['action']>
@@ -116,12 +116,18 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const runs: RunSummary[] = []
   for await (const run of listed) runs.push(run)
   if (runs.length > 0) io.out(runTable(runs.slice(0, limit), { paint, width, workspace }))
-  else context.note((flags.file ?? flags.status) ? 'no matching run\n' : 'no runs of this workspace yet\n')
+  else context.note((flags.file ?? flags.status) ? 'no matching run\n' : await noRunsText(context))
   const foreign: string[] = []
   for (const run of runs.slice(0, limit)) if (await isForeign(run)) foreign.push(run.id)
   if (foreign.length > 0) context.note(`not recorded by this installation, view only: ${foreign.join(', ')}\n`)
   if (runs.length > limit) context.note('there are more runs: -n 0 lists all\n')
   return 0
+}
+
+async function noRunsText(context: RunsContext): Promise<string> {
+  const moved = await movedRuns(context, context)
+  const lines = moved.map(({ id, workspace }) => `the last run of ${workspace}, which no longer exists, is ${id}\n`)
+  return ['no runs of this workspace yet\n', ...lines].join('')
 }
 
 function limitOf(text: string | undefined): number {
@@ -146,7 +152,7 @@ async function exportRun(
   { run: [asked = '', name] }: Flags<'runs'>,
   { io, folder, cwd, print }: RunsContext,
 ): Promise<number> {
-  const run = findRun(folder, asked)
+  const run = findAnyRun(folder, asked)
   if (name === undefined) {
     const { writeCassette } = await import('../../journal/cassette.ts')
     await writeCassette(run, (text) => {
@@ -156,7 +162,7 @@ async function exportRun(
     return 0
   }
   const file = resolve(cwd, name)
-  refuseLeavingLink(file, { within: findWorkspace({ cwd, home: io.home }), shown: name })
+  refuseLeavingLink(file, { within: findWorkspace({ cwd, env: io.env, home: io.home }), shown: name })
   if (existsSync(file)) throw usageError(`${name} already exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
   const bytes = await writeCassetteFile(file, run, io.signal)
@@ -199,7 +205,7 @@ async function namedRuns(
   if (failed || (older ?? file ?? status) !== undefined) {
     throw usageError('named runs and flags that select runs cannot be combined', 'Leave one of them out.')
   }
-  const folders = new Set(named.map((run) => findRun(folder, run)))
+  const folders = new Set(named.map((run) => findAnyRun(folder, run)))
   const found = [...folders].map(async (run): Promise<Candidate> => {
     const summary = await readRunSummary(run, { known: summaryIn(run) })
     return { folder: run, status: summary?.status ?? 'interrupted' }

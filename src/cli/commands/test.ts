@@ -57,7 +57,7 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
   if (flags.record) refuseShared(files)
   const suites: JunitSuite[] = loaded.flatMap((one) => (one instanceof InvalidFile ? [suiteOf(one)] : []))
   const failed = await runAll(files, { options, level: flags.level, suites }, { ...workplace, cwd: io.cwd })
-  if (junit !== undefined) writeJunit(junit, suites, { cwd: io.cwd, home: io.home })
+  if (junit !== undefined) writeJunit(junit, suites, io)
   if (valid.length < loaded.length) return wrongFile
   return failed > 0 ? testsFailed : 0
 }
@@ -81,7 +81,7 @@ function suiteOf({ name, error }: InvalidFile): JunitSuite {
 function writeJunit(
   file: string,
   suites: readonly JunitSuite[],
-  around: { readonly cwd: string; readonly home: string },
+  around: Pick<CommandIo, 'cwd' | 'env' | 'home'>,
 ): void {
   const { cwd } = around
   refuseLeavingLink(file, { within: findWorkspace(around), shown: `--junit ${file}` })

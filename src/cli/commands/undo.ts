@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { BatonError } from '../../base/error.ts'
 import { entryPath } from '../../base/files.ts'
 import { editDistance } from '../../base/suggest.ts'
-import { findRun, nearRuns, runIds } from '../../journal/find-run.ts'
+import { findAnyRun, nearRuns, runIds } from '../../journal/find-run.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { SecretMask } from '../../journal/secrets.ts'
 import { openSigningKey, type SigningKey } from '../../journal/signing.ts'
@@ -15,7 +15,7 @@ import { maskFor } from '../../wiring/run-context.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, openWorkplace, type Workplace } from '../io.ts'
-import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
+import { placeOfRun, type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 
 /**
  * `baton undo [RUN] [FILES…]`: restores what a run changed. Exit code 1 if a file could not be restored or has
@@ -24,16 +24,19 @@ import { type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 export async function undoCommand(flags: Flags<'undo'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
   const runs = await workspaceRuns(flags, workplace)
-  const { workspace, settings } = runs
+  const { settings } = runs
   const { env, cwd, home } = workplace
   const key = openSigningKey({ env, home })
   const mask = await maskFor({ settings }, env)
   const { run, files } = readWords(flags.words, runs.folder)
-  const folder = run === undefined ? await newestWithChanges(runs, mask, key) : findRun(runs.folder, run)
+  const folder = run === undefined ? await newestWithChanges(runs, mask, key) : findAnyRun(runs.folder, run)
+  const { workspace, says } = await placeOfRun(folder, runs, workplace)
+  if (says !== undefined) workplace.note(`${says}\n`)
   const report = await undoRun({
     folder,
     workspace: realpathSync(workspace),
     env,
+    home,
     mask,
     key,
     signal: io.signal,

@@ -116,6 +116,8 @@ function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: Wa
       const keys = hasKeys ? '; press r or Enter to rerun, q to quit' : ''
       return quietly(paint('dim', `watching ${countOf(message.files, 'file')}${keys}`))
     }
+    case 'own':
+      return quietly(paint('dim', `no run for what Baton itself has changed: ${pathList(message.paths, cwd)}`))
     case 'paused':
       return withHint(
         `${paint('yellow', 'paused')}: consecutive runs were started by changes made during runs: ${pathList(message.paths, cwd)}`,

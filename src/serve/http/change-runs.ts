@@ -74,6 +74,7 @@ export function createRunActions(served: Served, held: HeldRuns): RunActions {
         folder,
         workspace,
         env,
+        home,
         mask: await maskFor({ settings }, env),
         key: openSigningKey({ env, home }),
         signal: new AbortController().signal,

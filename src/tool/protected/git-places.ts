@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
+import { looksLikeRepository } from '../../base/repository.ts'
 
 /** Where a repository stores its own data, and what its config makes git run or read. Absolute, links resolved. */
 export interface GitPlaces {
@@ -32,16 +33,6 @@ export function gitPlaces(folder: string): GitPlaces | undefined {
   return {
     own: [entry, target, gitFolder, common].map(realPath),
     named: [...named, ...modules, ...users].map(realPath),
-  }
-}
-
-/** Whether git would detect a repository in this folder by itself; that includes bare ones at any depth. */
-export function looksLikeRepository(folder: string): boolean {
-  const has = (name: string): boolean => entryStatus(join(folder, name)) !== undefined
-  try {
-    return has('HEAD') && (has('commondir') || (isFolder(join(folder, 'objects')) && isFolder(join(folder, 'refs'))))
-  } catch {
-    return false
   }
 }
 
