@@ -9,7 +9,6 @@ import {
   StopSignal,
 } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
@@ -41,18 +40,16 @@ export async function presentRun<Report extends RunReport>(
   {
     flags,
     around: { cwd, env },
-    answers,
+    ...view
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
-    /** Draws the answers. Default: they are shown when they are final. */
-    readonly answers?: DrawAnswers
-  },
+  } & ViewOptions,
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...defined({ answers }) }, { ...io, env, result: result.write })
+  const screen = createScreen({ ...flags, ...view }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
     const listener: Listener = (event, result) => {
@@ -143,8 +140,12 @@ async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
   return [...new Set(texts)].join(', ')
 }
 
-/** Creates the renderer for the answers of a run. */
-type DrawAnswers = (write: Write) => Renderer
+interface ViewOptions {
+  /** Creates the renderer for the answers. Default: they are shown when they are final. */
+  readonly answers?: (write: Write) => Renderer
+  /** Further lines at the end of the live view. */
+  readonly below?: (() => readonly string[]) | undefined
+}
 
 /** Additional files that a run writes, as given on the command line. */
 interface RunFiles {
@@ -167,12 +168,7 @@ export interface Screen extends Required<Renderer> {
  * live view if stderr is a watched terminal. Control characters of foreign text never reach a terminal.
  */
 export function createScreen(
-  {
-    json,
-    level,
-    dry,
-    answers: drawAnswers,
-  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & { readonly answers?: DrawAnswers },
+  { json, level, dry, answers: drawAnswers, below }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -184,7 +180,7 @@ export function createScreen(
   const paint = createPaint({ env, isTerminal: errIsTerminal })
   const now = (): number => performance.now()
   const isQuiet = level === 'quiet'
-  const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now }) : undefined
+  const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now, below }) : undefined
   const above = live?.above ?? ((write: Write) => write)
   const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
     isTerminal ? withHarmlessText(renderer) : renderer

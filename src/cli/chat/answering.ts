@@ -8,6 +8,7 @@ import type { Flags } from '../command-specs.ts'
 import { isAttended } from '../confirm.ts'
 import type { CommandIo, Surroundings } from '../io.ts'
 import { presentRun } from '../present-run.ts'
+import type { TerminalInput } from './terminal-input.ts'
 
 const patienceMs = 10 * 60_000
 
@@ -16,6 +17,8 @@ export interface AnswerPlace {
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
   readonly io: CommandIo
+  /** Where the user types; undefined: messages come from a pipe. */
+  readonly terminal: Pick<TerminalInput, 'typed' | 'lend'> | undefined
 }
 
 /**
@@ -23,7 +26,7 @@ export interface AnswerPlace {
  * message but not the chat; a second Ctrl-C stops both.
  */
 export async function showAnswer(
-  { flags, around, io }: AnswerPlace,
+  { flags, around, io, terminal }: AnswerPlace,
   answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
 ): Promise<RunReport> {
   const turn = new AbortController()
@@ -37,8 +40,9 @@ export async function showAnswer(
   const shown = { ...flags, dry: undefined, output: undefined }
   const turnIo = { ...io, signal }
   try {
-    return await presentRun({ flags: shown, around, answers: createStreamedAnswer }, turnIo, (listener, hold) => {
-      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
+    const view = { answers: createStreamedAnswer, below: terminal?.typed }
+    return await presentRun({ flags: shown, around, ...view }, turnIo, (listener, hold) => {
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
       const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
       return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
     })

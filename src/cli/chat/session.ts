@@ -19,6 +19,7 @@ import { fileCommands, messageOf } from './file-commands.ts'
 import type { ChatInput } from './input.ts'
 import { runShellLine } from './shell-line.ts'
 import { readTyped } from './slash/read.ts'
+import type { TerminalInput } from './terminal-input.ts'
 
 const noCommands: ChatCommands = { byName: new Map(), warnings: [] }
 
@@ -28,13 +29,14 @@ export interface ChatParts {
   readonly around: Surroundings
   readonly io: CommandIo
   readonly input: ChatInput
-  /** Whether the user types; else messages come from a pipe. */
-  readonly isTerminal: boolean
+  /** Where the user types; undefined: messages come from a pipe. */
+  readonly terminal: TerminalInput | undefined
   readonly isReopened: boolean
 }
 
 /** A chat in progress: what its commands may use. */
-export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'> {
+export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'terminal' | 'isReopened'> {
+  readonly isTerminal: boolean
   /** `/clear` and `/resume` replace it. */
   chat: Chat
   readonly background: Background
@@ -52,11 +54,12 @@ export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'
  * Reads and executes messages and commands until the input ends. Errors and failed messages do not end a chat. The exit
  * code is 0 in a terminal, and that of the last message from a pipe.
  */
-export async function chatSession({ chat, input, isReopened, ...parts }: ChatParts): Promise<number> {
-  const { io, flags, around, isTerminal } = parts
+export async function chatSession({ chat, input, terminal, isReopened, ...parts }: ChatParts): Promise<number> {
+  const { io, flags, around } = parts
+  const isTerminal = terminal !== undefined
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const background = createBackground(io.signal)
-  const place = { flags, around, io }
+  const place = { flags, around, io, terminal }
   const warned = new Set<string>()
   let exitCode = 0
 
@@ -68,6 +71,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
 
   const session: Session = {
     ...parts,
+    isTerminal,
     chat,
     background,
     say(text) {

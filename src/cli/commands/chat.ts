@@ -51,7 +51,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
       around,
       io,
       input,
-      isTerminal: terminal !== undefined,
+      terminal,
       isReopened: id !== undefined,
     })
   } finally {
