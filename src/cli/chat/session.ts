@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { isBatonError, isSuspension, messageOf as errorText, StopSignal } from '../../base/error.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
-import type { Chat, Outgoing } from '../../chat/chat.ts'
+import type { Chat, ChatHost, Outgoing } from '../../chat/chat.ts'
+import type { TakenMessage } from '../../chat/taken.ts'
 import type { ChatCommands } from '../../config/chat-commands.ts'
 import { issueText } from '../../config/issue.ts'
 import { parsePrompt } from '../../prompt/document.ts'
@@ -25,6 +26,8 @@ const noCommands: ChatCommands = { byName: new Map(), warnings: [] }
 
 export interface ChatParts {
   readonly chat: Chat
+  /** How further chats are opened. */
+  readonly host: ChatHost
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
   readonly io: CommandIo
@@ -48,6 +51,8 @@ export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'terminal' |
   readonly compact: () => Promise<RunReport>
   /** Resumes a run of the chat and shows it. */
   readonly goOn: (run: string) => Promise<RunReport>
+  /** Answers a message that was taken by a process that was killed, and shows the answer. */
+  readonly answerTaken: (message: TakenMessage) => Promise<RunReport>
 }
 
 /**
@@ -92,6 +97,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
       )
     },
     compact: () => shown(() => showAnswer(place, (watching, listener) => session.chat.compact(watching, listener))),
+    answerTaken: (message) =>
+      shown(() => showAnswer(place, (watching, listener) => session.chat.sendTaken(message, watching, listener))),
     goOn: (run) => shown(() => showAnswer(place, (watching, listener) => session.chat.resume(run, watching, listener))),
   }
 
@@ -177,6 +184,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   } finally {
     await endBackground(session)
     tellNews()
+    session.chat.close()
   }
   const id = session.chat.id()
   if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
@@ -199,11 +207,26 @@ async function takeUp(session: Session): Promise<void> {
     session.say(`resumed in the background: ${id}`)
   }
   const last = messages.findLast(({ kind }) => kind !== 'background')
-  if (last === undefined || !open.includes(last)) return
-  session.say(
-    `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
-  )
-  await session.goOn(last.run)
+  if (last !== undefined && open.includes(last)) {
+    session.say(
+      `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
+    )
+    await session.goOn(last.run)
+  }
+  for (const message of session.chat.taken()) await takeUpTaken(message, session)
+}
+
+/** A message whose run had not begun is sent again, as it was. */
+async function takeUpTaken(message: TakenMessage, session: Session): Promise<void> {
+  if (message.kind === 'background') {
+    const id = await session.background.start(message.text, (watching, listener) =>
+      session.chat.sendTaken(message, watching, listener),
+    )
+    return session.say(`started in the background: ${id}`)
+  }
+  session.say(`the last message was not answered yet; sending it`)
+  if (session.isTerminal) session.say(`> ${harmless(message.text)}`)
+  await session.answerTaken(message)
 }
 
 function isWaiting(status: string): boolean {
