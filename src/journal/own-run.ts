@@ -78,11 +78,16 @@ function isSignedWhole(folder: string, key: SigningKey, text: Buffer): boolean {
 const ownRun = { what: 'the folder of the run', hint: 'Run the file again.' }
 
 /**
- * Refuses a run that someone else recorded: what it contains would be carried out. Closes the user's own run folders to
- * other users. `what`: what is not done with the run.
- * @throws BatonError UNTRUSTED
+ * Refuses a run that someone else recorded, because what it contains would be carried out, and one that has not begun.
+ * Closes the user's own run folders to other users. `what`: what is not done with the run.
+ * @throws BatonError UNTRUSTED, USAGE
  */
 export async function refuseForeign(folder: string, key: SigningKey, what: string): Promise<void> {
+  if (!(await hasBegun(folder))) {
+    throw new BatonError('USAGE', `run ${basename(folder)} was never begun: it is not ${what}`, {
+      hint: 'Its process was killed before it did anything. Run the file again.',
+    })
+  }
   if (await isOwnRun(folder, key)) return closeOwnFolder(folder, ownRun)
   throw new BatonError(
     'UNTRUSTED',

@@ -4,7 +4,6 @@ import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { Environment } from '../config/locate.ts'
 import type { Bus, Listener } from '../event/bus.ts'
-import { hasBegun } from '../journal/begun.ts'
 import { refuseForeign } from '../journal/own-run.ts'
 import { damageText } from '../journal/damage.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
@@ -53,11 +52,6 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   const { folder, env, home } = options
   const key = openSigningKey({ env, home })
   await refuseForeign(folder, key, 'resumed')
-  if (!(await hasBegun(folder))) {
-    throw new BatonError('USAGE', `run ${basename(folder)} was never begun, so there is nothing to resume`, {
-      hint: 'Its process was killed before it did anything. Run the file again.',
-    })
-  }
   // which values are secret is known only after config is loaded; until then every variable is treated as one
   let mask: SecretMask = createMask(env, { names: Object.keys(env) })
   const lateMask = strictMask(
