@@ -246,8 +246,14 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...notes.map(noted)]
     const shown = store.mask.hide(text ?? settings.file ?? '')
     const message = {
-      ...{ chat: id ?? run, kind, run, at: Date.now(), text: cutEnd(shown, longestText) },
-      ...{ outgoing, settings, notes: told },
+      chat: id ?? run,
+      kind,
+      run,
+      at: Date.now(),
+      text: cutEnd(shown, longestText),
+      outgoing,
+      settings,
+      notes: told,
       ...defined({ after: last }),
     }
     lease ??= await claimChat(store.runs, message.chat, host)
@@ -281,7 +287,9 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     const flags = kind === 'summary' ? ['tools=[]'] : own
     const isInLine = kind !== 'background'
     const options: StartOptions = {
-      ...{ cwd: host.cwd, env: host.env, home: host.home },
+      cwd: host.cwd,
+      env: host.env,
+      home: host.home,
       ...watching,
       id: run,
       overrides: [...overrides, ...defaults, ...flags],

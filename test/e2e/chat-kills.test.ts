@@ -21,8 +21,8 @@ async function operationsOf(line: string, isContinued: boolean): Promise<number>
 
 function kills(operations: number): readonly Disturbance[] {
   const all = Array.from({ length: operations }, (_, index) => modes.map((when) => ({ at: index + 1, when }))).flat()
-  // a message begins with the first operations
-  return all.filter((_, index) => index % core(index < 40 ? 10 : 40, 1) === 0)
+  // the sample is from the operations with which a message begins
+  return core(0, 1) === 1 ? all : [all[13], all[25], all[38]].flatMap((one) => one ?? [])
 }
 
 it.each(Object.entries(lines))(
