@@ -92,7 +92,10 @@ export function startRun(file: string, options: StartOptions, listener: Listener
         const opened = await openJournal(folder, { ...parts, env, home })
         const folders = runFolders({ workspace, home })
         recordStart(opened.journal, target, { id, version, facts: { ...factsOf(invocation), folders }, sources })
-        if (opened.folder !== undefined) options.onRecord?.(folder)
+        if (opened.folder !== undefined && options.onRecord !== undefined) {
+          opened.journal.push()
+          options.onRecord(folder)
+        }
         return opened
       },
     },

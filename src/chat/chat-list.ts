@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { cutEnd } from '../base/width.ts'
 import { BatonError, messageOf } from '../base/error.ts'
@@ -29,25 +29,54 @@ export interface ListedChat {
 const listName = 'chats.jsonl'
 /** Only the owner may read the messages. */
 const mode = 0o600
-const longestText = 200
+/** In columns. */
+export const longestText = 200
+
+/** The folder for what is open in chats, beside the runs; created if it does not exist. @throws errors of the system */
+export function chatFolder(runs: string): string {
+  const folder = join(runs, 'chats')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
 
 /** Records a message whose run has started. @throws BatonError FILE_FAILED */
 export function listMessage(runs: string, chat: string, { text, ...message }: ListedMessage): void {
   const line = { v: 1, chat, ...message, text: cutEnd(text.replaceAll(/\s+/g, ' ').trim(), longestText) }
   try {
     mkdirSync(runs, { recursive: true, mode: 0o700 })
-    appendFileSync(join(runs, listName), `${JSON.stringify(line)}\n`, { mode })
+    const file = join(runs, listName)
+    // a line that was cut off must not take this one with it
+    appendFileSync(file, `${endsWithLine(file) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode })
   } catch (error) {
     const hint = 'The chat continues, but --continue cannot find it later.'
     throw new BatonError('FILE_FAILED', `${join(runs, listName)} cannot be written: ${messageOf(error)}`, { hint })
   }
 }
 
-/** The chats of a workspace, the one with the newest message first. Unreadable lines are skipped. */
-export function listChats(runs: string): readonly ListedChat[] {
+function endsWithLine(file: string): boolean {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (size === 0) return true
+  const descriptor = openSync(file, 'r')
+  try {
+    const last = Buffer.alloc(1)
+    readSync(descriptor, last, 0, 1, size - 1)
+    return last[0] === 10
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/**
+ * The chats of a workspace, the one with the newest message first. Unreadable lines are skipped.
+ * @param taken messages whose runs may not exist yet
+ */
+export function listChats(runs: string, taken: readonly Line[] = []): readonly ListedChat[] {
   const chats = new Map<string, ListedMessage[]>()
-  for (const { chat, ...message } of linesOf(join(runs, listName))) {
-    if (!existsSync(join(runs, message.run))) continue
+  const seen = new Set<string>()
+  const listed = linesOf(join(runs, listName)).filter(({ run }) => existsSync(join(runs, run)))
+  for (const { chat, ...message } of [...listed, ...taken]) {
+    if (seen.has(message.run)) continue
+    seen.add(message.run)
     const messages = chats.get(chat) ?? []
     // newest last
     chats.delete(chat)
@@ -60,8 +89,8 @@ export function listChats(runs: string): readonly ListedChat[] {
  * Finds a chat by its id or the start of its id; `last`: the newest.
  * @throws BatonError USAGE if there is none, or several
  */
-export function findChat(runs: string, id: string): ListedChat {
-  const chats = listChats(runs)
+export function findChat(runs: string, id: string, taken: readonly Line[] = []): ListedChat {
+  const chats = listChats(runs, taken)
   const hint = 'See baton chat --list.'
   if (id === 'last') {
     const [newest] = chats
@@ -82,7 +111,7 @@ export function findChat(runs: string, id: string): ListedChat {
   return only
 }
 
-interface Line extends ListedMessage {
+export interface Line extends ListedMessage {
   readonly chat: string
 }
 

@@ -1,22 +1,31 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { cutEnd } from '../base/width.ts'
 import { defined } from '../base/json.ts'
 import type { Surroundings as Place } from '../config/locate.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import { readRunSummary } from '../history/run-list.ts'
 import { readValue } from '../journal/cassette.ts'
+import { attempt } from '../journal/attempt.ts'
+import { hasBegun } from '../journal/begun.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
 import { glance } from '../journal/glance.ts'
+import { isOnNetwork } from '../journal/network.ts'
+import { removeRun } from '../journal/prune.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
-import { createMask, type SecretMask } from '../journal/secrets.ts'
+import type { SecretMask } from '../journal/secrets.ts'
+import { openSigningKey, type SigningKey } from '../journal/signing.ts'
 import type { RunSummary } from '../journal/summary.ts'
 import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
-import { findChat, type ListedMessage, listMessage, type MessageKind } from './chat-list.ts'
+import { maskFor } from '../wiring/run-context.ts'
+import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
+import { type ChatLease, claimChat } from './chat-owner.ts'
 import { defaultOverrides } from './defaults.ts'
+import { dropTaken, takeMessage, type TakenMessage, takenMessages } from './taken.ts'
 
 /** The settings of messages in a chat; each message may change them for the next ones. */
 export interface ChatSettings {
@@ -60,6 +69,8 @@ export interface Chat {
   readonly change: (settings: Partial<ChatSettings>) => void
   /** The run of the latest message that the next one knows about. */
   readonly last: () => string | undefined
+  /** Its messages that were taken by a process that was killed before their runs began, oldest first. */
+  readonly taken: () => readonly TakenMessage[]
   /** Something that happened in between; the model gets it with the next message. */
   readonly note: (text: string) => void
   /** Whether the conversation is so long that it should be summarized before the next message. */
@@ -69,6 +80,8 @@ export interface Chat {
    * after the other.
    */
   readonly send: (message: Outgoing, watching: Watching, listener: Listener) => Promise<RunReport>
+  /** Answers a message of `taken`. */
+  readonly sendTaken: (message: TakenMessage, watching: Watching, listener: Listener) => Promise<RunReport>
   /**
    * Summarizes the conversation; later messages get the summary instead. @throws BatonError USAGE if there are no
    * messages
@@ -76,8 +89,10 @@ export interface Chat {
   readonly compact: (watching: Watching, listener: Listener) => Promise<RunReport>
   /** Resumes a message that was interrupted or waits. @throws BatonError as `resumeRun` does */
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
-  /** Its current messages, oldest first. */
+  /** Its messages whose runs have begun, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
+  /** Lets another process open it. Call it when no message is being answered. */
+  readonly close: () => void
 }
 
 interface ChatMessage extends ListedMessage {
@@ -89,83 +104,198 @@ const usualCompactAt = 100_000
 
 const summaryInstruction = `Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; omit what is settled and no longer needed. Do not call any tools. Answer with the summary only.`
 
-/** @param place where its runs work */
-export function openChat(place: Place, settings: ChatSettings): Chat {
-  return createChat(place, {
-    settings,
-    runs: undefined,
-    id: undefined,
-    last: undefined,
-    tokens: 0,
-    modelOfFile: undefined,
-  })
+/** Who opens a chat, and where its runs work. */
+export interface ChatHost extends Place {
+  /** Its name, for others that want to open the chat: `baton chat`. */
+  readonly what: string
+  /** Whether a message is kept whose run could not begin; not if its sender learns that it was not accepted. */
+  readonly keepsTaken: boolean
+}
+
+export function openChat(host: ChatHost, settings: ChatSettings): Chat {
+  let opened: Store | undefined
+  const store = async (): Promise<Store> => (opened ??= await openStore(host, settings.overrides))
+  const begin = { settings, id: undefined, last: undefined, tokens: 0, modelOfFile: undefined, taken: [] }
+  return createChat(host, { ...begin, store, lease: undefined })
 }
 
 /**
- * Finds a chat of this workspace by its id, the start of its id, or `last`.
+ * Finds a chat of this workspace by its id, the start of its id, or `last`, and opens it for this process alone.
  * @param changed new settings; the others are those of its latest message
- * @throws BatonError USAGE if there is none
+ * @throws BatonError USAGE if there is none, or it is open elsewhere
  */
-export async function reopenChat(place: Place, id: string, changed: Partial<ChatSettings> = {}): Promise<Chat> {
-  const runs = await runsOf(place, changed.overrides ?? [])
-  const found = findChat(runs, id)
-  const inLine = found.messages.filter(({ kind }) => kind !== 'background')
-  const last = inLine.at(-1)?.run
-  const from = (inLine.findLast(({ kind }) => kind === 'message') ?? found.messages.at(-1))?.run ?? ''
-  const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
-  const calls = Math.max(1, summary?.calls ?? 1)
-  return createChat(place, {
-    settings: { ...(await settingsOf(join(runs, from), createMask(place.env))), ...defined(changed) },
-    runs,
-    id: found.id,
-    last,
-    // the size of its latest request is not known; requests usually grow from the first to the last
-    tokens: (summary?.tokens.input ?? 0) / calls,
-    // a gateway gets every name verbatim
-    modelOfFile: summary?.models.at(-1)?.replace(/^gateway::/, ''),
-  })
+export async function reopenChat(host: ChatHost, id: string, changed: Partial<ChatSettings> = {}): Promise<Chat> {
+  const store = await openStore(host, changed.overrides ?? [])
+  const { runs } = store
+  const found = findChat(runs, id, takenIn(store))
+  const lease = await claimChat(runs, found.id, host)
+  try {
+    // what is in progress elsewhere is not left behind
+    const left = takenIn(store).filter(({ chat }) => chat === found.id)
+    const taken: TakenMessage[] = []
+    for (const message of left) if (!(await isRecorded(message, store))) taken.push(message)
+    const { messages } = findChat(runs, found.id, taken)
+    const last = await lastBegun(
+      runs,
+      messages.filter(({ kind }) => kind !== 'background'),
+    )
+    const from =
+      (await lastBegun(
+        runs,
+        messages.filter(({ kind }) => kind === 'message'),
+      )) ??
+      messages.at(-1)?.run ??
+      ''
+    const before = await settingsOf(join(runs, from), store.mask)
+    const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
+    const calls = Math.max(1, summary?.calls ?? 1)
+    return createChat(host, {
+      settings: { ...(before ?? taken.at(-1)?.settings ?? { overrides: [] }), ...defined(changed) },
+      store: async () => store,
+      lease,
+      id: found.id,
+      last,
+      // the size of its latest request is not known; requests usually grow from the first to the last
+      tokens: (summary?.tokens.input ?? 0) / calls,
+      // a gateway gets every name verbatim
+      modelOfFile: summary?.models.at(-1)?.replace(/^gateway::/, ''),
+      taken,
+    })
+  } catch (error) {
+    lease.release()
+    throw error
+  }
+}
+
+/** The chats of a workspace, the one with the newest message first, also those whose only message was just taken. */
+export async function listAllChats(place: Place): Promise<ReturnType<typeof listChats>> {
+  const store = await openStore(place, [])
+  return listChats(store.runs, takenIn(store))
+}
+
+/** Where the messages of a chat are recorded. */
+interface Store {
+  readonly runs: string
+  readonly mask: SecretMask
+  /** Undefined: nothing is recorded. */
+  readonly key: SigningKey | undefined
+}
+
+async function openStore({ env, home, cwd }: Place, overrides: readonly string[]): Promise<Store> {
+  const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
+  const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+  const key = isOnNetwork(runs) ? undefined : attempt(() => openSigningKey({ env, home }))
+  return { runs, mask: await maskFor({ settings }, env), key: key?.status === 'ok' ? key.value : undefined }
+}
+
+function takenIn({ key, ...store }: Store): readonly TakenMessage[] {
+  return key === undefined ? [] : takenMessages({ ...store, key })
+}
+
+/** Whether the run of a taken message has begun: the message is listed then, and no longer taken. */
+async function isRecorded(message: TakenMessage, { runs }: Store): Promise<boolean> {
+  const { chat, kind, run, at, text } = message
+  const folder = join(runs, run)
+  if (!(await hasBegun(folder))) {
+    // it is started again under the same id
+    await removeRun(folder)
+    return false
+  }
+  const isListed = listChats(runs).some(({ messages }) => messages.some((one) => one.run === run))
+  if (!isListed) listMessage(runs, chat, { kind, run, at, text })
+  dropTaken(runs, run)
+  return true
+}
+
+/** The run of the last message that has begun. */
+async function lastBegun(runs: string, messages: readonly ListedMessage[]): Promise<string | undefined> {
+  for (const { run } of messages.toReversed()) if (await hasBegun(join(runs, run))) return run
+  return undefined
 }
 
 interface Beginning {
   readonly settings: ChatSettings
-  readonly runs: string | undefined
+  readonly store: () => Promise<Store>
+  /** Undefined: the chat is new. */
+  readonly lease: ChatLease | undefined
   readonly id: string | undefined
   readonly last: string | undefined
   readonly tokens: number
   /** The model named by the prompt file or the config. */
   readonly modelOfFile: string | undefined
+  readonly taken: readonly TakenMessage[]
 }
 
-function createChat(place: Place, begin: Beginning): Chat {
-  const mask = createMask(place.env)
-  let { settings, id, last, tokens, modelOfFile } = begin
+function createChat(host: ChatHost, begin: Beginning): Chat {
+  let { settings, lease, id, last, tokens, modelOfFile, taken } = begin
   let compactAt = usualCompactAt
   let notes: readonly string[] = []
 
-  const runs = async (): Promise<string> => begin.runs ?? runsOf(place, settings.overrides)
+  function release(): void {
+    lease?.release()
+    lease = undefined
+  }
 
-  async function send(
-    { text, kind = 'message', model: ownModel, overrides: own = [] }: Outgoing,
+  async function send(outgoing: Outgoing, watching: Watching, listener: Listener): Promise<RunReport> {
+    const store = await begin.store()
+    const { kind = 'message', text } = outgoing
+    const run = newRunId(new Date())
+    const isInLine = kind !== 'background'
+    // a later message comes after those that were left behind
+    const left = isInLine ? taken.filter((one) => one.kind === 'message') : []
+    const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...notes.map(noted)]
+    const shown = store.mask.hide(text ?? settings.file ?? '')
+    const message = {
+      chat: id ?? run,
+      kind,
+      run,
+      at: Date.now(),
+      text: cutEnd(shown, longestText),
+      outgoing,
+      settings,
+      notes: told,
+      ...defined({ after: last }),
+    }
+    lease ??= await claimChat(store.runs, message.chat, host)
+    if (host.keepsTaken && kind !== 'summary' && store.key !== undefined)
+      takeMessage(message, { ...store, key: store.key })
+    const count = notes.length
+    return start(message, watching, listener, () => {
+      if (!isInLine) return
+      notes = notes.slice(count)
+      for (const one of left) forget(one, store)
+    })
+  }
+
+  function forget({ run }: TakenMessage, { runs }: Store): void {
+    dropTaken(runs, run)
+    taken = taken.filter((one) => one.run !== run)
+  }
+
+  async function start(
+    message: TakenMessage,
     { onBegin, ...watching }: Watching,
     listener: Listener,
+    onRecord: () => void,
   ): Promise<RunReport> {
-    const run = newRunId(new Date())
-    const { file, model, vars, overrides } = settings
-    const defaults = file === undefined ? await defaultOverrides(place, overrides) : []
-    const told = notes
-    const said =
-      text === undefined || told.length === 0 ? text : [...told.map((note) => `[${note}]`), text].join('\n\n')
+    const store = await begin.store()
+    const { chat, run, kind, at, outgoing, notes: told, after } = message
+    const { text, model: ownModel, overrides: own = [] } = outgoing
+    const { file, model, vars, overrides } = message.settings
+    const said = text === undefined || told.length === 0 ? text : [...told, text].join('\n\n')
+    const defaults = file === undefined ? await defaultOverrides(host, overrides) : []
     const flags = kind === 'summary' ? ['tools=[]'] : own
-    const folder = await runs()
     const isInLine = kind !== 'background'
     const options: StartOptions = {
-      ...place,
+      cwd: host.cwd,
+      env: host.env,
+      home: host.home,
       ...watching,
       id: run,
       overrides: [...overrides, ...defaults, ...flags],
       chat: {
-        id: id ?? run,
-        ...defined({ after: last }),
+        id: chat,
+        ...defined({ after }),
         ...(kind === 'summary' ? { isSummary: true } : {}),
         ...(isInLine ? {} : { isBackground: true }),
         ...(ownModel === undefined ? {} : { modelOfOthers: model ?? '' }),
@@ -184,24 +314,29 @@ function createChat(place: Place, begin: Beginning): Chat {
         return target
       },
       onRecord() {
-        id ??= run
-        if (isInLine) {
-          last = run
-          notes = notes.slice(told.length)
-        }
-        listMessage(folder, id, { kind, run, at: Date.now(), text: mask.hide(text ?? file ?? '') })
+        id ??= chat
+        if (isInLine) last = run
+        listMessage(store.runs, chat, { kind, run, at, text: message.text })
+        forget(message, store)
+        onRecord()
         onBegin?.(run)
       },
     }
-    const report = await startRun(kind === 'summary' ? 'summary' : (file ?? 'chat'), options, (event, result) => {
-      if (isInLine && event.type === 'usage' && isOfMainAgent(event.agent)) {
-        tokens = event.call.input + event.call.output
-      }
-      listener(event, result)
-    })
-    // the next message starts with the summary
-    if (kind === 'summary' && report.exitCode === 0) tokens = 0
-    return report
+    try {
+      const report = await startRun(kind === 'summary' ? 'summary' : (file ?? 'chat'), options, (event, result) => {
+        if (isInLine && event.type === 'usage' && isOfMainAgent(event.agent)) {
+          tokens = event.call.input + event.call.output
+        }
+        listener(event, result)
+      })
+      // the next message starts with the summary
+      if (kind === 'summary' && report.exitCode === 0) tokens = 0
+      return report
+    } finally {
+      // a message whose run could not begin has failed visibly
+      forget(message, store)
+      if (id === undefined) release()
+    }
   }
 
   return {
@@ -209,9 +344,12 @@ function createChat(place: Place, begin: Beginning): Chat {
     settings: () => settings,
     change: (changed) => void (settings = { ...settings, ...changed }),
     last: () => last,
+    taken: () => taken,
     note: (text) => void (notes = [...notes, text]),
     isLong: () => tokens > compactAt,
     send,
+    sendTaken: (message, watching, listener) =>
+      start({ ...message, ...defined({ after: last }) }, watching, listener, () => undefined),
     async compact(watching, listener) {
       if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')
       return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
@@ -219,36 +357,38 @@ function createChat(place: Place, begin: Beginning): Chat {
     async resume(run, { signal, isAttended, approver, askPerson }, listener) {
       const { resumeRun } = await import('../wiring/resume.ts')
       const looking = defined({ signal, isAttended, approver, askPerson })
-      return resumeRun({ ...place, ...looking, folder: join(await runs(), run) }, listener)
+      const { env, home } = host
+      return resumeRun({ env, home, ...looking, folder: join((await begin.store()).runs, run) }, listener)
     },
     async messages() {
-      const folder = await runs()
-      if (id === undefined) return []
-      const listed = findChat(folder, id).messages
+      const { runs } = await begin.store()
+      const listed = listChats(runs).find((chat) => chat.id === id)?.messages ?? []
       const all = await Promise.all(
-        listed.map(async (message) => ({ message, summary: await readRunSummary(join(folder, message.run)) })),
+        listed.map(async (message) => ({ message, summary: await readRunSummary(join(runs, message.run)) })),
       )
-      return all.flatMap(({ message, summary }) => (summary === undefined ? [] : [{ ...message, summary }]))
+      return all.flatMap(({ message, summary }) =>
+        summary === undefined || summary.begun === false ? [] : [{ ...message, summary }],
+      )
     },
+    close: release,
   }
+}
+
+function noted(note: string): string {
+  return `[${note}]`
 }
 
 function isOfMainAgent(place: string): boolean {
   return /^(?:redo\/\d+\/)?task\/\d+\/ask$/.test(place)
 }
 
-async function runsOf({ env, home, cwd }: Place, overrides: readonly string[]): Promise<string> {
-  const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
-  return runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-}
-
 /** The start settings of a message's run that apply to the next one as well. */
-async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings> {
+async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings | undefined> {
   const start = (await glance(folder))?.start
   // a long message is stored in a separate file
   const facts = start && (await readValue(start.facts, { folder, mask }))
   const invocation = invocationOf(facts)
-  if (invocation === undefined) return { overrides: [] }
+  if (invocation === undefined) return undefined
   const { cwd, file, text, model, vars, overrides } = invocation
   const path = resolve(cwd, file)
   const { ownOverrides: own = 0, modelOfOthers } = chatPlaceOf(facts) ?? {}

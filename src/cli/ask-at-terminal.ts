@@ -59,7 +59,8 @@ async function askAboutTool(
   const grant = grantFor(action)
   const tell = (lines: readonly string[]): void => io.err(lines.map((line) => `${line}\n`).join(''))
   const agent = placeText(openerOf(at))
-  const { lines, isCut } = callLines(call, paint, shortExtent)
+  const { lines, isCut, hides } = callLines(call, paint, shortExtent)
+  let isHidden = hides
   const asks = agent === '' ? '' : ` asks to use the tool`
   tell([`${paint('dim', harmlessName(agent))}${asks} ${paint('bold', harmlessName(action.tool))}`.trim(), ...lines])
   const always = grantText(grant, (path) => displayPath(io.cwd, path))
@@ -70,8 +71,12 @@ async function askAboutTool(
     )
     if (line === undefined) throw waitingForApproval(action)
     const answer = readAnswer(line)
-    if (answer === 'show') tell(callLines(call, paint).lines)
-    else if (answer !== undefined) return answer === 'always' ? { always: grant } : answer
+    const isConsent = answer === 'allow' || answer === 'always'
+    if (answer === 'show' || (isConsent && isHidden)) {
+      tell(callLines(call, paint).lines)
+      if (isConsent) tell(['not everything was shown before; this is the whole call'])
+      isHidden = false
+    } else if (answer !== undefined) return answer === 'always' ? { always: grant } : answer
   }
 }
 

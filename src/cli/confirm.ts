@@ -1,5 +1,7 @@
+import { StringDecoder } from 'node:string_decoder'
 import { BatonError } from '../base/error.ts'
 import type { CommandIo } from './io.ts'
+import { discardTyped, isTerminal, type Terminal } from './typed-ahead.ts'
 
 export interface MayAsk {
   readonly noInput: boolean
@@ -36,38 +38,67 @@ export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo
 }
 
 /**
- * Asks a question on the terminal and resolves to the line that is typed, or to undefined if the input has ended.
- * Rejects with the reason of the signal, or of the command's own signal.
+ * Asks a question on the terminal and resolves to the line that is typed after it, or to undefined if the input has
+ * ended. Rejects with the reason of the signal, or of the command's own signal.
  */
 export type AskLine = (question: string, signal?: AbortSignal) => Promise<string | undefined>
 
+export interface AskingIo extends CommandIo {
+  /**
+   * Hands the terminal over for a question, and keeps what was typed before. Returns the function that takes the
+   * terminal back. Default: what was typed before a question is discarded.
+   */
+  readonly lend?: (() => Promise<() => void>) | undefined
+}
+
 /** Undefined if standard input is not a terminal. */
-export function lineAsker(io: CommandIo): AskLine | undefined {
+export function lineAsker(io: AskingIo): AskLine | undefined {
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
-  if (!('isTTY' in input) || input.isTTY !== true) return undefined
+  if (!isTerminal(input)) return undefined
+  const lend = io.lend ?? (() => discardTyped(input, io).then(() => () => undefined))
   return async (question, signal) => {
-    const { createInterface } = await import('node:readline')
-    io.err(question)
-    const lines = createInterface({ input })
     const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
-    let withdraw = (): void => {}
+    // what was typed until now was not meant for a question that nobody has seen
+    const takeBack = await lend()
     try {
-      return await new Promise<string | undefined>((resolve, reject) => {
-        lines.once('line', resolve).once('close', () => resolve(undefined))
-        withdraw = () => {
-          // the cursor is after the question
-          io.err(io.signal.aborted ? '\n' : 'withdrawn\n')
-          reject(stop.reason as Error)
-        }
-        if (stop.aborted) withdraw()
-        else stop.addEventListener('abort', withdraw, { once: true })
-      })
+      stop.throwIfAborted()
+      io.err(question)
+      const line = nextLine(input, stop)
+      // the cursor is after the question
+      line.catch(() => io.err(io.signal.aborted ? '\n' : 'withdrawn\n'))
+      return await line
     } finally {
-      // an answered question cannot be withdrawn
-      stop.removeEventListener('abort', withdraw)
-      lines.close()
       input.pause()
+      takeBack()
     }
   }
+}
+
+/** What follows the line stays in the stream. Undefined: the input has ended. */
+function nextLine(input: Terminal, stop: AbortSignal): Promise<string | undefined> {
+  const decoder = new StringDecoder('utf8')
+  let text = ''
+  let end = (): void => {}
+  return new Promise<string | undefined>((resolve, reject) => {
+    const onData = (piece: Buffer | string): void => {
+      text += typeof piece === 'string' ? piece : decoder.write(piece)
+      const [line] = /^.*?(?:\r?\n|\r)/s.exec(text) ?? []
+      if (line === undefined) return
+      input.pause()
+      const rest = text.slice(line.length)
+      if (rest !== '') input.unshift(typeof piece === 'string' ? rest : Buffer.from(rest))
+      resolve(line.replace(/[\r\n]+$/, ''))
+    }
+    const onEnd = (): void => resolve(text === '' ? undefined : text)
+    const onStop = (): void => reject(stop.reason as Error)
+    input.on('data', onData).on('end', onEnd).on('error', onEnd)
+    stop.addEventListener('abort', onStop, { once: true })
+    end = () => {
+      input.off('data', onData).off('end', onEnd).off('error', onEnd)
+      // an answered question cannot be withdrawn
+      stop.removeEventListener('abort', onStop)
+    }
+    input.resume()
+  }).finally(end)
 }

@@ -43,20 +43,18 @@ export async function presentRun<Report extends RunReport>(
     flags,
     around: { cwd, env },
     isChat = false,
-    ...shown
+    ...view
   }: {
     readonly flags: GlobalFlags & ResultFlags & RunFiles
     readonly around: Surroundings
-    /** Draws the answers. Default: they are shown when they are final. */
-    readonly answers?: DrawAnswers
     /** A further message continues what a limit of its model stopped. */
     readonly isChat?: boolean
-  } & Pick<StepOptions, 'said'>,
+  } & ViewOptions,
   io: CommandIo,
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...shown }, { ...io, env, result: result.write })
+  const screen = createScreen({ ...flags, ...view }, { ...io, env, result: result.write })
   let hasChanged = false
   try {
     const listener: Listener = (event, result) => {
@@ -153,8 +151,12 @@ async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
   return [...new Set(texts)].join(', ')
 }
 
-/** Creates the renderer for the answers of a run. */
-type DrawAnswers = (write: Write) => Renderer
+interface ViewOptions extends Pick<StepOptions, 'said'> {
+  /** Creates the renderer for the answers. Default: they are shown when they are final. */
+  readonly answers?: (write: Write) => Renderer
+  /** Further lines at the end of the live view. */
+  readonly below?: (() => readonly string[]) | undefined
+}
 
 /** Additional files that a run writes, as given on the command line. */
 interface RunFiles {
@@ -177,13 +179,7 @@ export interface Screen extends Required<Renderer> {
  * live view if stderr is a watched terminal. Control characters of foreign text never reach a terminal.
  */
 export function createScreen(
-  {
-    json,
-    level,
-    dry,
-    answers: drawAnswers,
-    said,
-  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & Pick<StepOptions, 'said'> & { readonly answers?: DrawAnswers },
+  { json, level, dry, answers: drawAnswers, below, said }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -195,7 +191,7 @@ export function createScreen(
   const paint = createPaint({ env, isTerminal: errIsTerminal })
   const now = (): number => performance.now()
   const isQuiet = level === 'quiet'
-  const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now }) : undefined
+  const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now, below }) : undefined
   const above = live?.above ?? ((write: Write) => write)
   const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
     isTerminal ? withHarmlessText(renderer) : renderer

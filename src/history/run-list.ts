@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Spent } from '../event/meter.ts'
+import { hasBegun } from '../journal/begun.ts'
 import { glance, type Glance, isConversation, undoneRun } from '../journal/glance.ts'
 import { readIndex } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { noMask } from '../journal/secrets.ts'
 import { segmentFile } from '../journal/segment.ts'
 import { openFileRecords } from '../journal/source.ts'
+import { undoneBy } from '../journal/undone.ts'
 import { roundOfTask } from '../journal/tally.ts'
 import { type ErrorView, errorView, type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
 import { addPaid, noPaid } from './run-tree.ts'
@@ -57,7 +59,16 @@ export async function readRunSummary(
   const target = targetOf(seen?.start, file)
   const result = { id, target, status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
   const summary = summaryOf(result, file, times)
-  return seen?.end === undefined ? { ...summary, ended: null, exit: null } : { ...summary, exit: seen.end.exit }
+  if (seen?.end !== undefined) return { ...summary, exit: seen.end.exit }
+  const isNew = status === 'interrupted' && !(await hasBegun(folder))
+  const isRefused = seen?.start === undefined || isNew || undoneBy(folder) !== undefined
+  return {
+    ...summary,
+    ended: null,
+    exit: null,
+    ...(status === 'interrupted' && isRefused ? { resumable: false } : {}),
+    ...(isNew ? { begun: false } : {}),
+  }
 }
 
 type RunTotals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>

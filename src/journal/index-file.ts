@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { runIds } from './find-run.ts'
+import { hasBegun } from './begun.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
 import { glance, type Glance, isConversation, undoneRun } from './glance.ts'
@@ -110,8 +111,9 @@ export async function unfinishedRun(folder: string): Promise<string> {
   for (const id of runIds(folder)) {
     const run = join(folder, id)
     const seen = await glance(run)
-    // a run that was killed before it recorded what it runs has done nothing
     if (seen?.start === undefined || !isResumable(seen.start) || hasSucceeded(run, seen)) continue
+    // such a run has done nothing
+    if (seen.end === undefined && !(await hasBegun(run))) continue
     return run
   }
   throw new BatonError('USAGE', 'no run of this workspace can be resumed', { hint: 'See baton runs.' })

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { closeOwnFolder } from '../base/own-folder.ts'
 import { attempt } from './attempt.ts'
+import { hasBegun } from './begun.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { startAmong, startIn } from './glance.ts'
 import { wholeLines } from './lines.ts'
@@ -13,7 +14,8 @@ import { readSigned } from './source.ts'
 
 /**
  * Whether this installation recorded a run, as far as the run's start is recorded. A damaged start counts as its own,
- * and so does a missing one: a process that was killed immediately left nothing that would have to be trusted. For most
+ * and so does a run that has not begun: a process that was killed immediately left nothing that would have to be trusted.
+ * For most
  * runs only the first lines are read, in one go, so that thousands can be listed.
  */
 export async function isOwnRun(folder: string, key: SigningKey, files: FilePort = nodeFiles): Promise<boolean> {
@@ -26,7 +28,8 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
   if (first === undefined) for await (const batch of readSigned(folder, key, files)) if ((first = batch[0])) break
   const { reading } = first ?? {}
   if (reading !== undefined && (reading.type !== 'corrupt' || reading.reason !== notSigned)) return true
-  return (startAmong(lines) ?? (await startIn(file, files))) === undefined
+  if ((startAmong(lines) ?? (await startIn(file, files))) === undefined) return true
+  return !text.includes(sealMark) && !(await hasBegun(folder, files))
 }
 
 /**
@@ -75,11 +78,16 @@ function isSignedWhole(folder: string, key: SigningKey, text: Buffer): boolean {
 const ownRun = { what: 'the folder of the run', hint: 'Run the file again.' }
 
 /**
- * Refuses a run that someone else recorded: what it contains would be carried out. Closes the user's own run folders to
- * other users. `what`: what is not done with the run.
- * @throws BatonError UNTRUSTED
+ * Refuses a run that someone else recorded, because what it contains would be carried out, and one that has not begun.
+ * Closes the user's own run folders to other users. `what`: what is not done with the run.
+ * @throws BatonError UNTRUSTED, USAGE
  */
 export async function refuseForeign(folder: string, key: SigningKey, what: string): Promise<void> {
+  if (!(await hasBegun(folder))) {
+    throw new BatonError('USAGE', `run ${basename(folder)} was never begun: it is not ${what}`, {
+      hint: 'Its process was killed before it did anything. Run the file again.',
+    })
+  }
   if (await isOwnRun(folder, key)) return closeOwnFolder(folder, ownRun)
   throw new BatonError(
     'UNTRUSTED',

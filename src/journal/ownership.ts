@@ -9,7 +9,7 @@ import { segmentFile } from './segment.ts'
 /** Milliseconds between two heartbeats of a waiting writer. */
 export const beatMs = 5000
 /** Milliseconds without a heartbeat after which a process that cannot be seen from here counts as gone. */
-const leaseMs = 30_000
+export const leaseMs = 30_000
 
 /** The file that grows by one byte per heartbeat; created with the first one, removed when its writer ends. */
 export function beatFile(folder: string, epoch: number): string {

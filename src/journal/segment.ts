@@ -19,8 +19,8 @@ export function epochsIn(folder: string, files: FilePort): readonly number[] {
 
 export interface ClaimOptions {
   readonly epoch: number
-  /** First line of the file. */
-  readonly header: string
+  /** The first lines of the file. */
+  readonly header: Uint8Array
   /** `durable`: the header is synced before the epoch is won; `lazy`: with the first durable record. */
   readonly sync: 'durable' | 'lazy'
 }
@@ -57,7 +57,7 @@ export function claimEpoch(options: ClaimOptions, { folder, files, pending }: Cl
 }
 
 function writeHeader(descriptor: number, { header, sync }: ClaimOptions, files: FilePort): void {
-  writeAll(files, descriptor, Buffer.from(header))
+  writeAll(files, descriptor, header)
   if (sync === 'durable') files.syncDataNow(descriptor)
 }
 

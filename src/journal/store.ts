@@ -46,8 +46,8 @@ export function createFileStore(root: string, options: StoreOptions): JournalSto
 }
 
 /**
- * Becomes the writer of a run. The folder and file of a new run are created with its first record, so a run that
- * records nothing leaves nothing; the next epoch of an existing run is won immediately and durably.
+ * Becomes the writer of a run. The folder and file of a new run are created with its first records, so a run that records
+ * nothing leaves nothing, and one that can be seen has begun; the next epoch of an existing run is won immediately and durably.
  * @throws BatonError USAGE if its writer is alive and has not ended it, JOURNAL_FAILED if the folder fails
  */
 export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
@@ -56,11 +56,18 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
   const seal = key === undefined ? undefined : createSeal(key)
   const writing: Writing = { folder, files, pending, mask, now, ...(seal && { seal }) }
 
-  function claim(epoch: number, sync: 'durable' | 'lazy', before?: number): number | undefined {
+  function claim(epoch: number, { sync, before, first }: Claiming): number | undefined {
     const fields = encodeFields({ k: 'seg', v: formatVersion, ...owners.self(), before }, { mask: mask.mask })
-    const header = encodeLine(recordJson({ e: epoch, n: 0, t: now().getTime() }, fields))
-    const descriptor = claimEpoch({ epoch, header, sync }, { folder, files, pending })
-    if (descriptor !== undefined) seal?.add(header)
+    const line = Buffer.from(encodeLine(recordJson({ e: epoch, n: 0, t: now().getTime() }, fields)))
+    const claimed = (header: Buffer): number | undefined =>
+      claimEpoch({ epoch, header, sync }, { folder, files, pending })
+    if (first !== undefined) {
+      seal?.add(line)
+      return claimed(Buffer.concat([line, first()]))
+    }
+    const descriptor = claimed(line)
+    // a lost claim is tried again with the next epoch
+    if (descriptor !== undefined) seal?.add(line)
     return descriptor
   }
 
@@ -68,8 +75,8 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
     for (;;) {
       const newest = epochsIn(folder, files).at(-1)
       if (newest === undefined) {
-        const open = (): number => {
-          const descriptor = claim(1, 'lazy') ?? refuseRun(folder)
+        const open = (first: () => Buffer): number => {
+          const descriptor = claim(1, { sync: 'lazy', first }) ?? refuseRun(folder)
           noteRunOrder(folder)
           return descriptor
         }
@@ -81,12 +88,20 @@ export async function openRun(options: OpenRunOptions): Promise<RunJournal> {
         const clock = { files, owners, now: () => fileTime(folder, files) }
         await refuseWhileOwned({ folder, epoch: newest, owner: first }, clock)
       }
-      const descriptor = claim(newest + 1, 'durable', bytes)
+      const descriptor = claim(newest + 1, { sync: 'durable', before: bytes })
       if (descriptor !== undefined) return createRunJournal(newest + 1, { type: 'open', descriptor }, writing)
     }
   } catch (error) {
     throw journalFailure(folder, error)
   }
+}
+
+interface Claiming {
+  readonly sync: 'durable' | 'lazy'
+  /** Bytes of the epoch before. */
+  readonly before?: number
+  /** The lines after the header. */
+  readonly first?: () => Buffer
 }
 
 /** What the writer of a run works with. */
@@ -236,8 +251,8 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
       if (file.type === 'open') return file
       return {
         type: 'lazy',
-        open() {
-          const opened = file.open()
+        open(first) {
+          const opened = file.open(first)
           begin()
           return opened
         },

@@ -49,8 +49,10 @@ export interface RunSummary {
   readonly error: string | null
   /** Where the error is, if it is in a file. */
   readonly error_place: ErrorPlace | null
-  /** False: everything is done, so a resume would end in the same way. Omitted otherwise. */
+  /** False: everything is done, so a resume would end in the same way, or it is refused. Omitted otherwise. */
   readonly resumable?: false
+  /** False: its process was killed before it recorded anything, so nothing was done. Omitted otherwise. */
+  readonly begun?: false
 }
 
 /** Lines and columns count from 1. */

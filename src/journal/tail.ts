@@ -1,17 +1,20 @@
 import type { FilePort } from './file-port.ts'
 import { writeAll } from './transfer.ts'
 
-/** A file with its header: already open, or created right before the first line is written. */
+/**
+ * A file with its header: already open, or created together with its first lines, so that no reader ever sees it without
+ * them. `first` returns these lines, once.
+ */
 export type LineFile =
   | { readonly type: 'open'; readonly descriptor: number }
-  | { readonly type: 'lazy'; readonly open: () => number }
+  | { readonly type: 'lazy'; readonly open: (first: () => Buffer) => number }
 
 /** The growing end of a file: lines that wait to be written, in order. Every method may throw a system error. */
 export interface Tail {
   /** Takes a line. If too many lines wait, writes them all, so that memory stays bounded. */
   readonly add: (line: string) => void
   readonly hasWaiting: () => boolean
-  /** Creates the file if it does not exist yet. Returns its descriptor. */
+  /** Creates the file with the waiting lines if it does not exist yet. Returns its descriptor. */
   readonly open: () => number
   readonly writeOut: () => void
   /** Discards the waiting lines. */
@@ -29,7 +32,7 @@ export function createTail(file: LineFile, files: FilePort, sign?: (lines: Buffe
   let descriptor = file.type === 'open' ? file.descriptor : undefined
 
   function open(): number {
-    if (descriptor === undefined && file.type === 'lazy') descriptor = file.open()
+    if (descriptor === undefined && file.type === 'lazy') descriptor = file.open(takeLines)
     if (descriptor === undefined) throw new Error('the file is closed')
     return descriptor
   }
@@ -39,13 +42,18 @@ export function createTail(file: LineFile, files: FilePort, sign?: (lines: Buffe
     size = 0
   }
 
-  function writeOut(): void {
-    if (waiting.length === 0) return
+  /** The waiting lines with their signature. */
+  function takeLines(): Buffer {
     const lines = Buffer.from(waiting.join(''))
     drop()
-    // the signed header is written when the file is created
+    return sign === undefined || lines.length === 0 ? lines : Buffer.concat([lines, Buffer.from(sign(lines))])
+  }
+
+  function writeOut(): void {
+    if (waiting.length === 0) return
     const descriptor = open()
-    writeAll(files, descriptor, sign === undefined ? lines : Buffer.concat([lines, Buffer.from(sign(lines))]))
+    const lines = takeLines()
+    if (lines.length > 0) writeAll(files, descriptor, lines)
   }
 
   return {

@@ -13,12 +13,15 @@ interface Extent {
 
 const indent = '  '
 
-/** The input of a call and what it would change, for the user to judge. `isCut`: not everything is shown. */
+/**
+ * The input of a call and what it would change, for the user to judge. `isCut`: not everything is shown; `hides`: what
+ * is not shown may decide the judgement, because no diff says it.
+ */
 export function callLines(
   { input, diff }: Omit<AskedAction, 'tool'>,
   paint: Paint,
   { lines = Infinity, columns = Infinity }: Extent = {},
-): { readonly lines: readonly string[]; readonly isCut: boolean } {
+): { readonly lines: readonly string[]; readonly isCut: boolean; readonly hides: boolean } {
   // the diff says more about an edit than its input
   const most = diff === undefined ? lines : Math.min(lines, 6)
   const said = cutLines(inputLines(input), { lines: most, columns }, paint)
@@ -27,6 +30,7 @@ export function callLines(
   return {
     lines: [...said.lines.map((line) => `${indent}${line}`), ...shown.lines],
     isCut: said.isCut || shown.isCut,
+    hides: shown.isCut || (said.isCut && diff === undefined),
   }
 }
 

@@ -1,7 +1,7 @@
 import { createProgress } from './progress.ts'
 import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
-import { composeEnd, composeView, type Frame, type Line, totalsOf } from './view.ts'
+import { composeBelow, composeEnd, composeView, type Frame, type Line, totalsOf } from './view.ts'
 
 export interface LiveOptions {
   readonly paint: Paint
@@ -14,6 +14,8 @@ export interface LiveOptions {
   readonly signal: AbortSignal
   /** Calls the listener when the process continues after Ctrl-Z, which leaves other text below the view. */
   readonly onContinue: (listener: () => void) => () => void
+  /** Further lines at the end of the view; the last ones are shown if there is no room for all. */
+  readonly below?: (() => readonly string[]) | undefined
 }
 
 export interface LiveView extends Required<Renderer> {
@@ -32,7 +34,7 @@ const promptRedraws = 3
  * something has changed. All other output scrolls by above it. The timer does not keep the process alive.
  */
 export function createLiveView(write: Write, options: LiveOptions): LiveView {
-  const { paint, columns, rows, now, signal, onContinue } = options
+  const { paint, columns, rows, now, signal, onContinue, below = () => [] } = options
   const begin = now()
   const clock = (): number => now() - begin
   const progress = createProgress(clock)
@@ -57,7 +59,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   function draw(): void {
     if (holds > 0) return
     const here = frame()
-    const lines = composeView(progress.now(), here)
+    const lines = [...composeView(progress.now(), here), ...composeBelow(below(), here)]
     const looks = JSON.stringify([here.columns, here.rows, lines])
     if (looks === drawn && block.isShown()) return
     block.draw(lines)

@@ -78,18 +78,22 @@ export function resumeLine(id: string, paint: Paint): string {
 }
 
 function cellsOf(run: RunSummary, workspace: string): readonly string[] {
-  const { id, started, status, duration_ms, tokens, cost_usd, calls, file } = run
+  const { id, started, duration_ms, tokens, cost_usd, calls, file } = run
   const count = tokens.input + tokens.output
   return [
     id,
     localTime(started),
-    status,
+    statusText(run),
     formatDuration(duration_ms),
     tasksText(run),
     count === 0 ? '' : formatCount(count),
     cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
     oneLine(displayPath(workspace, file)),
   ]
+}
+
+function statusText({ status, begun }: RunSummary): string {
+  return begun === false ? 'never begun' : status
 }
 
 /** `3`, or `3/4` if one is not done. */
@@ -124,7 +128,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     ['error', run.error === null ? '' : errorText(run, workspace)],
     ['repeated', repeated === 0 ? '' : `${countOf(repeated, 'effect')} with an unknown outcome`],
   ]
-  const title = `${paint('bold', id)}  ${paint(statusFormats[status], status)}${exit === null ? '' : `, exit code ${exit}`}`
+  const title = `${paint('bold', id)}  ${paint(statusFormats[status], statusText(run))}${exit === null ? '' : `, exit code ${exit}`}`
   const lines = facts
     .filter(([, text]) => text !== '')
     .map(([name, text]) => `  ${paint('dim', name.padEnd(8))} ${text}`)

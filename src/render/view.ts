@@ -56,6 +56,16 @@ export function composeView(progress: Progress, frame: Frame): readonly Line[] {
   return [head, ...lines(lanes, most - 1, { ...frame, ...room })]
 }
 
+/** Lines of other origin below the view: the last ones, each cut at its start to the width. */
+export function composeBelow(texts: readonly string[], { columns, rows }: Frame): readonly Line[] {
+  const most = Math.floor(rows / 3)
+  if (most < 1 || columns < leastColumns) return []
+  return texts.slice(-most).map((whole) => {
+    const text = cutStart(oneLine(whole), columns - 1)
+    return { text, width: widthOf(text) }
+  })
+}
+
 function manyLanes(lanes: readonly Lane[], most: number, frame: Frame): readonly Line[] {
   if (most < 1) return []
   const shown = lanes.length <= most ? lanes : lanes.slice(0, most - 1)

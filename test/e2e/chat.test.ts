@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { baton, type BatonResult, jsonLines, root } from '../helpers/baton.ts'
+import { serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hasTmux, inTmux } from '../helpers/tmux.ts'
@@ -380,4 +383,62 @@ it.skipIf(!hasTmux)('sends what was typed with Enter while a message was answere
   type('second', 'Enter')
   open()
   await vi.waitFor(() => expect(lines()).toContain('Two.'), patience)
+})
+
+it('is open in one process only: another one is refused and named the first, also the server, until it ends or is killed', async () => {
+  const { chat, cwd, env, told } = await world([
+    { text: 'One.' },
+    { text: 'Two.' },
+    { text: 'Three.' },
+    { text: 'Four.' },
+    { text: 'Five.' },
+  ])
+  await chat(['First'])
+  const [{ id } = {}] = jsonLines((await baton(['chat', '--list', '--json'], { cwd, env })).stdout)
+  const command = [join(root, 'dist/bin/baton.js'), 'chat', '--continue']
+  const open = async () => {
+    const child = spawn(process.execPath, command, { cwd, env: { PATH: process.env['PATH'], ...env } })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let stdout = ''
+    child.stdout.on('data', (text: Buffer) => (stdout += text.toString()))
+    return { child, says: (text: string) => vi.waitFor(() => expect(stdout).toContain(text), { timeout: 20_000 }) }
+  }
+  const first = await open()
+  first.child.stdin.write('Second\n')
+  await first.says('Two.')
+
+  for (const args of [['--continue'], ['--resume', String(id)]]) {
+    const refused = await chat(['Lost'], ...args)
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect(refused.stderr).toContain(
+      `error: chat ${String(id)} is open in process ${first.child.pid} (baton chat in ${cwd}`,
+    )
+  }
+  const served = await serveTree({}, { place: { folder: cwd, home: env['BATON_HOME'] ?? '' }, env })
+  const ask = () => served.post('/prompt', { input: 'Served', conversationId: String(id) })
+  expect(await ask()).toMatchObject({
+    status: 409,
+    body: {
+      error: { message: expect.stringContaining(`is open in process ${first.child.pid} (baton chat in ${cwd}`) },
+    },
+  })
+  // another chat is not in the way
+  expect((await chat(['Other'])).stdout).toBe('Three.\n')
+
+  first.child.kill('SIGKILL')
+  await once(first.child, 'exit')
+  expect((await ask()).status).toBe(202)
+  // the server has it while it answers
+  await vi.waitFor(async () => expect((await chat(['Third'], '--resume', String(id))).stdout).toBe('Five.\n'), {
+    timeout: 20_000,
+  })
+  expect(told(-1)).toEqual([
+    'user: First',
+    'assistant: One.',
+    'user: Second',
+    'assistant: Two.',
+    'user: Served',
+    'assistant: Four.',
+    'user: Third',
+  ])
 })

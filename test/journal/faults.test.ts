@@ -155,9 +155,10 @@ it('never glues two lines when the K-th write is torn by a full disk, for every 
 
 it('tells the first failure to every later call, writes nothing more, and says what to do', async () => {
   const folder = newRunFolder()
-  // the first write creates the file, the second one is the record
+  // the first write creates the file with its first record
   const healthy = createFaultyFiles()
   const sample = await openRun({ folder: newRunFolder(), now, files: healthy })
+  await sample.append({ k: 'done', p: '' })
   await sample.append({ k: 'done', p: '' })
   await sample.close()
   const files = createFaultyFiles({ operation: healthy.log.lastIndexOf('write') + 1, when: 'before', code: 'ENOSPC' })
@@ -169,6 +170,7 @@ it('tells the first failure to every later call, writes nothing more, and says w
     message: `the journal in ${folder} cannot be written: ENOSPC: injected, write`,
     hint: 'Free some space there, or set a different folder with dir in [runs].',
   }
+  await journal.append({ k: 'done', p: '' })
   await expect(journal.append({ k: 'done', p: '' })).rejects.toMatchObject(expected)
   const made = files.log.length
   await expect(journal.append({ k: 'done', p: '' })).rejects.toMatchObject(expected)

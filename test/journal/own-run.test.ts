@@ -2,6 +2,7 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type FilePort, nodeFiles } from '../../src/journal/file-port.ts'
+import { hasBegun } from '../../src/journal/begun.ts'
 import { isOwnRun } from '../../src/journal/own-run.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { newRunFolder } from './fixtures/run-folder.ts'
@@ -49,12 +50,21 @@ describe('a run of one’s own', () => {
     expect([await isOwnRun(from, own), await isOwnRun(to, own)]).toEqual([true, false])
   })
 
-  it('is one whose start is damaged, and one whose signature is not there any more is not', async () => {
+  it('is one whose start is damaged, and one whose signatures are not there any more is not', async () => {
     const [damaged, torn] = [await recorded(), await recorded()]
     change(damaged, '"a.md"', '"b.md"')
     expect(await isOwnRun(damaged, own)).toBe(true)
-    truncateSync(fileOf(torn), readFileSync(fileOf(torn)).indexOf('"k":"seal"'))
+    const lines = readFileSync(fileOf(torn), 'utf8').split('\n')
+    writeFileSync(fileOf(torn), lines.filter((line) => !line.includes('"k":"seal"')).join('\n'))
     expect(await isOwnRun(torn, own)).toBe(false)
+  })
+
+  it('is one that was killed in its first write, before its signature: it was never begun', async () => {
+    const folder = await recorded()
+    expect(await hasBegun(folder)).toBe(true)
+    truncateSync(fileOf(folder), readFileSync(fileOf(folder)).indexOf('"k":"seal"'))
+    expect([await isOwnRun(folder, own), await isOwnRun(folder, other)]).toEqual([true, true])
+    expect(await hasBegun(folder)).toBe(false)
   })
 
   it('is one that was killed before it had said what it runs', async () => {

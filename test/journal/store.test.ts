@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../helpers/memory-journal.ts'
 import { readValue } from '../../src/journal/cassette.ts'
+import { type FilePort, nodeFiles } from '../../src/journal/file-port.ts'
 import { createFileStore, openRun } from '../../src/journal/store.ts'
 import { decodeValue } from '../../src/journal/value.ts'
 import { type StoreFactory, describeJournalStore } from '../contract/journal-store.ts'
@@ -107,4 +108,21 @@ describe('openRun', () => {
       hint: 'Make the folder writable, or set a different folder with dir in [runs].',
     })
   })
+})
+
+it('a run that can be seen has begun: its file appears with its signed start', async () => {
+  const folder = newRunFolder()
+  const seen: boolean[] = []
+  const watched: FilePort = {
+    ...nodeFiles,
+    link(from, to) {
+      nodeFiles.link(from, to)
+      const kinds = readFileSync(to, 'utf8').match(/(?<="k":")[\w.]+/g)
+      seen.push(kinds?.join(' ') === 'seg run.start seal')
+    },
+  }
+  const journal = await openRun({ folder, now, files: watched, key: Buffer.alloc(32, 1) })
+  await journal.append({ k: 'run.start', run: 'r', file: 'a.md', hash: '', version: '1', facts: {} })
+  await journal.close()
+  expect(seen).toEqual([true])
 })

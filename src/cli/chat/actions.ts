@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isBatonError, rewordError } from '../../base/error.ts'
 import { isJsonObject } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
-import { listChats } from '../../chat/chat-list.ts'
+import { findChat, listChats } from '../../chat/chat-list.ts'
 import { openChat, reopenChat } from '../../chat/chat.ts'
 import { undoneBy } from '../../journal/undone.ts'
 import { openChanges } from '../../undo/open-changes.ts'
@@ -189,17 +189,24 @@ async function save(rest: string, session: Session): Promise<void> {
 }
 
 async function clear(_: string, session: Session): Promise<void> {
-  session.chat = openChat(session.around, session.chat.settings())
+  const before = session.chat
+  session.chat = openChat(session.host, before.settings())
+  before.close()
   session.say('started a new chat')
 }
 
 async function resume(rest: string, session: Session): Promise<void> {
   const { flags, around, say } = session
+  const { folder } = await workspaceRuns(flags, around)
   if (rest !== '') {
-    session.chat = await reopenChat(around, rest)
+    const before = session.chat
+    // it is open here already
+    if (findChat(folder, rest).id !== before.id()) {
+      session.chat = await reopenChat(session.host, rest)
+      before.close()
+    }
     return say(`continued: ${session.chat.id() ?? ''}`)
   }
-  const { folder } = await workspaceRuns(flags, around)
   const chats = listChats(folder)
   if (chats.length === 0) return say('no chats in this workspace yet')
   for (const { id, messages } of chats.slice(0, 20)) {

@@ -8,6 +8,7 @@ import type { Flags } from '../command-specs.ts'
 import { isAttended } from '../confirm.ts'
 import type { CommandIo, Surroundings } from '../io.ts'
 import { presentRun } from '../present-run.ts'
+import type { TerminalInput } from './terminal-input.ts'
 
 const patienceMs = 10 * 60_000
 
@@ -18,6 +19,8 @@ export interface AnswerPlace {
   readonly io: CommandIo
   /** See `StepOptions`. */
   readonly said: Set<string>
+  /** Where the user types; undefined: messages come from a pipe. */
+  readonly terminal: Pick<TerminalInput, 'typed' | 'lend'> | undefined
 }
 
 /**
@@ -25,7 +28,7 @@ export interface AnswerPlace {
  * message but not the chat; a second Ctrl-C stops both.
  */
 export async function showAnswer(
-  { flags, around, io, said }: AnswerPlace,
+  { flags, around, io, said, terminal }: AnswerPlace,
   answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
 ): Promise<RunReport> {
   const turn = new AbortController()
@@ -39,15 +42,12 @@ export async function showAnswer(
   const shown = { ...flags, dry: undefined, output: undefined }
   const turnIo = { ...io, signal }
   try {
-    return await presentRun(
-      { flags: shown, around, answers: createStreamedAnswer, isChat: true, said },
-      turnIo,
-      (listener, hold) => {
-        const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, span: 'chat' })
-        const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
-        return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
-      },
-    )
+    const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
+    return await presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
+      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+    })
   } finally {
     endInterrupts()
   }

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { isBatonError, isSuspension, messageOf as errorText, StopSignal } from '../../base/error.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
-import type { Chat, Outgoing } from '../../chat/chat.ts'
+import type { Chat, ChatHost, Outgoing } from '../../chat/chat.ts'
+import type { TakenMessage } from '../../chat/taken.ts'
 import type { ChatCommands } from '../../config/chat-commands.ts'
 import { issueText } from '../../config/issue.ts'
 import { parsePrompt } from '../../prompt/document.ts'
@@ -19,22 +20,26 @@ import { fileCommands, messageOf } from './file-commands.ts'
 import type { ChatInput } from './input.ts'
 import { runShellLine } from './shell-line.ts'
 import { readTyped } from './slash/read.ts'
+import type { TerminalInput } from './terminal-input.ts'
 
 const noCommands: ChatCommands = { byName: new Map(), warnings: [] }
 
 export interface ChatParts {
   readonly chat: Chat
+  /** How further chats are opened. */
+  readonly host: ChatHost
   readonly flags: Flags<'chat'>
   readonly around: Surroundings
   readonly io: CommandIo
   readonly input: ChatInput
-  /** Whether the user types; else messages come from a pipe. */
-  readonly isTerminal: boolean
+  /** Where the user types; undefined: messages come from a pipe. */
+  readonly terminal: TerminalInput | undefined
   readonly isReopened: boolean
 }
 
 /** A chat in progress: what its commands may use. */
-export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'> {
+export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'terminal' | 'isReopened'> {
+  readonly isTerminal: boolean
   /** `/clear` and `/resume` replace it. */
   chat: Chat
   readonly background: Background
@@ -46,17 +51,20 @@ export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'isReopened'
   readonly compact: () => Promise<RunReport>
   /** Resumes a run of the chat and shows it. */
   readonly goOn: (run: string) => Promise<RunReport>
+  /** Answers a message that was taken by a process that was killed, and shows the answer. */
+  readonly answerTaken: (message: TakenMessage) => Promise<RunReport>
 }
 
 /**
  * Reads and executes messages and commands until the input ends. Errors and failed messages do not end a chat. The exit
  * code is 0 in a terminal, and that of the last message from a pipe.
  */
-export async function chatSession({ chat, input, isReopened, ...parts }: ChatParts): Promise<number> {
-  const { io, flags, around, isTerminal } = parts
+export async function chatSession({ chat, input, terminal, isReopened, ...parts }: ChatParts): Promise<number> {
+  const { io, flags, around } = parts
+  const isTerminal = terminal !== undefined
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const background = createBackground(io.signal)
-  const place = { flags, around, io, said: new Set<string>() }
+  const place = { flags, around, io, terminal, said: new Set<string>() }
   const warned = new Set<string>()
   let exitCode = 0
 
@@ -68,6 +76,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
 
   const session: Session = {
     ...parts,
+    isTerminal,
     chat,
     background,
     say(text) {
@@ -88,6 +97,8 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
       )
     },
     compact: () => shown(() => showAnswer(place, (watching, listener) => session.chat.compact(watching, listener))),
+    answerTaken: (message) =>
+      shown(() => showAnswer(place, (watching, listener) => session.chat.sendTaken(message, watching, listener))),
     goOn: (run) => shown(() => showAnswer(place, (watching, listener) => session.chat.resume(run, watching, listener))),
   }
 
@@ -173,6 +184,7 @@ export async function chatSession({ chat, input, isReopened, ...parts }: ChatPar
   } finally {
     await endBackground(session)
     tellNews()
+    session.chat.close()
   }
   const id = session.chat.id()
   if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
@@ -195,11 +207,26 @@ async function takeUp(session: Session): Promise<void> {
     session.say(`resumed in the background: ${id}`)
   }
   const last = messages.findLast(({ kind }) => kind !== 'background')
-  if (last === undefined || !open.includes(last)) return
-  session.say(
-    `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
-  )
-  await session.goOn(last.run)
+  if (last !== undefined && open.includes(last)) {
+    session.say(
+      `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
+    )
+    await session.goOn(last.run)
+  }
+  for (const message of session.chat.taken()) await takeUpTaken(message, session)
+}
+
+/** A message whose run had not begun is sent again, as it was. */
+async function takeUpTaken(message: TakenMessage, session: Session): Promise<void> {
+  if (message.kind === 'background') {
+    const id = await session.background.start(message.text, (watching, listener) =>
+      session.chat.sendTaken(message, watching, listener),
+    )
+    return session.say(`started in the background: ${id}`)
+  }
+  session.say(`the last message was not answered yet; sending it`)
+  if (session.isTerminal) session.say(`> ${harmless(message.text)}`)
+  await session.answerTaken(message)
 }
 
 function isWaiting(status: string): boolean {

@@ -14,8 +14,14 @@ export const pasteModeOff = '\u001b[?2004l'
 /** Alt-Enter, Shift-Enter if the terminal distinguishes it, and Ctrl-J. */
 const breakKeys = ['\u001b\r', '\u001b\n', '\u001b[13;2u', '\u001b[27;2;13~', '\n']
 
-/** Translates terminal input, in chunks of any size, to what the line editor should get. */
-export function createTypedKeys(): (piece: string) => string {
+export interface TypedKeys {
+  /** Translates terminal input, in chunks of any size, to what the line editor should get. */
+  readonly translate: (piece: string) => string
+  /** Whether the end of a paste has not arrived yet. */
+  readonly isPasting: () => boolean
+}
+
+export function createTypedKeys(): TypedKeys {
   let isPaste = false
   let rest = ''
 
@@ -32,17 +38,20 @@ export function createTypedKeys(): (piece: string) => string {
     return { before: begun === 0 ? text : text.slice(0, -begun), isFound: false }
   }
 
-  return (piece) => {
-    let given = ''
-    let left = piece
-    for (;;) {
-      const { before, isFound } = take(left, isPaste ? pasteEnd : pasteBegin)
-      given += isPaste ? pasted(before) : broken(before)
-      if (!isFound) return given
-      isPaste = !isPaste
-      left = rest
-      rest = ''
-    }
+  return {
+    translate(piece) {
+      let given = ''
+      let left = piece
+      for (;;) {
+        const { before, isFound } = take(left, isPaste ? pasteEnd : pasteBegin)
+        given += isPaste ? pasted(before) : broken(before)
+        if (!isFound) return given
+        isPaste = !isPaste
+        left = rest
+        rest = ''
+      }
+    },
+    isPasting: () => isPaste,
   }
 }
 

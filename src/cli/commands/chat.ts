@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { listChats } from '../../chat/chat-list.ts'
-import { openChat, reopenChat } from '../../chat/chat.ts'
+import { listAllChats, openChat, reopenChat } from '../../chat/chat.ts'
 import { defined } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { stateFolder } from '../../journal/run-id.ts'
@@ -34,7 +33,8 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
     ...(overrides.length === 0 ? {} : { overrides }),
     ...(vars.length === 0 ? {} : { vars }),
   }
-  const chat = id === undefined ? openChat(around, { overrides: [], ...given }) : await reopenChat(around, id, given)
+  const host = { ...around, what: 'baton chat', keepsTaken: true }
+  const chat = id === undefined ? openChat(host, { overrides: [], ...given }) : await reopenChat(host, id, given)
   const terminal = isAttended(flags, io)
     ? terminalInput({
         io,
@@ -47,11 +47,12 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
   try {
     return await chatSession({
       chat,
+      host,
       flags,
       around,
       io,
       input,
-      isTerminal: terminal !== undefined,
+      terminal,
       isReopened: id !== undefined,
     })
   } finally {
@@ -62,7 +63,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
 async function listCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
   const workplace = openWorkplace(flags, io)
   const { folder } = await workspaceRuns(flags, workplace)
-  const chats = listChats(folder)
+  const chats = await listAllChats(workplace)
   for (const { id, messages } of chats) {
     const newest = messages.at(-1)
     const summary = newest && (await readRunSummary(join(folder, newest.run)))

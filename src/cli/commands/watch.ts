@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import { resolve } from 'node:path'
-import { ReadStream } from 'node:tty'
 import { closedPipe, messageOf, StopSignal } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
@@ -12,6 +11,7 @@ import { type WatchedOptions, watchRuns } from '../../wiring/watch-runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
+import { deliverTyped, isTerminal } from '../typed-ahead.ts'
 
 /** Runs once and shows the run. */
 export type RunEach = (options: WatchedOptions, io: CommandIo) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
@@ -66,18 +66,20 @@ const controlC = '\u0003'
 const controlZ = '\u001a'
 
 /**
- * Passes on each key as it is pressed; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Returns the function that ends
- * this; undefined if the stream is not a terminal.
+ * Passes on each key that is pressed from now on; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Returns the function
+ * that ends this; undefined if the stream is not a terminal.
  */
 function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): (() => void) | undefined {
-  if (!(input instanceof ReadStream)) return undefined
+  if (!isTerminal(input)) return undefined
+  // what was typed before the session was not meant for it
+  let isTypedBefore = true
   const onData = (bytes: Buffer): void => {
     for (const key of bytes.toString('utf8')) {
       if (key === controlC) interrupt()
       else if (key === controlZ) {
         input.setRawMode(false)
         suspend()
-      } else onKey(key)
+      } else if (!isTypedBefore) onKey(key)
     }
   }
   // the shell has changed the mode of the terminal in the meantime
@@ -86,6 +88,7 @@ function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: Ke
   const onError = (): void => undefined
   input.setRawMode(true)
   input.on('data', onData).on('error', onError)
+  void deliverTyped(input).then(() => (isTypedBefore = false))
   return () => {
     endContinue()
     input.off('data', onData).off('error', onError)

@@ -12,7 +12,7 @@ import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
 import { useNotice } from './notice.tsx'
-import { StateBadge } from './state-badge.tsx'
+import { StateBadge, stateOf } from './state-badge.tsx'
 
 interface ConversationViewProps {
   readonly id: string
@@ -84,7 +84,7 @@ function Message({ message, onEnded }: MessageProps): VNode {
     <article class="message" aria-label={`Message from ${whenText(at)}`}>
       <p class="about">
         <time dateTime={at}>{whenText(at)}</time> {kind !== 'message' && <span class="tag">{kind}</span>}{' '}
-        <StateBadge state={run.status} /> {durationText(run.duration_ms)} · {costText(run.cost_usd)} ·{' '}
+        <StateBadge state={stateOf(run)} /> {durationText(run.duration_ms)} · {costText(run.cost_usd)} ·{' '}
         <a href={hashOf({ kind: 'run', id: promptId, tab: 'answer' })}>run {promptId}</a>
       </p>
       <div class="asked said">{text}</div>

@@ -9,7 +9,7 @@ import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
 import { useNotice } from './notice.tsx'
-import { StateBadge } from './state-badge.tsx'
+import { StateBadge, stateOf } from './state-badge.tsx'
 
 interface FileViewProps {
   readonly path: string
@@ -72,7 +72,7 @@ function LastAnswer({ run }: { readonly run: RunSummary }): VNode {
     <>
       <h2>
         <a href={hashOf({ kind: 'run', id: run.id, tab: 'answer' })}>Last run, {whenText(run.started)}</a>{' '}
-        <StateBadge state={run.status} />
+        <StateBadge state={stateOf(run)} />
       </h2>
       <Loading loaded={loaded}>
         {({ answers }) => (

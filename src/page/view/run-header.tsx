@@ -5,7 +5,7 @@ import type { BegunRun, RunDetail } from '../live/wire.ts'
 import type { Route } from '../route.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { useNotice } from './notice.tsx'
-import { StateBadge } from './state-badge.tsx'
+import { StateBadge, stateOf } from './state-badge.tsx'
 
 interface RunHeaderProps {
   readonly detail: RunDetail
@@ -40,7 +40,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
         <h1>
           {name} <span class="folder">{folder}</span>
         </h1>
-        <StateBadge state={run.status} />
+        <StateBadge state={stateOf(run)} />
         <span class="actions">
           {owned && run.status === 'running' && (
             <button type="button" onClick={() => act('Cancelling the run…', cancelRun(run.id), reload)}>

@@ -6,7 +6,7 @@ import type { RunSummary } from '../live/wire.ts'
 import { useRuns } from '../live/use-runs.ts'
 import type { Route } from '../route.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
-import { StateBadge } from './state-badge.tsx'
+import { StateBadge, stateOf } from './state-badge.tsx'
 import { useIsNarrow } from './use-media.ts'
 import { useNow } from './use-now.ts'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
@@ -164,7 +164,7 @@ function RunCells({ run, now, isPicked, onPick }: RunCellsProps): VNode {
         />
       </span>
       <span role="gridcell" class="state">
-        <StateBadge state={run.status} />
+        <StateBadge state={stateOf(run)} />
       </span>
       <span role="gridcell" class="file" title={`${run.file}\n${run.id}`}>
         <strong>{name}</strong> {run.target === 'undo' && <em class="tag">undo</em>}

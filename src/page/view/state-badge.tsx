@@ -1,4 +1,10 @@
 import type { VNode } from 'preact'
+import type { RunSummary } from '../live/wire.ts'
+
+/** The state of a run for a badge. */
+export function stateOf({ status, begun }: Pick<RunSummary, 'status' | 'begun'>): string {
+  return begun === false ? 'never_begun' : status
+}
 
 /** The tone of a state, which decides the color of a badge. */
 function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {

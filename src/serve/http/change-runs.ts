@@ -51,7 +51,7 @@ export function createRunActions(served: Served, held: HeldRuns): RunActions {
     },
     async resume(id, uncertain) {
       const folder = folderOf(served, id)
-      const why = held.isHeld(id) ? `run ${id} is running` : whyNotResumed(await readRun(folder))
+      const why = held.isHeld(id) ? `run ${id} is running` : whyNotResumed(await readRun(folder), folder)
       if (why !== undefined) throw new Refusal(409, why)
       const { overrides } = shared
       return held.begin((given) => beginResume(id, { overrides, uncertain, ...given }, place), {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
+import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
 import { readAnswers } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
@@ -62,7 +63,7 @@ const patienceMs = 10 * 60_000
 
 export function createConversations(served: Served, held: HeldRuns): Conversations {
   const { cwd, home, env, runs, shared } = served
-  const place = { cwd, home, env }
+  const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
   const busy = new Set<string>()
 
@@ -70,9 +71,9 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
     const ownMode = mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]
     if (conversationId === undefined) {
       const overrides = [...shared.overrides, ...ownMode]
-      return openChat(place, { overrides, ...defined({ file, model: model ?? shared.model }) })
+      return openChat(host, { overrides, ...defined({ file, model: model ?? shared.model }) })
     }
-    const chat = await reopenChat(place, conversationId, defined({ model }))
+    const chat = await reopenChat(host, conversationId, defined({ model }))
     if (mode === undefined) return chat
     const others = chat.settings().overrides.filter((one) => !one.startsWith('mode='))
     chat.change({ overrides: [...others, ...ownMode] })
@@ -80,12 +81,16 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
   }
 
   async function refuseInProgress(id: string): Promise<void> {
-    const last = messagesOf(id).findLast(({ kind }) => kind !== 'background')
+    const messages = messagesOf(id)
+    const last = messages.findLast(({ kind }) => kind !== 'background')
     const summary = last && (await readRunSummary(join(runs, last.run)))
-    if (!busy.has(id) && summary?.status !== 'running') return
-    throw new Refusal(409, `conversation ${id} is answering a prompt`, {
-      hint: 'Wait for the answer, or cancel the run.',
-    })
+    if (summary?.status === 'running') throw inProgress(id)
+    const owner = await ownerOfChat(runs, id)
+    if (owner !== undefined) {
+      throw new Refusal(409, `conversation ${id} is open in ${ownerText(owner)}`, {
+        hint: 'End it there first, or wait until it has answered.',
+      })
+    }
   }
 
   function messagesOf(id: string): ReturnType<typeof findChat>['messages'] {
@@ -98,20 +103,27 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
   return {
     async ask(asked) {
       const { conversationId, input } = asked
-      if (conversationId !== undefined) await refuseInProgress(conversationId)
-      const chat = await chatOf(asked)
+      if (conversationId !== undefined && busy.has(conversationId)) throw inProgress(conversationId)
       if (conversationId !== undefined) busy.add(conversationId)
+      let chat: Chat | undefined
+      const end = (): void => {
+        chat?.close()
+        if (conversationId !== undefined) busy.delete(conversationId)
+      }
       try {
+        if (conversationId !== undefined) await refuseInProgress(conversationId)
+        const opened = await chatOf(asked)
+        chat = opened
         const promptId = await held.begin((given) => {
           const run = begin(given.signal, (listener, signal) =>
-            chat.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
+            opened.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
           )
-          if (conversationId !== undefined) void run.result.finally(() => busy.delete(conversationId))
+          run.result.then(end, end)
           return run
         })
-        return { conversationId: chat.id() ?? promptId, promptId }
+        return { conversationId: opened.id() ?? promptId, promptId }
       } catch (error) {
-        if (conversationId !== undefined) busy.delete(conversationId)
+        end()
         throw error
       }
     },
@@ -145,6 +157,12 @@ export function createConversations(served: Served, held: HeldRuns): Conversatio
       })
     },
   }
+}
+
+function inProgress(id: string): Refusal {
+  return new Refusal(409, `conversation ${id} is answering a prompt`, {
+    hint: 'Wait for the answer, or cancel the run.',
+  })
 }
 
 async function answersIn(folder: string): ReturnType<typeof readAnswers> {

@@ -14,6 +14,7 @@ import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import { undoneBy } from '../../journal/undone.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { Refusal } from './refusal.ts'
@@ -98,7 +99,7 @@ export async function readRunDetail(served: Served, folder: string, owned: boole
   const { file, prompt, answers } = await withRecords(folder, readAnswers)
   return {
     run,
-    canResume: !owned && run.foreign === undefined && whyNotResumed(run) === undefined,
+    canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
     owned,
     approvals: isOpen ? await approvalsIn(folder) : [],
     answers,
@@ -108,8 +109,15 @@ export async function readRunDetail(served: Served, folder: string, owned: boole
 }
 
 /** Why a run cannot be resumed; undefined: it can. */
-export function whyNotResumed({ id, status, target, resumable }: RunSummary): string | undefined {
+export function whyNotResumed(
+  { id, status, target, resumable, begun }: RunSummary,
+  folder: string,
+): string | undefined {
   if (status === 'running') return `run ${id} is running`
+  if (begun === false) return `run ${id} was never begun: start it again`
+  const by = undoneBy(folder)
+  if (by !== undefined) return `the changes of run ${id} were undone by ${by}`
+  if (status === 'interrupted' && resumable === false) return `run ${id} cannot be resumed: its start is not recorded`
   if (status === 'done' || status === 'skipped' || resumable === false) return `run ${id} has ended`
   return target === 'prompt' || target === 'agent' ? undefined : `run ${id} cannot be resumed`
 }

@@ -3,7 +3,7 @@ import { createTypedKeys, withBreakMarks, withLineBreaks } from '../../../src/cl
 
 function typed(...pieces: readonly string[]): string {
   const keys = createTypedKeys()
-  return pieces.map(keys).join('')
+  return pieces.map(keys.translate).join('')
 }
 
 it.each([

@@ -37,6 +37,8 @@ export interface PlayOptions {
   readonly warm?: readonly WarmCommand[]
   /** A script of this folder that is run instead of the command. */
   readonly script?: string
+  /** What a pipe gives it. */
+  readonly input?: string
   /** A program that starts the command, with its arguments. */
   readonly through?: readonly string[]
   /** Called when the process has started: to send signals. */
@@ -77,7 +79,7 @@ const lean = ['--no-warnings', '--liftoff-only', '--no-opt', '--single-threaded-
 
 /** Runs the built command in a world, disturbed if requested. */
 export async function play(args: readonly string[], options: PlayOptions): Promise<Played> {
-  const { world, url, disturb, through, script, onStart, onOutput, warm = [] } = options
+  const { world, url, disturb, through, script, input, onStart, onOutput, warm = [] } = options
   const cwd = world.workspace
   const env = {
     PATH: process.env['PATH'],
@@ -89,7 +91,7 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
     BATON_GATEWAY_KEY: 'key-of-the-gateway',
     NO_COLOR: '1',
   }
-  const isPlain = [disturb, through, script, onStart, onOutput].every((disturbance) => disturbance === undefined)
+  const isPlain = [disturb, through, script, input, onStart, onOutput].every((disturbance) => disturbance === undefined)
   for (const command of isPlain ? warm : []) {
     const ended = command.run({ args, cwd, env })
     if (ended !== undefined) return { ...(await ended), operations: [], sizes: {} }
@@ -99,7 +101,7 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
 
 function playAlone(
   args: readonly string[],
-  { world, disturb = {}, through = [], script, onStart, onOutput }: PlayOptions,
+  { world, disturb = {}, through = [], script, input, onStart, onOutput }: PlayOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<Played> {
   const report = join(world.outside, `report-${randomUUID()}.json`)
@@ -115,8 +117,9 @@ function playAlone(
       ...(through.length > 0 && { UV_THREADPOOL_SIZE: '1' }),
       DISTURB: JSON.stringify({ ...disturbance, scope, report }),
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => undefined).end(input)
   const running = {
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     hangUp: () => void child.stdout.destroy(),

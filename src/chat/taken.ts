@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { createSigner } from '../base/hash.ts'
+import { isObject, mapTexts } from '../base/json.ts'
+import { randomName } from '../base/random-name.ts'
+import type { SecretMask } from '../journal/secrets.ts'
+import { isSameSignature, type SigningKey } from '../journal/signing.ts'
+import { chatFolder, type ListedMessage } from './chat-list.ts'
+import type { ChatSettings, Outgoing } from './chat.ts'
+
+/**
+ * A message that was taken, with everything that starts its run. It is on disk until its run is recorded, so a process
+ * that is killed in between loses no message.
+ */
+export interface TakenMessage extends ListedMessage {
+  readonly chat: string
+  readonly outgoing: Outgoing
+  readonly settings: ChatSettings
+  /** What happened before it, for the model. */
+  readonly notes: readonly string[]
+  /** The run of the message before it. */
+  readonly after?: string
+}
+
+export interface TakenOptions {
+  readonly runs: string
+  readonly mask: SecretMask
+  /** What is carried out later must be of this installation. */
+  readonly key: SigningKey
+}
+
+const ending = '.message'
+
+function fileOf(runs: string, run: string): string {
+  return join(runs, 'chats', `${run}${ending}`)
+}
+
+/**
+ * Puts a message on disk. A folder in which nothing can be written keeps no messages.
+ * @throws BatonError FILE_FAILED
+ */
+export function takeMessage(message: TakenMessage, { runs, mask, key }: TakenOptions): void {
+  const text = JSON.stringify(mapTexts(message, mask.mask))
+  try {
+    const temporary = join(chatFolder(runs), `.${message.run}-${randomName()}.tmp`)
+    writeFileSync(temporary, `${signatureOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(temporary, fileOf(runs, message.run))
+  } catch (error) {
+    if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) return
+    throw new BatonError('FILE_FAILED', `the message cannot be recorded in ${runs}: ${messageOf(error)}`, {
+      hint: 'Nothing was sent. Check the disk, or set a different folder with dir in [runs].',
+      cause: error,
+    })
+  }
+}
+
+/** Removes it: its run is recorded, or it has failed visibly. */
+export function dropTaken(runs: string, run: string): void {
+  rmSync(fileOf(runs, run), { force: true })
+}
+
+/** The messages of all chats that were taken and not dropped, oldest first. Those of others are ignored. */
+export function takenMessages({ runs, mask, key }: TakenOptions): readonly TakenMessage[] {
+  return namesIn(runs)
+    .flatMap((name) => readTaken(join(runs, 'chats', name), key) ?? [])
+    .map((message) => mapTexts(message, mask.unmask) as TakenMessage)
+    .toSorted((left, right) => left.at - right.at)
+}
+
+function namesIn(runs: string): readonly string[] {
+  try {
+    return readdirSync(join(runs, 'chats')).filter((name) => name.endsWith(ending))
+  } catch {
+    return []
+  }
+}
+
+function readTaken(file: string, key: SigningKey): TakenMessage | undefined {
+  try {
+    const [mac, text = ''] = readFileSync(file, 'utf8').split('\n', 2)
+    const value: unknown = JSON.parse(text)
+    if (!isSameSignature(signatureOf(text, key), mac) || !isObject(value)) return undefined
+    return value as unknown as TakenMessage
+  } catch {
+    return undefined
+  }
+}
+
+function signatureOf(text: string, key: SigningKey): string {
+  const signer = createSigner(key)
+  signer.update(`message of a chat\n${text}`)
+  return signer.digest()
+}
