@@ -5,6 +5,7 @@
 //   npm run soak -- --every 4    every fourth point
 //   npm run soak -- attack       every attempt of test/attack/, with their count by class
 //   npm run soak -- series       every trial of the series in unit and end-to-end tests
+//   npm run soak -- golden       every recorded run of test/fixtures/golden-runs/, killed after each of its records
 //   npm run soak -- fuzz         a million inputs for each parser; add --count 5000 --seed 7 or part of a parser's name
 //   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; add part of
 //                                a call to select calls
@@ -22,6 +23,7 @@ const [kind, ...rest] = positionals
 
 if (kind === 'attack') process.exitCode = await attack(rest)
 else if (kind === 'series') process.exitCode = await series(rest)
+else if (kind === 'golden') process.exitCode = await vitest(['test/e2e/golden-runs.test.ts'], { BATON_GOLDEN: 'whole' })
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
 else if (kind === 'slow') process.exitCode = await slow(rest)
 else process.exitCode = await faults()

@@ -9,19 +9,20 @@ export function signRun(folder: string, key: SigningKey): void {
   for (const epoch of epochsIn(folder, nodeFiles)) {
     const file = segmentFile(folder, epoch)
     const seal = createSeal(key)
-    const sealLine = (number: number): string => {
+    // its length is known to the file of the next epoch
+    const sealLine = ({ n: number, t }: { readonly n: number; readonly t: number }): string => {
       const mac = seal.take({ folder, epoch, number })
-      return encodeLine(JSON.stringify({ e: epoch, n: number, t: 0, k: sealKind, mac }))
+      return encodeLine(JSON.stringify({ e: epoch, n: number, t, k: sealKind, mac }))
     }
-    let last = { k: '', n: 0 }
+    let last = { k: '', n: 0, t: 0 }
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
     const signed = lines.map((line) => {
       last = decodeLine(Buffer.from(line)) ?? last
-      if (last.k === sealKind) return sealLine(last.n)
+      if (last.k === sealKind) return sealLine(last)
       seal.add(`${line}\n`)
       return `${line}\n`
     })
-    if (last.k !== sealKind) signed.push(sealLine(last.n + 1))
+    if (last.k !== sealKind) signed.push(sealLine({ n: last.n + 1, t: 0 }))
     writeFileSync(file, signed.join(''))
   }
 }

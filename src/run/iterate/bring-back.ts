@@ -75,7 +75,8 @@ function putBack(
       deleteEntry(path, step('before'))
       return makeLink(path, to, call)
     case 'file':
-      saveMadeFile(path, { op: 'unpack', source, make: () => readFileSync(source) }, call)
+      // the folder with the contents has another name in each process: a resumed run compares what is asked
+      saveMadeFile(path, { op: 'unpack', source: path, make: () => readFileSync(source) }, call)
       if (mode !== undefined) setMode(path, mode, step('after'))
   }
 }

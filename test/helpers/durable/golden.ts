@@ -104,7 +104,7 @@ function expectedOf({ answers, shown, files, last }: Finished): Expected {
 }
 
 /** Works in the one folder of a shape; waits while another process does so. */
-async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Promise<T> {
+export async function inPlace<T>(name: string, work: (place: string) => Promise<T>): Promise<T> {
   const place = join(places, name)
   await take(place)
   try {
