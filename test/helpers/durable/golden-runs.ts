@@ -399,9 +399,13 @@ async function viewOf(
   return { args, code, stdout: repeatable(stdout), stderr: repeatable(stderr) }
 }
 
+/** Fields of events that the version that recorded did not have. A replay sends its events again, with all of today's. */
+const laterFields = /("type":"ensemble\.completed",)"ids":\[[^\]]*\],/g
+
 /** A replay works again: without times and numbers, and without the order of what happens at the same time. */
 function repeatable(printed: string): string {
   return printed
+    .replaceAll(laterFields, '$1')
     .replaceAll(/"seq":\d+,"ts":"[^"]*",/g, '')
     .replaceAll(/\S*\/baton-replay-\w+/g, 'REPLAY')
     .split('\n')
