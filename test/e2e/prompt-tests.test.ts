@@ -24,7 +24,7 @@ expect = [{ answer_contains = ["3", "4"], file_equals = { "out.txt" = "three\\n"
 Count.
 `
 const files = {
-  '.git/HEAD': '',
+  'baton.toml': '',
   'prompts/count.md': counting,
   'count.lua': `
 local words = select(2, aip.file.load("in.txt").content:gsub("%S+", ""))
