@@ -12,11 +12,14 @@ import { type Problem, problemOf, problemsOfError } from './problem.ts'
  * itself should be used.
  */
 export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { byName, broken } = await around.definitions()
+  const { byName, broken, notes } = await around.definitions()
   const { file } = spec.document
   const isOffered = startsAgents(spec)
   const wrong = isOffered ? [...broken.values()] : []
   const problems = wrong.flatMap((error) => problemsOfError(error, { file, trail: [] }))
+  if (isOffered || spec.isDefinition) {
+    problems.push(...notes.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] })))
+  }
   if (isOffered) problems.push(...(await offeredProblems(byName, around)))
   for (const definition of byName.values()) {
     problems.push(...(await unusedProblems(definition, { isOffered, spec })))
