@@ -2,7 +2,6 @@ import { basename, dirname, join, relative, sep } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { entriesIn, isFile, isFolder } from '../base/entries.ts'
 import { isInside, realPath } from '../base/files.ts'
-import type { JsonObject } from '../base/json.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { isDefinitionName } from './agent-tables.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
@@ -62,7 +61,7 @@ export function agentName({ meta }: Pick<PromptDocument, 'meta'>, { path, isTop 
 }
 
 /** The `name` in the front matter of a file of agents, whether it can be one or not; our own files have none. */
-export function writtenName({ data, language }: { readonly data: JsonObject; readonly language: string }) {
+export function writtenName({ data, language }: PromptDocument['meta']): string | undefined {
   const { name } = data
   return language === 'yaml' && typeof name === 'string' ? name : undefined
 }
