@@ -62,7 +62,7 @@ describe('an agent with a name', () => {
       () => ({ text: 'fine' }),
     )
     const names = (): readonly unknown[] =>
-      ((requests.at(-1)?.body?.tools ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name)
+      ((requests.at(-1)?.body?.['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name)
     const refused = await run(['critic', '-i', 'x'])
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('baton trust')])
     expect((await run(['trust', 'agents/team/Plan-b.md'])).code).toBe(0)
