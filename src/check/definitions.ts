@@ -9,14 +9,16 @@ import { type Problem, problemOf, problemsOfError } from './problem.ts'
 /**
  * Problems of the named agents that the model of a prompt file may start, each as it would be run, and of definitions
  * that cannot be used. If the model starts none, a broken definition is an error where it is named. Agents of the file
- * itself should be used.
+ * itself should be used. A file of agents also has the notes about its own name.
  */
 export async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
-  const { byName, broken } = await around.definitions()
+  const { byName, broken, notes } = await around.definitions()
   const { file } = spec.document
   const isOffered = startsAgents(spec)
   const wrong = isOffered ? [...broken.values()] : []
   const problems = wrong.flatMap((error) => problemsOfError(error, { file, trail: [] }))
+  const told = notes.filter(({ message }) => isOffered || (spec.isDefinition && message.includes(file)))
+  problems.push(...told.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] })))
   if (isOffered) problems.push(...(await offeredProblems(byName, around)))
   for (const definition of byName.values()) {
     problems.push(...(await unusedProblems(definition, { isOffered, spec })))

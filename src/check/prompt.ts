@@ -12,7 +12,7 @@ import { namedModels } from '../run/model-place.ts'
 import { checkDelegateFits } from '../run/delegate/load.ts'
 import { checkEnsembleFits } from '../run/ensemble/load.ts'
 import { resourceIssues } from '../run/named-resources.ts'
-import { toolIssues } from '../run/named-tools.ts'
+import { toolIssues, withoutMissingTools } from '../run/named-tools.ts'
 import { otherToolsOf } from '../run/other-tools.ts'
 import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
 import { withPackServers } from '../run/pack-servers.ts'
@@ -41,7 +41,7 @@ export async function checkPromptFile(
     const { issues, spec: read } = await readRunSpec(options)
     const errors = issues.map((issue) => problemOf(issue, { severity: 'error', file, trail: [] }))
     if (read === undefined) return errors
-    const spec = await withPackServers(read, options)
+    const spec = await withoutMissingTools(await withPackServers(read, options))
     const { workspace, settings } = spec
     shared.onSettings(settings)
     shared.seen.add(`${spec.file}\n`)
@@ -68,7 +68,7 @@ interface PromptSurroundings extends FileSurroundings {
 
 async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { file } = spec.document
-  const notes = [...spec.warnings, ...spec.notes].map((issue) =>
+  const notes = [...spec.warnings, ...spec.notes, ...(spec.toolNotes ?? [])].map((issue) =>
     problemOf(issue, { severity: 'warning', file, trail: [] }),
   )
   const agents: (readonly Problem[])[] = []

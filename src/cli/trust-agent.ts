@@ -1,15 +1,26 @@
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isFile } from '../base/entries.ts'
-import { realPath } from '../base/files.ts'
+import { isBatonError } from '../base/error.ts'
+import { readSourceFile } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import {
+  type AgentPath,
+  agentName,
+  agentPaths,
+  placeInAgents,
+  unparsedName,
+  userAgentsFolder,
+  workspaceAgentsFolders,
+} from '../config/agent-files.ts'
 import { commandKeys, isCommand, startingKeys } from '../config/agent-tables.ts'
 import { isBuiltInName } from '../config/builtin-names.ts'
-import { userAgentsFolder, workspaceAgentsFolders } from '../config/collect-definitions.ts'
 import { readConfigFiles } from '../config/config-files.ts'
+import { parseAgentFile } from '../config/foreign-agent.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { startedWords } from '../config/started-words.ts'
 import { filesNamed, type TrustedFile } from '../config/trust.ts'
 import { nameKey } from '../pack/name-guard.ts'
+import type { PromptDocument } from '../prompt/document.ts'
 import { packageRoot } from '../package-root.ts'
 import type { Surroundings } from './io.ts'
 
@@ -24,18 +35,18 @@ export interface Subject {
   readonly leads: NonNullable<TrustedFile['leads']>
 }
 
-/** Whether the file defines an agent of the workspace. */
-export function isDefinition(path: string, around: Surroundings): boolean {
-  return workspaceAgentsFolders(findWorkspace(around)).some((folder) => realPath(folder) === realPath(dirname(path)))
+/** The name by which the file defines an agent of the workspace; undefined if it defines none. */
+export function definedName(document: PromptDocument, path: string, around: Surroundings): string | undefined {
+  const at = placeInAgents(path, workspaceAgentsFolders(findWorkspace(around)))
+  return at && agentName(document, at)
 }
 
 /** Adds what a named agent needs trust for: its name, and the programs it starts, because a model may run it. */
 export async function withDefinition(
   subject: Subject,
-  { path, data }: { readonly path: string; readonly data: JsonObject },
+  { name, path, data }: { readonly name: string; readonly path: string; readonly data: JsonObject },
   around: Surroundings,
 ): Promise<Subject> {
-  const name = basename(path, '.md')
   const hidden = nameSubject({ path, name, other: await otherOfName(name, around) })
   const starting: readonly string[] = isCommand(data) ? commandKeys : startingKeys
   const program = Object.entries(data).filter(([key]) => starting.includes(key))
@@ -56,7 +67,7 @@ export async function withDefinition(
 
 /** The agent of the user or of Baton with this name; undefined if there is none. */
 export async function otherOfName(name: string, around: Surroundings): Promise<string | undefined> {
-  const file = otherFile(name, around)
+  const file = await otherFile(name, around)
   if (file !== undefined) return file
   const { layers, userFile } = await readConfigFiles(around)
   const isUsers = layers.some(({ origin, values: { agents = null } }) => {
@@ -67,13 +78,32 @@ export async function otherOfName(name: string, around: Surroundings): Promise<s
 }
 
 /** Names of agents in `[agents]` that files of the user or of Baton also define. */
-export function hiddenFiles({ agents = null }: JsonObject, around: Surroundings): readonly string[] {
-  return isJsonObject(agents) ? Object.keys(agents).filter((each) => otherFile(each, around) !== undefined) : []
+export async function hiddenFiles({ agents = null }: JsonObject, around: Surroundings): Promise<readonly string[]> {
+  if (!isJsonObject(agents)) return []
+  const names: string[] = []
+  for (const name of Object.keys(agents)) {
+    if ((await otherFile(name, around)) !== undefined) names.push(name)
+  }
+  return names
 }
 
-function otherFile(name: string, around: Surroundings): string | undefined {
+async function otherFile(name: string, around: Surroundings): Promise<string | undefined> {
+  for (const at of agentPaths(userAgentsFolder(around))) {
+    if ((await nameOf(at)) === name) return at.path
+  }
   const files = ['aip', 'lua'].map((ending) => join(packageRoot(), 'agents', `${name}.${ending}`))
-  return [join(userAgentsFolder(around), `${name}.md`), ...files].find((file) => isFile(file))
+  return files.find((file) => isFile(file))
+}
+
+async function nameOf(at: AgentPath): Promise<string | undefined> {
+  let text = ''
+  try {
+    text = readSourceFile(at.path)
+    return agentName(await parseAgentFile(at.path, text), at)
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return unparsedName(text, at)
+  }
 }
 
 /** The strings of a setting that may name files; of the command line of `gate`, only the words that may be executed. */

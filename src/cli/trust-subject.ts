@@ -26,8 +26,8 @@ import { parseAgentFile } from '../config/foreign-agent.ts'
 import { usageError } from './command.ts'
 import type { Surroundings } from './io.ts'
 import {
+  definedName,
   hiddenFiles,
-  isDefinition,
   leadingTexts,
   nameSubject,
   otherOfName,
@@ -100,7 +100,8 @@ async function readPromptFile(path: string, name: string, around: Surroundings):
   const document = await parseAgentFile(displayPath(around.cwd, path), readSourceFile(path))
   const { data } = document.meta
   const subject = await settingsSubject({ data, hash: promptTrustHash(document), path, name }, 'prompt', around)
-  return isDefinition(path, around) ? withDefinition(subject, { path, data }, around) : subject
+  const defines = definedName(document, path, around)
+  return defines === undefined ? subject : withDefinition(subject, { name: defines, path, data }, around)
 }
 
 async function readConfig(path: string, name: string, around: Surroundings): Promise<Subject> {
@@ -169,7 +170,7 @@ async function settingsSubject(
 ): Promise<Subject> {
   const { layers, workspace } = await readConfigFiles(around)
   const own = userValues(layers)
-  const named = by === 'config' ? hiddenFiles(data, around) : []
+  const named = by === 'config' ? await hiddenFiles(data, around) : []
   const builtIn = by === 'config' ? await heldModelNames(data, own) : []
   const needs = needsTrust(data, { by, own: [...own, ...builtIn], isForeign: true })
   const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })

@@ -25,6 +25,11 @@ export type DefinedText = {
   readonly sources: readonly DefinitionSource[]
   /** Every source belongs to the user or was trusted. */
   readonly isTrusted: boolean
+  /**
+   * The tools are those of a file of another program, so those that do not exist are left out. The ones that were
+   * already left out.
+   */
+  readonly foreignTools?: readonly string[]
 }
 
 type DefinitionOrigin = 'built-in' | 'user' | 'pack' | 'workspace' | 'prompt' | 'flag'
@@ -100,8 +105,11 @@ export interface DefinitionPart {
   readonly isTrusted: boolean
   /** Includes `instructions`. */
   readonly values: JsonObject
-  /** `values` differ from the text of the file, so that text cannot replace them. */
-  readonly isTranslated?: true
+  /**
+   * The file is one of another program: `values` differ from its text, so that text cannot replace them. The tools that
+   * it names and Baton does not have.
+   */
+  readonly foreignTools?: readonly string[]
 }
 
 const promptKeys = [
@@ -171,13 +179,14 @@ function agentOf(
   const sources = parts.flatMap(({ source }) => source ?? []).toReversed()
   const isTrusted = parts.every((part) => part.isTrusted)
   const file = sources[0]?.file ?? fallbackFile
-  const text: DefinedText = { sources, isTrusted }
+  const { foreignTools } = parts.findLast((part) => part.values['tools'] !== undefined) ?? {}
+  const text: DefinedText = { sources, isTrusted, ...defined({ foreignTools }) }
   if (isCommand(values)) {
     const line = lineOf(values)
     return { kind: 'command', name, file, text: canonicalJson(line as unknown as JsonObject), line, defined: text }
   }
   const [only, ...others] = parts
-  if (others.length === 0 && only?.isTranslated !== true && only?.source?.at.length === 0)
+  if (others.length === 0 && only?.foreignTools === undefined && only?.source?.at.length === 0)
     return { kind: 'prompt', name, file, text: only.source.text }
   return { kind: 'prompt', name, file, text: promptText(values), defined: text }
 }

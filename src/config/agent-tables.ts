@@ -67,6 +67,8 @@ export function isDefinitionName(name: string): boolean {
   return /^[A-Za-z][\w-]{0,63}$/.test(name)
 }
 
+export const nameHint = 'Use at most 64 letters, digits, - and _, starting with a letter.'
+
 /** Inconsistencies in checked tables of `[agents]`: bad names, and keys of a prompt next to those of a command line. */
 export function checkAgents(agents: JsonObject): readonly Finding[] {
   return Object.entries(agents).flatMap(([name, given]) => [
@@ -77,8 +79,7 @@ export function checkAgents(agents: JsonObject): readonly Finding[] {
 
 function badName(name: string): Finding {
   const message = `"${name}" cannot be the name of an agent`
-  const hint = 'Use at most 64 letters, digits, - and _, starting with a letter.'
-  return wrongKey(['agents', name], { message, hint })
+  return wrongKey(['agents', name], { message, hint: nameHint })
 }
 
 function checkAgent(name: string, values: JsonObject): readonly Finding[] {

@@ -1,24 +1,36 @@
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
-import { isFile, namesIn } from '../base/entries.ts'
+import { isFile } from '../base/entries.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
-import { isCommand, isDefinitionName, misplacedKeys, startingKeys } from './agent-tables.ts'
+import {
+  type AgentPath,
+  agentName,
+  agentPaths,
+  unparsedName,
+  userAgentsFolder,
+  workspaceAgentsFolders,
+  writtenName,
+} from './agent-files.ts'
+import { isCommand, isDefinitionName, misplacedKeys, nameHint, startingKeys } from './agent-tables.ts'
 import { isBuiltInName } from './builtin-names.ts'
 import { builtInDefinitions, presetDefinitions } from './builtin-definitions.ts'
+import type { Issue } from './issue.ts'
 import type { Layer } from './layers.ts'
-import { type Surroundings, userConfigFile } from './locate.ts'
+import type { Surroundings } from './locate.ts'
 
 /** The named agents. */
 export interface Definitions {
   readonly byName: ReadonlyMap<string, AgentDefinition>
   /** Why a defined name cannot be used. */
   readonly broken: ReadonlyMap<string, Error>
+  /** Files of agents that are known by another name than they say, or by none. */
+  readonly notes: readonly Issue[]
 }
 
 export interface DefinitionPlaces extends Surroundings {
@@ -55,12 +67,20 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
   for (const [name, values] of Object.entries(builtInDefinitions)) {
     add(name, { from: 'built-in', isTrusted: true, values })
   }
-  const files = definitionFiles(places)
+  const notes: Issue[] = []
   const addFiles = async (from: DefinitionFile['from']): Promise<void> => {
-    for (const file of files.filter((each) => each.from === from)) {
-      await tried(file.name, broken, async () =>
-        add(file.name, await readOwnPart(file, found.get(file.name) ?? [], places)),
-      )
+    for (const folder of definitionFolders(places).filter((each) => each.from === from)) {
+      const taken = new Map<string, DefinitionFile>()
+      for (const path of agentPaths(folder.path, folder.within)) {
+        const file = await readFile(path, folder, places)
+        if (file === undefined) continue
+        notes.push(...notesOf(file, taken.get(file.name)))
+        if (taken.has(file.name)) continue
+        taken.set(file.name, file)
+        await tried(file.name, broken, async () =>
+          add(file.name, await readOwnPart(file, found.get(file.name) ?? [], places)),
+        )
+      }
     }
   }
   const addTables = (kinds: readonly Layer['origin']['kind'][]): void => {
@@ -93,7 +113,7 @@ export async function collectDefinitions(places: DefinitionPlaces): Promise<Defi
       })
     })
   }
-  return { byName, broken }
+  return { byName, broken, notes }
 }
 
 /**
@@ -145,42 +165,92 @@ function ownPlace(name: string, parts: readonly DefinitionPart[], builtInDir: st
   return ['aip', 'lua'].map((ending) => join(builtInDir, `${name}.${ending}`)).find((path) => isFile(path))
 }
 
-interface DefinitionFile {
-  readonly name: string
+interface DefinitionFolder {
   /** Absolute. */
   readonly path: string
   readonly from: 'user' | 'workspace' | 'pack'
   /** Absolute: links must not lead out of it. Omitted for the user's own files. */
   readonly within?: string
+  /** The pack, whose agents are named after it. */
+  readonly identity?: string
 }
 
-/** The folder of the user's definitions, next to the config file. */
-export function userAgentsFolder(around: Pick<Surroundings, 'env' | 'home'>): string {
-  return join(dirname(userConfigFile(around)), 'agents')
+/** A file of agents with its effective name. */
+interface DefinitionFile extends Pick<DefinitionFolder, 'path' | 'from'> {
+  readonly name: string
+  /** The name of the file in errors. */
+  readonly shown: string
+  readonly text: string
+  /** What the file contains, or why it cannot be used. */
+  readonly content: PromptDocument | Error
 }
 
-/** The folders of the definitions of a workspace, weakest first. */
-export function workspaceAgentsFolders(workspace: string): readonly string[] {
-  return [join(workspace, 'agents'), join(workspace, '.baton', 'agents')]
-}
-
-function definitionFiles(places: DefinitionPlaces): readonly DefinitionFile[] {
+function definitionFolders(places: DefinitionPlaces): readonly DefinitionFolder[] {
   const { workspace, builtInDir, packs } = places
   const own = workspaceAgentsFolders(workspace).filter((folder) => folder !== builtInDir)
   return [
-    ...filesIn(userAgentsFolder(places), 'user'),
-    ...own.flatMap((folder) => filesIn(folder, 'workspace').map((file) => ({ ...file, within: workspace }))),
-    ...packs.flatMap(({ identity, dir }) =>
-      filesIn(join(dir, 'agents'), 'pack').map((file) => ({ ...file, name: `${identity}/${file.name}`, within: dir })),
-    ),
+    { path: userAgentsFolder(places), from: 'user' },
+    ...own.map((path) => ({ path, from: 'workspace', within: workspace }) as const),
+    ...packs.map(({ identity, dir }) => ({ path: join(dir, 'agents'), from: 'pack', within: dir, identity }) as const),
   ]
 }
 
-function filesIn(folder: string, from: DefinitionFile['from']): readonly DefinitionFile[] {
-  return namesIn(folder)
-    .filter((file) => file.endsWith('.md') && isDefinitionName(file.slice(0, -3)))
-    .toSorted()
-    .map((file) => ({ name: file.slice(0, -3), path: join(folder, file), from }))
+/** Undefined for a file that is no agent. */
+async function readFile(
+  at: AgentPath,
+  { from, within, identity }: DefinitionFolder,
+  places: DefinitionPlaces,
+): Promise<DefinitionFile | undefined> {
+  const { path } = at
+  const shown = displayPath(realPath(places.cwd), path)
+  const named = (name: string | undefined, text: string, content: DefinitionFile['content']) =>
+    name === undefined
+      ? undefined
+      : { name: identity === undefined ? name : `${identity}/${name}`, path, from, shown, text, content }
+  let text = ''
+  try {
+    if (within !== undefined) refuseLeadingOut(path, { within, ...places })
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return named(unparsedName(text, at), text, error)
+  }
+  let file: DefinitionFile | undefined
+  try {
+    text = readSource(path, quiet(places.reads), { part: 'prompt' })
+    const document = await (await import('./foreign-agent.ts')).parseAgentFile(shown, text)
+    file = named(agentName(document, at), text, document)
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    file = named(unparsedName(text, at), text, error)
+  }
+  // other Markdown files below the folder do not decide anything
+  if (file !== undefined && places.areOffered) noteRead(path, places.reads)
+  return file
+}
+
+/** Records the read of a file, which may have failed already. */
+function noteRead(path: string, reads: ReadLog | undefined): void {
+  try {
+    readSource(path, reads, { part: 'prompt' })
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+  }
+}
+
+function notesOf({ name, shown, content }: DefinitionFile, other: DefinitionFile | undefined): readonly Issue[] {
+  if (content instanceof Error) return []
+  const written = writtenName(content.meta)
+  const place = { file: shown }
+  const notes: Issue[] = []
+  if (written !== undefined && !isDefinitionName(written)) {
+    const message = `${shown} is known as "${name}": its name ${JSON.stringify(written)} cannot be the name of an agent`
+    notes.push({ code: 'CONFIG_INVALID', message, hint: nameHint, place })
+  }
+  if (other !== undefined) {
+    const message = `${shown} is not used: ${other.shown} has the same name, "${name}"`
+    notes.push({ code: 'CONFIG_INVALID', message, hint: 'Give one of them a different name.', place })
+  }
+  return notes
 }
 
 /** The definition in a file. A file of the workspace that cannot be read must not shadow an existing name either. */
@@ -199,12 +269,11 @@ async function readOwnPart(
   }
 }
 
-async function readPart({ path, from, within }: DefinitionFile, places: DefinitionPlaces): Promise<DefinitionPart> {
-  if (within !== undefined) refuseLeadingOut(path, { within, ...places })
-  const { parseAgentFile } = await import('./foreign-agent.ts')
-  const text = readSource(path, places.areOffered ? places.reads : quiet(places.reads), { part: 'prompt' })
-  const shown = displayPath(realPath(places.cwd), path)
-  const document = await parseAgentFile(shown, text)
+async function readPart(
+  { path, from, shown, text, content: document }: DefinitionFile,
+  places: DefinitionPlaces,
+): Promise<DefinitionPart> {
+  if (document instanceof Error) throw document
   const isTrusted = from === 'user' || (await isTrustedFile(path, document, places))
   const { readDefinitionFile } = await import('./definition-file.ts')
   return {

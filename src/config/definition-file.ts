@@ -18,14 +18,14 @@ interface WrittenDefinition {
  */
 export async function readDefinitionFile(
   written: WrittenDefinition,
-): Promise<Pick<DefinitionPart, 'values' | 'isTranslated'>> {
+): Promise<Pick<DefinitionPart, 'values' | 'foreignTools'>> {
   const { document } = written
   const { data } = document.meta
   const { instruction } = document
   if (isCommand(data)) return { values: await commandValues(data, written) }
   const own = instruction === '' ? {} : { instructions: instruction }
-  const translated = await translateForeign(document)
-  if (translated !== undefined) return { values: { ...translated, ...own }, isTranslated: true }
+  const foreign = await translateForeign(document)
+  if (foreign !== undefined) return { values: { ...foreign.data, ...own }, foreignTools: foreign.leftOut }
   return { values: { ...data, ...own } }
 }
 

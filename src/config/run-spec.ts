@@ -1,14 +1,15 @@
 import { statSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, relative, resolve, sep } from 'node:path'
 import type { DataPath } from '../base/data-text.ts'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
-import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { readSource } from '../base/reads.ts'
 import { withPlugins } from './config-files.ts'
 import { parsePrompt, placeOf, type PromptDocument } from '../prompt/document.ts'
 import type { DefinedText } from './agent-definitions.ts'
 import type { AgentConfig } from './agent-config.ts'
+import type { AgentPath } from './agent-files.ts'
 import { checkReserved } from './check-settings.ts'
 import { checkWaits } from './collab-check.ts'
 import { checkFrontMatter, unlikelyPrompt } from './front-matter.ts'
@@ -17,6 +18,7 @@ import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type MergedLayers, type SourcedValue } from './layers.ts'
 import type { LeftOutServers, ServersOfPack } from './left-out-servers.ts'
+import { findWorkspace } from './locate.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
@@ -69,6 +71,10 @@ export interface RunSpec {
   readonly leftOut: readonly LeftOutServers[]
   /** The servers of the pack that contains the file; omitted: none. */
   readonly ofPack?: ServersOfPack
+  /** It is an agent of another program, whose tools may be missing here; those that were already left out. */
+  readonly foreignTools?: readonly string[]
+  /** Warnings about tools that were left out, also told by whoever runs it as an agent. */
+  readonly toolNotes?: readonly Issue[]
 }
 
 /**
@@ -93,7 +99,7 @@ export interface ReadRunSpec {
  * @throws BatonError for a file that cannot be read
  */
 export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec> {
-  const { document, ...source } = await readPrompt(options)
+  const { document, isAgent = false, ...source } = await readPrompt(options)
   const { file: path, source: from } = source
   const { definition, instruction } = options
   const isForeign = (workspace: string): boolean =>
@@ -138,7 +144,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     document: instruction === undefined ? document : asking(document, instruction),
     ...(instruction === undefined ? {} : { asked: instruction }),
     ...source,
-    isDefinition: definition !== undefined || (from === 'file' && isAgentFile(path)),
+    isDefinition: definition !== undefined || (from === 'file' && isAgent),
     workspace,
     frontMatter: data,
     params: initialParams(data, checked.params),
@@ -170,17 +176,16 @@ function without(values: JsonObject, findings: readonly Finding[]): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([key]) => !wrong.has(key)))
 }
 
-/** Whether a file is in a folder of agents, ours or another program's. */
-function isAgentFile(path: string): boolean {
-  return path.endsWith('.md') && basename(dirname(path)) === 'agents'
+type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir' | 'foreignTools'> & {
+  readonly isAgent?: boolean
 }
 
-type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir'>
-
-async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
+async function readPrompt({ cwd, home, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
   if (definition !== undefined) {
     const { definitionDocument } = await import('./definition-document.ts')
-    return { document: await definitionDocument(definition), source: 'text', file: name, promptDir: dirname(name) }
+    const document = await definitionDocument(definition)
+    const { foreignTools } = definition.defined
+    return { document, source: 'text', file: name, promptDir: dirname(name), ...defined({ foreignTools }) }
   }
   if (text !== undefined) {
     return { document: await parsePrompt(name, text), source: 'text', file: name, promptDir: resolve(cwd) }
@@ -188,10 +193,26 @@ async function readPrompt({ cwd, file: name, text, definition, reads }: RunSpecO
   const file = resolve(cwd, name)
   const written = readSource(file, reads, { part: 'prompt' })
   const shown = displayPath(cwd, file)
-  const document = isAgentFile(file)
-    ? await (await import('./foreign-agent.ts')).readAgentFile(shown, written)
-    : await parsePrompt(shown, written)
-  return { document, source: 'file', file, promptDir: dirname(file) }
+  const own = { source: 'file', file, promptDir: dirname(file) } as const
+  const at = inAgentsFolder(file, { cwd, home })
+  if (at === undefined) return { document: await parsePrompt(shown, written), ...own }
+  const { parseAgentFile, readAgentFile } = await import('./foreign-agent.ts')
+  const { agentName } = await import('./agent-files.ts')
+  if (!at.isTop && agentName(await parseAgentFile(shown, written), at) === undefined) {
+    return { document: await parsePrompt(shown, written), ...own }
+  }
+  return { ...(await readAgentFile(shown, written)), ...own, isAgent: true }
+}
+
+/** Where a file is in a folder of agents, ours or another program's; undefined if it is in none. */
+function inAgentsFolder(path: string, around: Pick<ConfigOptions, 'cwd' | 'home'>): AgentPath | undefined {
+  if (!path.endsWith('.md')) return undefined
+  const parent = dirname(path)
+  if (basename(parent) === 'agents') return { path, isTop: true }
+  // folders above the workspace say nothing
+  const workspace = findWorkspace(around)
+  const steps = isInside(workspace, path) ? relative(workspace, parent) : parent
+  return steps.split(sep).includes('agents') ? { path, isTop: false } : undefined
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
+import { issuesToError } from '../config/issue.ts'
 import type { Layer } from '../config/layers.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
@@ -56,7 +57,8 @@ export async function definitionsHere(
   )
   const guard = nameGuard(workspace, options)
   const around = { workspace, layers, packRoots: packRoots(workspace, options), guard }
-  const { byName, broken } = await definitionsOf(around, options)
+  const { byName, broken, notes } = await definitionsOf(around, options)
   for (const error of broken.values()) onProblem(error)
+  for (const note of notes) onProblem(issuesToError([note]))
   return [...byName.values()]
 }

@@ -41,10 +41,11 @@ export function nameKey(name: string): string {
 export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
   const passed = known.get(guard) ?? new Set<string>()
   known.set(guard, passed)
-  if (passed.has(hidden.path)) return
+  const place = `${hidden.name}\n${hidden.path}`
+  if (passed.has(place)) return
   const trusted = readTrusted(guard.trustFile).get(realPath(hidden.path))
   if (trusted?.keys.includes(nameKey(hidden.name)) !== true) throw refused(hidden, guard)
-  passed.add(hidden.path)
+  passed.add(place)
 }
 
 /** Looked up once for each run: scripts name packs often. */

@@ -57,7 +57,7 @@ export async function resolveNamed(
   return resolveAgent(name, { ...options, definitions: mayBeDefined ? await definitions() : noDefinitions })
 }
 
-const noDefinitions: Definitions = { byName: new Map(), broken: new Map() }
+const noDefinitions: Definitions = { byName: new Map(), broken: new Map(), notes: [] }
 
 /**
  * Reports invalid definitions if a model may start any of them: once, and these agents are omitted.

@@ -1,9 +1,13 @@
 import type { DataPath } from '../base/data-text.ts'
+import type { SourcePlace } from '../base/error.ts'
+import type { Json } from '../base/json.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
+import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
+import { placeOf } from '../prompt/document.ts'
 import { otherToolsOf } from './other-tools.ts'
 
 type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack'>
@@ -61,6 +65,68 @@ export function toolLists({
       ? [{ names: tools, path: [...path, 'options', 'tools'] }]
       : [],
   )
+}
+
+/**
+ * An agent of another program as it is run here: without the tools that do not exist, which is a warning. Other files
+ * are returned as they are.
+ */
+export async function withoutMissingTools(spec: RunSpec): Promise<RunSpec> {
+  const { foreignTools, layers, settings, document } = spec
+  if (foreignTools === undefined) return spec
+  const named = textsOf(layers.own.values['tools'])
+  const missing = await missingTools(named, spec)
+  const left = [...foreignTools, ...missing]
+  if (left.length === 0) return spec
+  const tools = named.filter((name) => !missing.includes(name))
+  const isOwn = spec.origins.some(
+    ({ path, layer }) => path[0] === 'tools' && layer.origin.kind === layers.own.origin.kind,
+  )
+  return {
+    ...spec,
+    layers: { ...layers, own: { ...layers.own, values: { ...layers.own.values, tools } } },
+    params: spec.params['tools'] === undefined ? spec.params : { ...spec.params, tools },
+    settings: isOwn ? { ...settings, tools } : settings,
+    toolNotes: [leftOutNote(left, await placeOf(document, ['tools'], 'key'))],
+  }
+}
+
+/** The same warning for each agent of another program that a model may start. */
+export async function missingToolsOf(
+  agents: Iterable<Pick<AgentDefinition, 'agent' | 'tools'>>,
+  spec: ToolSpec,
+): Promise<readonly Issue[]> {
+  const notes: Issue[] = []
+  for (const { agent, tools = [] } of agents) {
+    const { foreignTools } = agent.defined ?? {}
+    if (foreignTools === undefined || agent.kind !== 'prompt') continue
+    const left = [...foreignTools, ...(await missingTools(tools, spec))]
+    if (left.length === 0) continue
+    const { definitionDocument } = await import('../config/definition-document.ts')
+    notes.push(leftOutNote(left, await placeOf(await definitionDocument(agent), ['tools'], 'key')))
+  }
+  return notes
+}
+
+/** Tools of a server that is configured and not used are not among them: that has its own error, which says why. */
+async function missingTools(names: readonly string[], spec: ToolSpec): Promise<readonly string[]> {
+  const { leftOut, servers, ...own } = await otherToolsOf(spec)
+  const others = { ...own, servers: [...servers, ...leftOut.flatMap((file) => file.names)] }
+  return unknownTools(names, [], others).map(({ path: [index] }) => names[Number(index)] ?? '')
+}
+
+function leftOutNote(names: readonly string[], place: SourcePlace): Issue {
+  const written = names.map((name) => (name.includes('__') ? `mcp__${name.replace(/__\*$/, '')}` : name))
+  return {
+    code: 'CONFIG_INVALID',
+    message: `left out tools that Baton does not have: ${written.join(', ')}`,
+    hint: 'The agent works without them. Servers of tools (mcp__SERVER) are configured in [mcp_servers].',
+    place,
+  }
+}
+
+function textsOf(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
 }
 
 /** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for unknown tools */

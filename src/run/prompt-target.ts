@@ -85,10 +85,11 @@ export interface PromptTarget {
  * @throws BatonError for everything that prevents a run from starting (exit codes 2 and 6)
  */
 export async function loadPromptTarget(options: TargetOptions, callers: readonly string[] = []): Promise<PromptTarget> {
-  const read = await withPackServers(await loadRunSpec(options), options)
+  const read = await withoutMissing(await withPackServers(await loadRunSpec(options), options))
   const definitions = definitionsOfPrompt(read, options)
   // the run keeps them
-  const broken = startsAgents(read) ? brokenDefinitions(await definitions()) : []
+  const offered = startsAgents(read) ? await definitions() : undefined
+  const broken = offered === undefined ? [] : brokenDefinitions(offered)
   const spec = { ...read, warnings: [...read.warnings, ...broken] }
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
@@ -114,9 +115,15 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     await (await import('./ensemble/load.ts')).checkEnsembleFits(spec, output)
   }
   const roles = settings.collab === undefined ? noRoles : await rolesOf(spec, { ...options, lookup, definitions })
+  const startable = [...(offered?.byName.values() ?? []), ...roles.values()]
+  const toolNotes = [
+    ...(spec.toolNotes ?? []),
+    ...starts.flatMap(({ child }) => child?.spec.toolNotes ?? []),
+    ...(startable.some(isForeign) ? await (await import('./named-tools.ts')).missingToolsOf(startable, spec) : []),
+  ]
   return {
     kind: 'prompt',
-    spec,
+    spec: toolNotes.length === 0 ? spec : { ...spec, toolNotes },
     workspace,
     settings,
     configSettings: settingsOf(mergeLayers([...spec.layers.below, ...spec.layers.shared]).values, { workspace }),
@@ -140,6 +147,15 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     starts,
     roles,
   }
+}
+
+function isForeign({ agent }: AgentDefinition): boolean {
+  return agent.defined?.foreignTools !== undefined
+}
+
+/** Most files are ours, and load no code for it. */
+async function withoutMissing(spec: RunSpec): Promise<RunSpec> {
+  return spec.foreignTools === undefined ? spec : (await import('./named-tools.ts')).withoutMissingTools(spec)
 }
 
 const noRoles: PromptTarget['roles'] = new Map()

@@ -61,7 +61,7 @@ export type Target = PromptTarget | AgentTarget
 
 /** Warnings that a run reports before it starts, one line each. */
 export async function warningsOf(target: Target): Promise<readonly string[]> {
-  const own = target.kind === 'prompt' ? target.spec.warnings.map(issueText) : []
+  const own = target.kind === 'prompt' ? [...target.spec.warnings, ...(target.spec.toolNotes ?? [])].map(issueText) : []
   const leftOut = leftOutOf(target)
   const servers =
     leftOut.length === 0
@@ -69,7 +69,7 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
       : (await import('../config/left-out-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
   const hasAipack = originsOf(target).some(({ layer }) => layer.isAipack === true)
   const models = hasAipack ? await (await import('./folder-models.ts')).folderModelWarnings(target) : []
-  return [...own, ...models, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)]
+  return [...new Set([...own, ...models, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)])]
 }
 
 /** MCP servers that are not used because their file is not trusted. */

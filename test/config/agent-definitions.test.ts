@@ -136,7 +136,72 @@ Fix it.
     const unquoted = (await definitions({ files: { 'agents/fixer.md': plain } })).byName.get('fixer')
     expect([unquoted?.description, unquoted?.tools?.[1]]).toEqual(['Use when: it\'s "broken"', 'glob'])
     const { broken } = await definitions({ files: { 'agents/x.md': text.replace('Bash', 'Bash(git *)') } })
-    expect(broken.get('x')).toMatchObject({ place: { line: 4 }, message: expect.stringContaining('Bash(git *)') })
+    expect(broken.get('fixer')).toMatchObject({ place: { line: 4 }, message: expect.stringContaining('Bash(git *)') })
+  })
+
+  it('are known by the name in a file of Claude Code, also below the folder', async () => {
+    const foreign = (name: string, text = 'Go.'): string => `---\nname: ${name}\ndescription: d\n---\n${text}\n`
+    const { byName, broken, notes } = await definitions({
+      files: {
+        'agents/team/2-review.md': foreign('reviewer', 'Below.'),
+        'agents/team/deep/x.md': foreign('reviewer', 'Deeper.'),
+        'agents/team/README.md': 'About the team.\n',
+        'agents/team/notes.md': '---\ntitle: notes\n---\nx\n',
+        'agents/.hidden/h.md': foreign('hidden'),
+        'agents/node_modules/m.md': foreign('module'),
+        'agents/spaced.md': foreign('Code Reviewer'),
+        'agents/old.md': foreign('young'),
+        'agents/toml.md': '+++\nname = "other"\n+++\nx\n',
+        '.baton/agents/own/o.md': foreign('own'),
+      },
+    })
+    const own = [...byName.values()]
+      .filter(({ from }) => from === 'workspace')
+      .map(({ name, origin }) => [name, origin])
+    expect(own).toEqual([
+      ['young', 'agents/old.md'],
+      ['spaced', 'agents/spaced.md'],
+      ['toml', 'agents/toml.md'],
+      ['reviewer', 'agents/team/2-review.md'],
+      ['own', '.baton/agents/own/o.md'],
+    ])
+    expect(byName.get('reviewer')?.instructions).toBe('Below.')
+    expect([...broken.keys()]).toEqual([])
+    expect(notes.map(({ message }) => message)).toEqual([
+      'agents/spaced.md is known as "spaced": its name "Code Reviewer" cannot be the name of an agent',
+      'agents/team/deep/x.md is not used: agents/team/2-review.md has the same name, "reviewer"',
+    ])
+  })
+
+  it('are refused by the name in the file, and by that of a file that cannot be parsed', async () => {
+    const files = {
+      'agents/a/b.md': '---\nname: Plan\ndescription: d\n---\nMine.\n',
+      'agents/a/Explore.md': '---\nname: x\ndescription: d\nmodel: [\n---\nMine.\n',
+    }
+    const { broken } = await definitions({ files })
+    expect([...broken.values()].map(({ message }) => message)).toEqual(['hidden: Explore', 'hidden: Plan'])
+  })
+
+  it('are not searched for where a link leads out of the folder', async () => {
+    const home = tempTree({ 'shared/inner.md': '---\nname: inner\ndescription: d\n---\nx\n' })
+    const { byName, broken } = await definitions({ links: { 'agents/out': join(home, 'shared'), 'agents/loop': '.' } })
+    expect([byName.has('inner'), broken.has('inner')]).toEqual([false, false])
+  })
+
+  it.each([
+    ['tools: *', ['*'], []],
+    ['tools: "*"', ['*'], []],
+    ['tools: [*]', ['*'], []],
+    ['tools:\n  - *\n  - Read', ['*', 'read'], []],
+    ['tools: Read, WebSearch, mcp__none', ['read', 'none__*'], ['WebSearch']],
+    ['tools: Skill', [], ['Skill']],
+    ['tools: [mcp__a__b, mcp__c]', ['a__b', 'c__*'], []],
+    ['tools:', undefined, []],
+  ])('name tools of Claude Code in our words: %s', async (line, tools, foreignTools) => {
+    const text = `---\nname: x\ndescription: d\n${line}\n---\nGo.\n`
+    const { byName } = await definitions({ files: { 'agents/x.md': text } })
+    expect(byName.get('x')?.tools).toEqual(tools)
+    expect(byName.get('x')?.agent.defined?.foreignTools).toEqual(tools && foreignTools)
   })
 
   it('of a folder are refused where they hide those of others', async () => {

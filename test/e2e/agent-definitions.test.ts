@@ -49,6 +49,41 @@ describe('an agent with a name', () => {
     expect((await run(['list', '--names'])).stdout).toContain('\nshort\n')
   })
 
+  it('is known by its name in a file of another program, also below the folder', async () => {
+    const { folder, run, requests } = await world(
+      {
+        'agents/team/code-review.md': '---\nname: critic\ndescription: Use: often\ntools: *\n---\nBe strict.\n',
+        'agents/web.md': '---\nname: searcher\ndescription: d\ntools: Read, WebSearch, mcp__none\n---\nBe quick.\n',
+        'agents/team/again/b.md': '---\nname: critic\ndescription: d\n---\nBe kind.\n',
+        'agents/team/Plan-b.md': '---\nname: Plan\ndescription: d\n---\nBe kind.\n',
+        'chain.md': '+++\nmodel = "m"\nsub_agents = ["searcher"]\n+++\nSay.\n',
+        'baton.toml': 'model = "m"\n',
+      },
+      () => ({ text: 'fine' }),
+    )
+    const names = (): readonly unknown[] =>
+      ((requests.at(-1)?.body?.['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name)
+    const refused = await run(['critic', '-i', 'x'])
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('baton trust')])
+    expect((await run(['trust', 'agents/team/Plan-b.md'])).code).toBe(0)
+    expect(await run(['critic', '-q', '-i', 'x'])).toMatchObject({ code: 0, stdout: 'fine\n' })
+    expect(JSON.stringify(requests.at(-1)?.body?.messages)).toContain('Be strict.')
+    expect(names()).toContain('read')
+    const left = 'warning agents/web.md:4: left out tools that Baton does not have: WebSearch, mcp__none\n'
+    for (const args of [['searcher', '-i', 'x'], ['agents/web.md', '-i', 'x'], ['chain.md']]) {
+      const { code, stderr } = await run(args)
+      expect([code, stderr.split(left).length]).toEqual([0, 2])
+    }
+    const listed = await run(['list', 'agents'])
+    expect(listed.stdout).toMatch(/ {2}Plan .*\(agents\/team\/Plan-b\.md.*\n(?:.*\n)*? {2}critic .*code-review\.md\)\n/)
+    expect(listed.stderr.match(/again\/b\.md is not used/g)).toHaveLength(1)
+    const checked = await run(['check', 'agents/team/again/b.md', 'agents/web.md'])
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('is not used')])
+    expect(checked.stdout).toContain('left out tools that Baton does not have: WebSearch, mcp__none')
+    writeFileSync(join(folder, 'agents/web.md'), '---\nname: Explore\ndescription: d\n---\nBe kind.\n')
+    expect((await run(['Explore', '-i', 'x'])).code).toBe(6)
+  })
+
   it('is a command line that is run by its name, and gets the text that it is given', async () => {
     const own = '[agents.echo]\ncommand = "cat"\nsandbox = { mode = "danger-full-access" }\n'
     const { run } = await world({ '.home/config/config.toml': own }, () => ({ text: 'no' }))

@@ -41,3 +41,29 @@ describe('a definition that cannot be used', () => {
     expect(await warningsOf(named)).toEqual([])
   })
 })
+
+describe('an agent of another program with tools that Baton does not have', () => {
+  const tools = 'Read, WebSearch, mcp__none, Raed'
+  const files = { 'agents/team/x.md': `---\nname: web\ndescription: d\ntools: ${tools}\n---\nGo.\n` }
+  const warning = 'agents/team/x.md:4: left out tools that Baton does not have: WebSearch, mcp__none, Raed'
+
+  it.each([
+    ['where a model may start it', task],
+    ['as a sub-agent', '+++\nsub_agents = ["web", "web"]\n+++\nSay.\n'],
+    ['as the agent that answers', '+++\nagent = "web"\n+++\nSay.\n'],
+    ['as a role', '+++\n[collab.roles.one]\nagent = "web"\n+++\nSay.\n'],
+  ])('does without them, which is told once %s', async (_, prompt) => {
+    expect(await warningsOf(await load({ ...files, 'p.md': prompt }))).toEqual([warning])
+  })
+
+  it('has no tools where none is left, and ours has none that do not exist', async () => {
+    const none = '---\nname: p\ndescription: d\ntools: Skill, Raed\n---\nGo.\n'
+    const cwd = tempTree({ '.git/HEAD': '', 'agents/p.md': none, 'agents/own.md': '---\ntools: [Raed]\n---\nGo.\n' })
+    const given = { cwd, env: {}, home: cwd, builtInDir, flags: { overrides: [] } }
+    const target = (await loadTarget({ ...given, file: 'agents/p.md' })) as PromptTarget
+    expect([target.settings.tools, target.settingsFor(target.spec.params).tools]).toEqual([[], []])
+    await expect(loadTarget({ ...given, file: 'agents/own.md' })).rejects.toMatchObject({
+      message: 'unknown tool "Raed"',
+    })
+  })
+})

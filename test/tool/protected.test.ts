@@ -4,7 +4,7 @@ import { isReserved } from '../../src/config/keys.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
-import { decidingKeys, isPromptText } from '../../src/tool/protected/prompt-file.ts'
+import { decidingKeys, isAgentPlace, isPromptText } from '../../src/tool/protected/prompt-file.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('prompt files', () => {
@@ -28,6 +28,13 @@ describe('prompt files', () => {
     ['', false],
   ])('%j: %s', (text, expected) => {
     expect(isPromptText(text)).toBe(expected)
+  })
+
+  it('has a name or a description where agents are found', () => {
+    const text = '---\nname: x\ndescription: d\n---\nGo.\n'
+    expect([isPromptText(text), isPromptText(text, true), isPromptText('Go.\n', true)]).toEqual([false, true, false])
+    const places = ['agents/a.md', 'agents/team/a.md', 'Agents/a.md', 'docs/agents/a.md', 'agents']
+    expect(places.map((path) => isAgentPlace(path.split('/')))).toEqual([true, true, true, false, false])
   })
 })
 

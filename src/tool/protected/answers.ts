@@ -7,7 +7,7 @@ import type { ChangeAction, Files, Judge } from '../changes/space.ts'
 import { sameName } from './names.ts'
 import { allowText } from './places.ts'
 import { isHarmlessWhenNew, runsByItself } from './programs.ts'
-import { isPromptText, mayBePrompt } from './prompt-file.ts'
+import { isAgentPlace, isPromptText, mayBePrompt } from './prompt-file.ts'
 
 /** What is known about an answer when its changes are judged. */
 export interface Judging {
@@ -41,7 +41,7 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
       const why = isThere ? 'and the model was not shown its content' : 'so a model may not create it'
       return `${shown} is protected: other programs run it automatically, ${why}. ${allowText(shown)}`
     }
-    if (mayBePrompt(real) && isPromptText(text() ?? '')) {
+    if (mayBePrompt(real) && isPromptText(text() ?? '', isAgentPlace(steps))) {
       return `${shown} would be a prompt file, which decides what is run. ${allowText(shown)}`
     }
     const twin = twins.of(path, (one) => files.kindAt(one) !== undefined && !('from' in action && action.from === one))

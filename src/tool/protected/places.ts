@@ -11,7 +11,7 @@ import type { PathAction, PathRule } from '../path-rules.ts'
 import { type GitPlaces, gitPlaces } from './git-places.ts'
 import { foldedName, foldedPath, nameProblem } from './names.ts'
 import { isHarmlessWhenNew, runsByItself } from './programs.ts'
-import { isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
+import { isAgentPlace, isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
 
 /*
  * The only list of places that decide what runs and with which rights. Answers of models never change them, and neither
@@ -115,8 +115,11 @@ export function protectionRule(
 
   /** Protection based on the ending or content of a file. */
   function ofKind(path: string, content?: NewFileContent): Held | undefined {
-    if (scriptEndings.test(foldedName(path)) || isPromptFile(path)) return decides(path, true)
-    if (content !== undefined && mayBePrompt(path) && isPromptText(textOf(content()))) return decides(path, true)
+    const isAgent = isAgentPlace(stepsOf(path))
+    if (scriptEndings.test(foldedName(path)) || isPromptFile(path, isAgent)) return decides(path, true)
+    if (content !== undefined && mayBePrompt(path) && isPromptText(textOf(content()), isAgent)) {
+      return decides(path, true)
+    }
     // for answers this depends on what the model was shown, see answers.ts
     return isAnswer ? undefined : runByOthers(path, content)
   }

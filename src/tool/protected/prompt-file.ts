@@ -1,5 +1,6 @@
 import { readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
+import { foldedName } from './names.ts'
 
 const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
 /** Only this much of the front matter is considered. */
@@ -37,13 +38,23 @@ export const decidingKeys: readonly string[] = [
 
 const fence =
   /^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s|<!--(?:(?!-->)[^])*-->)*(?:(\+\+\+|---)[ \t]*\r?\n|```(?:toml|yaml)[ \t]*\r?\n#!meta)/
-const key = new RegExp(
-  `^[ \\t]*\\[{0,2}["']?(?:${decidingKeys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`,
-  'm',
-)
+const key = anyOf(decidingKeys)
+const agentKey = anyOf([...decidingKeys, 'name', 'description'])
 
-/** Whether Markdown is a prompt file: its front matter has a key that decides what runs. */
-export function isPromptText(text: string): boolean {
+function anyOf(keys: readonly string[]): RegExp {
+  return new RegExp(`^[ \\t]*\\[{0,2}["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`, 'm')
+}
+
+/** Whether a path, by its steps from the workspace, is where agents are found by their names and descriptions. */
+export function isAgentPlace([first = '', ...below]: readonly string[]): boolean {
+  return below.length > 0 && foldedName(first) === 'agents'
+}
+
+/**
+ * Whether Markdown is a prompt file: its front matter has a key that decides what runs, or, where agents are found, one
+ * that makes it an agent.
+ */
+export function isPromptText(text: string, isAgent = false): boolean {
   const head = text.slice(0, mostBytes)
   const opened = fence.exec(head)
   if (opened === null) return false
@@ -51,7 +62,7 @@ export function isPromptText(text: string): boolean {
   if (marks === undefined) return true
   const rest = head.slice(whole.length)
   const end = rest.search(marks === '+++' ? /^\+\+\+/m : /^---/m)
-  return key.test(end === -1 ? rest : rest.slice(0, end))
+  return (isAgent ? agentKey : key).test(end === -1 ? rest : rest.slice(0, end))
 }
 
 /** Whether a file with this name could be a prompt file. */
@@ -60,8 +71,8 @@ export function mayBePrompt(path: string): boolean {
 }
 
 /** Whether the file at a path (absolute) is a prompt file, by its name and content. */
-export function isPromptFile(path: string): boolean {
-  return mayBePrompt(path) && isPromptText(fileHead(path).toString('utf8'))
+export function isPromptFile(path: string, isAgent = false): boolean {
+  return mayBePrompt(path) && isPromptText(fileHead(path).toString('utf8'), isAgent)
 }
 
 /** The start of a file (absolute), enough to tell whether it is a prompt file; empty if it cannot be read. */
