@@ -205,6 +205,8 @@ export interface BoundaryOptions<T> {
    * is repeated and the inner boundaries are kept.
    */
   readonly partInputs?: readonly string[]
+  /** Names of inputs that this program alone determines: another version may have them differently. */
+  readonly ownInputs?: readonly string[]
   /** Whether the value is final. If not, because something in it failed, a resumed run repeats the work. */
   readonly isFinal?: (value: T) => boolean
   /**
@@ -227,6 +229,17 @@ export interface BoundaryOptions<T> {
   readonly onReplay?: (value: T | undefined) => void
 }
 
+/** A recorded request. */
+export interface RequestedBefore {
+  readonly request: Json
+  /**
+   * `sources`: the files of authors that are run are the recorded ones. `files`: so are the files of the workspace. Of
+   * what is `recorded`, nothing but this program itself can make a request different.
+   */
+  readonly sources: 'recorded' | 'current'
+  readonly files: 'recorded' | 'current'
+}
+
 /**
  * The single gate for everything that has side effects or reads from outside. Implemented in journal/; resume, replay,
  * budgets and history are built on it. Results must be JSON or undefined. Within a run, places of calls are unique.
@@ -247,6 +260,8 @@ export interface Effects {
   readonly answers: (at: Place) => boolean
   /** True if an earlier process of this run finished the effect at this place, and sent its events. */
   readonly wasDone: (at: Place) => boolean
+  /** What an earlier process requested with an effect at this place; undefined if no process is known to have. */
+  readonly requested: (at: Place) => RequestedBefore | undefined
   /**
    * Requests approval if the permission is `ask`. `since`: when an earlier process asked the question (milliseconds
    * since 1970), if it is still open.

@@ -8,6 +8,8 @@ import { belongsTo, type Location } from './tree.ts'
 /** A model call that was started, whatever happened to its place later. */
 export interface PaidCall {
   readonly place: string
+  /** Undefined if its record was damaged. */
+  readonly request: () => unknown
   /** The usage of each of its tries; empty if its end is unknown. */
   readonly spent: readonly Spent[]
   /** What counts against a budget: if the end is unknown, the estimate, because it may have been paid. */
@@ -49,11 +51,13 @@ export function createPaidCalls(): PaidCalls {
         const record = source.at(at) as RecordOf<'ended'>
         const started = start === 0 ? undefined : (source.at(start) as RecordOf<'started'>)
         const spent = (source.value(record.spent) ?? []) as readonly Spent[]
-        yield { place: record.p, spent, cost: costOf(record.cost, started?.estimate) }
+        const request = (): unknown => source.value(started?.request)
+        yield { place: record.p, request, spent, cost: costOf(record.cost, started?.estimate) }
       }
       for (const start of open.values()) {
         const started = source.at(start) as RecordOf<'started'>
-        yield { place: started.p, spent: [], cost: costOf(undefined, started.estimate) }
+        const request = (): unknown => source.value(started.request)
+        yield { place: started.p, request, spent: [], cost: costOf(undefined, started.estimate) }
       }
     },
   }

@@ -217,6 +217,12 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     answers: () => files.kind === 'recorded',
     // a replay reports everything
     wasDone: () => false,
+    requested(at) {
+      const request = matcher.requestAt(tree.find(placeText(at)))
+      return request === undefined
+        ? undefined
+        : { request, sources: 'current', files: files.kind === 'live' ? 'current' : 'recorded' }
+    },
 
     permit: async (at, action) => permitted(at, action, permission),
 

@@ -9,11 +9,20 @@ import { permitOf } from './allowed.ts'
 import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
-import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
+import {
+  boundaryKey,
+  createMatcher,
+  isSameKey,
+  keyAsRecorded,
+  type Match,
+  maskedComparison,
+  type StartedRecord,
+  textsIn,
+} from './matching.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
 import { createShownAgain, type OnShow } from './shown-again.ts'
-import type { Location, PlaceNode } from './tree.ts'
+import { belongsTo, type Location, type PlaceNode } from './tree.ts'
 import { encodeValue, timeless } from './value.ts'
 
 /** An effect that was in progress when a run was interrupted, and that is repeated. */
@@ -194,6 +203,11 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return started.repeat === 'safe' ? repeat(p, started) : uncertain(p, started)
   }
 
+  /** The texts of all requests to models at and below a place. */
+  function saidBelow(p: string): readonly string[] {
+    return [...index.modelCalls()].flatMap(({ place, request }) => (belongsTo(place, p) ? textsIn(request()) : []))
+  }
+
   function around(live: Effects): Effects {
     const effects: Effects = {
       observe(at, call, read) {
@@ -218,6 +232,13 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const node = tree.find(placeText(at))
         const ended = node?.ended === undefined ? undefined : source.at(node.ended)
         return ended?.k === 'ended' && ended.status === 'ok'
+      },
+
+      requested(at) {
+        const request = matcher.requestAt(tree.find(placeText(at)))
+        return request === undefined
+          ? undefined
+          : { request, sources: usesCurrent ? 'current' : 'recorded', files: 'recorded' }
       },
 
       async permit(at, action) {
@@ -267,14 +288,15 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       async boundary(at, work, boundary = {}) {
         const p = placeText(at)
         const node = nodeOf(p)
-        const key = boundaryKey(boundary.inputs ?? {}, journal.mask)
-        const { partInputs = [] } = boundary
+        const { inputs = {}, partInputs = [], ownInputs = [] } = boundary
         const begin = node?.begin === undefined ? undefined : source.at(node.begin)
-        if (node === undefined || begin === undefined || !isSameKey(begin, key, partInputs)) {
+        const asked = { inputs, key: boundaryKey(inputs, journal.mask) }
+        const key = keyAsRecorded(begin, asked, { said: () => saidBelow(p), mask: journal.mask })
+        if (node === undefined || begin === undefined || !isSameKey(begin, key, [...partInputs, ...ownInputs])) {
           tree.reopen(p)
           return live.boundary(at, unlessStopped(work), boundary)
         }
-        if (partInputs.length > 0 && !isSameKey(begin, key)) {
+        if (partInputs.length > 0 && !isSameKey(begin, key, ownInputs)) {
           tree.unfinish(p)
           journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }

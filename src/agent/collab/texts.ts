@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { type AgentStatus, leaderId, type Mail } from '../../event/collab.ts'
 
@@ -6,7 +7,7 @@ const mostInNotice = 30_000
 
 /** The name of a member in texts for models and users. */
 export function nameOf(id: string, role: string | undefined): string {
-  if (id === leaderId) return 'the leader'
+  if (id === leaderId) return modelText`the leader`
   return role === undefined ? id : `${role} ${id}`
 }
 
@@ -28,7 +29,7 @@ export function noticeText(name: string, status: AgentStatus): string {
 }
 
 function endText(status: AgentStatus): string {
-  if (typeof status === 'string') return `is ${status}`
-  if ('errored' in status) return `failed: ${status.errored}`
+  if (typeof status === 'string') return modelText`is ${status}`
+  if ('errored' in status) return modelText`failed: ${status.errored}`
   return status.completed === null ? 'is done; it returned no text' : `is done: ${status.completed}`
 }

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { systemClock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import type { Tool } from '../../event/agent.ts'
@@ -139,7 +140,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     seatOf(handle) {
       const desk = deskOf(handle)
       desk.touch()
-      const text = `${delegateNote(note)}\n\nYou are the worker ${handle}. Claim an item with task_claim before you work on it, complete it with task_complete, and go on with the next one until none is left for you.`
+      const text = modelText`${delegateNote(note)}\n\nYou are the worker ${handle}. Claim an item with task_claim before you work on it, complete it with task_complete, and go on with the next one until none is left for you.`
       const inbox = seatInbox({ handle, store, note: text, notifies, onTurn: desk.touch })
       return { tools: workerKinds(desk), inbox }
     },

@@ -78,7 +78,8 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     },
     addMessages(messages) {
       begin()
-      log.add(messages)
+      if (mode === 'classic' || mode === 'code') log.addOwn(messages)
+      else log.add(messages)
     },
     tools,
     ...(turns.output === undefined ? {} : { output: turns.output }),
@@ -102,11 +103,11 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     async runTools(calls) {
       try {
         const called = await turns.runTools(calls, { signal, timeline })
-        log.add(called.map(resultMessage))
+        log.addOwn(called.map(resultMessage))
         uses.push(called.map(useOf))
         return called
       } catch (error) {
-        log.add(calls.map((call) => refusedCall(call, 'interrupted')))
+        log.addOwn(calls.map((call) => refusedCall(call, 'interrupted')))
         throw error
       }
     },
@@ -129,7 +130,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
       const call = { id: callId, name, input: JSON.stringify(input) }
       return callTool(call, { tools: [own], opener, context: at, timeline })
     },
-    refuseCalls: (calls, why) => log.add(calls.map((call) => refusedCall(call, why))),
+    refuseCalls: (calls, why) => log.addOwn(calls.map((call) => refusedCall(call, why))),
     timeline,
     say(text, { streams = true } = {}) {
       if (!streams) return timeline.addText(text)

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { isBatonError } from '../../base/error.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
@@ -194,11 +195,11 @@ function tooLarge(
   { path, asked: { content } }: { readonly path: string; readonly asked: FileDirective },
 ): string | undefined {
   if (content.length > mostBytes) {
-    return `the content has ${sizeText(content.length)}, but a call writes at most ${sizeText(mostBytes)}`
+    return modelText`the content has ${sizeText(content.length)}, but a call writes at most ${sizeText(mostBytes)}`
   }
   const { kind, size = 0 } = statusAt(path) ?? {}
   if (kind !== 'file' || size <= mostBytes) return undefined
-  return `${named} has ${sizeText(size)}, but tools do not change files larger than ${sizeText(mostBytes)}`
+  return modelText`${named} has ${sizeText(size)}, but tools do not change files larger than ${sizeText(mostBytes)}`
 }
 
 interface Refusal {

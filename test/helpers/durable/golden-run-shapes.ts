@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 /** One command. `$RUN` in its arguments is the newest run. */
-export interface Step {
+interface Step {
   readonly args: readonly string[]
   readonly input?: string
   /** Default: 0 */
@@ -177,6 +177,24 @@ Change one into two.
       if (turn === 1) return find('dog', true)
       const known = [told, ...results].join('\n')
       return text(known.includes('the dog is at home') ? 'Both are at home.' : 'I wait.')
+    },
+    views: teamViews,
+  },
+
+  /** Agents that come with the program: one explores and has a reminder, the other gets the conversation. */
+  builtIn: {
+    files: {
+      'baton.toml': '',
+      'lead.md': '+++\nmodel = "m"\ntools = ["task", "read", "glob"]\n+++\nWhere is the port set?\n',
+      'notes.txt': 'The server listens on port 8000.\n',
+    },
+    steps: [{ args: ['run', 'lead.md'] }],
+    answer({ told, turn }) {
+      const give = (to: string, prompt: string): ModelReply =>
+        call('task', { description: 'find the port', prompt, subagent_type: to, run_in_background: false })
+      if (told.includes('Say it again.')) return text('It is 8000 still.')
+      if (told.includes('Look for it.')) return turn === 0 ? call('read', { path: 'notes.txt' }) : text('It is 8000.')
+      return [give('Explore', 'Look for it.'), give('general-purpose', 'Say it again.')][turn] ?? text('In notes.txt.')
     },
     views: teamViews,
   },
