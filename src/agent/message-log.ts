@@ -10,6 +10,8 @@ export interface MessageLog {
   /** Adds messages that this program makes from what the record has anyway: results of tools, mail, feedback. */
   readonly addOwn: (messages: readonly Message[]) => void
   readonly isOwn: (message: Message) => boolean
+  /** Instructions of modes that it has, in the words of this version. */
+  readonly instructions: Set<string>
   /** Replaces the messages since the last answer by those of a request that an earlier process recorded. */
   readonly takeNext: (recorded: RecordedMessages) => void
   /** The messages since the last answer; earlier ones are recorded already. */
@@ -43,6 +45,7 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
       messages.push(...added)
     },
     isOwn: (message) => own.has(message),
+    instructions: new Set(),
     takeNext({ messages: taken, before }) {
       if (recorded > 0 || said.length === 0) return void messages.splice(recorded, Infinity, ...taken)
       saidHash = before?.hash

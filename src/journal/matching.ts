@@ -78,10 +78,15 @@ export function createMatcher(
   { source }: Pick<RunIndex, 'source'>,
   { isSameValue, isSameRequest, isSameChange }: Comparison,
 ): Matcher {
+  /** Whether only texts of this program differ, which another version may have worded differently. */
+  function isReworded(now: Json, then: Json): boolean {
+    return textsIn(now).some(hasOwnText) && differsOnlyInOwnTexts(now, source.value(then) as Json)
+  }
+
   function call(location: Location, { name, args }: AskedCall): Match {
     const record = source.at(location)
     if (record.k !== 'obs' && record.k !== 'call') return { kind: 'other', at: location }
-    return record.name === name && isSameValue(args, record.args)
+    return record.name === name && (isSameValue(args, record.args) || isReworded(args, record.args))
       ? { kind: 'ended', outcome: record }
       : { kind: 'other', at: location }
   }
@@ -105,7 +110,9 @@ export function createMatcher(
     returned: (node, asked) => (node?.returned === undefined ? { kind: 'none' } : call(node.returned, asked)),
     effect(node, { kind, request }) {
       if (node?.started !== undefined) {
-        return started(node, node.started, (record) => record.kind === kind && isSameRequest(request, record))
+        const isSame = (record: StartedRecord): boolean =>
+          isSameRequest(request, record) || isReworded(request, record.request)
+        return started(node, node.started, (record) => record.kind === kind && isSame(record))
       }
       return node?.answer === undefined ? { kind: 'none' } : { kind: 'other', at: node.answer }
     },

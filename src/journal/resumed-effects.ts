@@ -292,11 +292,13 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const begin = node?.begin === undefined ? undefined : source.at(node.begin)
         const asked = { inputs, key: boundaryKey(inputs, journal.mask) }
         const key = keyAsRecorded(begin, asked, { said: () => saidBelow(p), mask: journal.mask })
-        if (node === undefined || begin === undefined || !isSameKey(begin, key, [...partInputs, ...ownInputs])) {
+        // with the recorded sources, only this program can make them different
+        const except = usesCurrent ? [] : ownInputs
+        if (node === undefined || begin === undefined || !isSameKey(begin, key, [...partInputs, ...except])) {
           tree.reopen(p)
           return live.boundary(at, unlessStopped(work), boundary)
         }
-        if (partInputs.length > 0 && !isSameKey(begin, key, ownInputs)) {
+        if (partInputs.length > 0 && !isSameKey(begin, key, except)) {
           tree.unfinish(p)
           journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }

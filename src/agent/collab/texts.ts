@@ -17,7 +17,7 @@ export function mailText(
   receiver: { readonly parent: string } | undefined,
   sender: string,
 ): string {
-  return from === receiver?.parent ? text : `Message from ${sender}:\n\n${text}`
+  return from === receiver?.parent ? text : modelText`Message from ${sender}:\n\n${text}`
 }
 
 /** The notice for the spawner of an agent when a piece of its work has ended. */
@@ -25,11 +25,11 @@ export function noticeText(name: string, status: AgentStatus): string {
   const text = `${name} ${endText(status)}`
   return text.length <= mostInNotice
     ? text
-    : `${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
+    : modelText`${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
 }
 
 function endText(status: AgentStatus): string {
   if (typeof status === 'string') return modelText`is ${status}`
   if ('errored' in status) return modelText`failed: ${status.errored}`
-  return status.completed === null ? 'is done; it returned no text' : `is done: ${status.completed}`
+  return status.completed === null ? modelText`is done; it returned no text` : modelText`is done: ${status.completed}`
 }

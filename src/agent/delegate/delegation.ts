@@ -102,7 +102,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
       if (handle === leaderHandle || now - last < leaseMs || !holds(handle)) continue
       const ids = await takeBack(handle)
       const items = ids.map((id) => `#${id}`).join(', ')
-      tellLeader(`${handle} has done nothing for a long time: others can claim ${items} again.`)
+      tellLeader(modelText`${handle} has done nothing for a long time: others can claim ${items} again.`)
     }
   }
 
@@ -129,7 +129,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     items: () => store.state().items,
     onStall(stall) {
       announceStall(stall, context)
-      tellLeader(`The team is stalled: ${stall.message}`)
+      tellLeader(modelText`The team is stalled: ${stall.message}`)
     },
   })
 
@@ -159,7 +159,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
   function reminder(): readonly InboxMessage[] {
     if (!isReminded) return []
     const open = openItems(store.state().items).map(itemLine)
-    const text = `No worker is running, and items are still open:\n${open.join('\n')}\nLet workers complete them, or call leave_delegate with force.`
+    const text = modelText`No worker is running, and items are still open:\n${open.join('\n')}\nLet workers complete them, or call leave_delegate with force.`
     return [{ id: 'delegate/open', text }]
   }
 

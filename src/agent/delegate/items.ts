@@ -128,7 +128,7 @@ export function completeItem(items: WorkItems, owner: string, id: string, note?:
   if (item.owner !== owner) return refused(items, `#${item.id} is claimed by ${item.owner ?? 'somebody'}, not by you`)
   const done = replaced(items, { ...item, status: 'completed', ...defined({ note }) })
   const freed = items.filter(({ blocked_by: before }) => before.length === 1 && before[0] === item.id)
-  const free = freed.length === 0 ? '' : `; no longer blocked: ${freed.map((one) => `#${one.id}`).join(', ')}`
+  const free = freed.length === 0 ? '' : modelText`; no longer blocked: ${freed.map((one) => `#${one.id}`).join(', ')}`
   return { ...done, text: modelText`completed #${item.id}: ${item.subject}${free}` }
 }
 

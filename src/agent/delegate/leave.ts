@@ -52,6 +52,6 @@ function decide(state: TeamState, force: boolean): { readonly state: TeamState; 
   const open = openItems(state.items)
   if (open.length === 0 || force) return { state: { ...state, hasLeft: true }, result: { left } }
   const lines = open.map(itemLine).join('\n')
-  const refused = `${left.completed_tasks} of ${left.total_tasks} items are completed. Still open:\n${lines}\nLet workers complete them, or leave with force.`
+  const refused = modelText`${left.completed_tasks} of ${left.total_tasks} items are completed. Still open:\n${lines}\nLet workers complete them, or leave with force.`
   return { state, result: { refused } }
 }

@@ -154,7 +154,7 @@ function listKind(desk: Desk): ToolKind {
         change: looking(({ items }) => {
           const lines = items.length === 0 ? ['The list is empty.'] : items.map(itemLine)
           const workers = desk.workers()
-          return [...lines, ...(workers.length === 0 ? [] : ['', 'Workers:', ...workers])].join('\n')
+          return [...lines, ...(workers.length === 0 ? [] : ['', modelText`Workers:`, ...workers])].join('\n')
         }),
       }),
   })
@@ -208,7 +208,7 @@ function readKind(desk: Desk): ToolKind {
         args: {},
         change(before) {
           const { state, messages } = takeUnread(before, desk.handle)
-          const lines = messages.map(({ from, text }) => `from ${from}: ${text}`)
+          const lines = messages.map(({ from, text }) => modelText`from ${from}: ${text}`)
           return { state, result: { text: lines.join('\n\n') || 'There are no new messages.', isError: false } }
         },
       }),

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
 import type { ModelEnd, ModelResult, Tool, ToolUse } from '../../event/agent.ts'
@@ -24,6 +25,8 @@ export interface WorkParts {
   readonly isHigh: boolean
   /** The messages of the prompt. */
   readonly input: readonly Message[]
+  /** Whether this program made them. */
+  readonly isFeedback: boolean
   /** The messages that plug-ins add. */
   readonly prepare: () => Promise<readonly Message[]>
 }
@@ -38,7 +41,17 @@ export interface Workplace {
   readonly result: () => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
 }
 
-export function createPromptWork({ id, mode, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
+export function createPromptWork({
+  id,
+  mode,
+  turns,
+  opener,
+  signal,
+  isHigh,
+  input,
+  isFeedback,
+  prepare,
+}: WorkParts): Workplace {
   const { log, tools, running } = turns
   /** In the order in which the calls were issued. */
   const uses: (readonly ToolUse[])[] = []
@@ -61,7 +74,10 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     hasBegun = true
     const before = log.all()
     const added = [...input.slice(0, -1), ...context, ...input.slice(-1)]
-    log.add(instructions === undefined ? added : instructed(added, instructions, before))
+    if (isFeedback) return log.addOwn(added)
+    if (instructions === undefined || log.instructions.has(instructions)) return log.add(added)
+    log.instructions.add(instructions)
+    log.add(instructed(added, instructions, before))
   }
 
   function reserveUse(): (use: ToolUse) => void {
@@ -107,7 +123,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
         uses.push(called.map(useOf))
         return called
       } catch (error) {
-        log.addOwn(calls.map((call) => refusedCall(call, 'interrupted')))
+        log.addOwn(calls.map((call) => refusedCall(call, modelText`interrupted`)))
         throw error
       }
     },

@@ -1,3 +1,4 @@
+import { hasOwnText } from '../../base/model-text.ts'
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { CommandSession } from '../../event/agent.ts'
@@ -142,9 +143,9 @@ export async function stopWaiting(order: Order, context: RunContext, working: Wo
 }
 
 /** The values that determine what an agent does. The name of an agent is part of its place. */
-function inputsOf({ offered: { agent, from }, prompt, model, resumes }: Order) {
+function inputsOf({ offered: { agent }, prompt, model, resumes }: Order) {
   const inputs = { agent: agent.text, prompt, ...defined({ model, resumes }) }
-  return { inputs, ownInputs: from === 'built-in' ? ['agent'] : [] }
+  return { inputs, ownInputs: hasOwnText(agent.text) ? ['agent'] : [] }
 }
 
 /** For lists of the parts of a run; the name is part of the place. */

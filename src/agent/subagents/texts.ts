@@ -60,7 +60,8 @@ function withinList(offered: readonly Offered[], lineOf: (one: Offered) => strin
 /** The result for a caller that waited for an agent. */
 export function answerText({ id }: Pick<Order, 'id'>, end: ChildEnd): string {
   const { messages, session } = end
-  const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" continues its conversation`
+  const again =
+    messages === undefined && session === undefined ? '' : modelText`; resume = "${id}" continues its conversation`
   return modelText`${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
 }
 
@@ -85,7 +86,7 @@ function errorText({ error }: ChildEnd): string {
 export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
   const { id, description } = order
   const text =
-    end.status === 'done' ? `agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
+    end.status === 'done' ? modelText`agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
   return text.length <= mostInNotice
     ? text
     : `${cutText(text, mostInNotice)}\n[cut: task_output shows everything ${id} has said]`

@@ -9,8 +9,8 @@ export interface IterationOutcome {
 
 /** The summary without a model (R75, TV9); file types are sorted by extension. */
 export function filesSummary({ iteration, success, files }: IterationOutcome): string {
-  const how = `Iteration ${iteration} ${success ? modelText`succeeded` : modelText`failed`}`
-  if (files.length === 0) return `${how} with no file changes.`
+  const how = modelText`Iteration ${iteration} ${success ? modelText`succeeded` : modelText`failed`}`
+  if (files.length === 0) return modelText`${how} with no file changes.`
   const counts = new Map<string, number>()
   for (const file of files) {
     const ending = extname(file)
@@ -19,7 +19,7 @@ export function filesSummary({ iteration, success, files }: IterationOutcome): s
   const kinds = [...counts]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .map(([ending, count]) => `${count} ${ending === '' ? 'other' : ending} file(s)`)
-  return `${how}. Modified ${files.length} file(s): ${kinds.join(', ')}.`
+  return modelText`${how}. Modified ${files.length} file(s): ${kinds.join(', ')}.`
 }
 
 const taskLength = 500

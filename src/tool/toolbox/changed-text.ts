@@ -33,7 +33,7 @@ export function changedText(
   if (places === undefined) return modelText`Replaced ${file}, which now has ${linesText(countLines(content))}.`
   const named = placeCount === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
   const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${placeCount > mostNamed ? ' and more' : ''}`
-  const head = `Changed ${file}${placeCount === 1 ? '' : ` in ${placeCount} places,`} ${where}.`
+  const head = modelText`Changed ${file}${placeCount === 1 ? '' : modelText` in ${placeCount} places,`} ${where}.`
   if (!isShown || placeCount > mostPlaces) return head
   const parts = excerpts(places, countLines(content))
   const texts = linesAt(content, parts)

@@ -105,7 +105,7 @@ async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promi
       throw new BatonError('FILE_FAILED', modelText`there is no file or folder ${shown}`)
     case 'other':
       throw notAFile(shown, 'other')
-    case 'file': {
+    case modelText`file`: {
       const isVisible = visibleTo('grep', call)(root)
       return { files: isVisible ? [root] : [], folder: join(root, '..'), isWhole: true }
     }
@@ -133,11 +133,11 @@ interface Shown {
 function remarks(found: readonly FileMatches[], { output, limit, isWhole }: Shown): readonly string[] {
   const lines = found.reduce((sum, { count }) => sum + count, 0)
   const all = output === 'content' ? lines : found.length
-  const total = `${number(lines, 'matching line')} in ${number(found.length, 'file')}`
-  const unit = output === 'content' ? '' : ' files'
+  const total = modelText`${number(lines, modelText`matching line`)} in ${number(found.length, modelText`file`)}`
+  const unit = output === 'content' ? '' : modelText` files`
   return [
-    all > limit ? `[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,
-    ...(isWhole ? [] : ['[there are more files than were searched: name a path or a glob]']),
+    all > limit ? modelText`[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,
+    ...(isWhole ? [] : [modelText`[there are more files than were searched: name a path or a glob]`]),
   ]
 }
 

@@ -295,7 +295,8 @@ Do it all.
     lost: / (?:started|ended) (?:file best\/changes|git best\/commit)/,
     steps: [{ args: ['run', 'ask.md'] }],
     answer({ told }) {
-      const iteration = Number(/^Iteration: (\d+) of/m.exec(told)?.[1] ?? 0)
+      // it is shown one line less each time
+      const iteration = 3 - (told.match(/^line \d/gm) ?? []).length
       const said = ['line 0\nline 1\n', 'line 0\n', 'line 0\nline 1\nline 2\nline 3\n'][iteration] ?? ''
       return text(writing({ 'list.txt': said, [`made/${iteration}.txt`]: 'x' }, `Step ${iteration}.`))
     },

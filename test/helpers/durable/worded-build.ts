@@ -2,14 +2,16 @@ import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path'
 import { root } from '../baton.ts'
 
+/** How each word begins that was changed. */
+export const changedWord = 'zz'
+
 /**
- * Makes a copy of the build in which the texts that models get are worded differently, as they may be in a later
- * version. Returns the folder, which has `main.js`.
- * @param words `one`: the first word of each text; `all`: each of its words
+ * Makes a copy of the build in which each word of the texts that models get is another one, as in a later version.
+ * Returns its folder, which has `main.js`.
  */
-export function wordedBuild(words: 'one' | 'all'): string {
+export function wordedBuild(): string {
   // inside the repository, so that packages are found
-  const folder = join(root, `node_modules/.cache/worded-${words}-${process.pid}`)
+  const folder = join(root, `node_modules/.cache/worded-${process.pid}`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const dist = join(folder, 'dist')
@@ -22,27 +24,17 @@ export function wordedBuild(words: 'one' | 'all'): string {
   }
   const module = join(dist, 'base/model-text.js')
   const code = readFileSync(module, 'utf8').replace('export function modelText(', 'function ownText(')
-  const pattern = String.raw`/(?<!\\)\b\p{L}{2,}\b/u${words === 'all' ? ' + "g"' : ''}`
   writeFileSync(
     module,
     `${code}
 const changed = new WeakMap()
-function reworded(strings) {
-  let isChanged = false
-  return strings.map((piece) =>
-    piece.replaceAll(/\\p{L}{2,}/gu, (word) => {
-      if (isChanged && ${words === 'one'}) return word
-      isChanged = true
-      return 'zz' + word
-    }),
-  )
-}
+const reworded = (strings) =>
+  strings.map((piece) => piece.replaceAll(/\\p{L}{2,}/gu, (word) => '${changedWord}' + word))
 export function modelText(strings, ...values) {
   if (!changed.has(strings)) changed.set(strings, reworded(strings))
   return ownText(changed.get(strings), ...values)
 }
 `,
   )
-  void pattern
   return dist
 }

@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  cutsOf,
+  goldenRunNames,
+  readGoldenRun,
+  requestsOf,
+  resumeAt,
+  shapeOf,
+  someCutsOf,
+  viewsOf,
+} from '../helpers/durable/golden-runs.ts'
+import { changedWord, wordedBuild } from '../helpers/durable/worded-build.ts'
+import { createWarmCommand, type WarmCommand } from '../helpers/warm-command.ts'
+
+// A later version may word everything that it says to models differently. It resumes and replays the runs of the version
+// before nevertheless: those of test/fixtures/golden-runs. BATON_GOLDEN=whole (npm run soak -- golden) tries every record.
+const isWhole = process.env['BATON_GOLDEN'] === 'whole'
+
+let folder: string
+let later: WarmCommand
+beforeAll(() => {
+  folder = wordedBuild()
+  later = createWarmCommand(`${folder}/main.js`)
+})
+afterAll(async () => {
+  await later.end()
+  rmSync(dirname(folder), { recursive: true })
+})
+
+/** Names, states, markup, and what the parsers of others say: no sentences of this program. */
+const signs = new Set(
+  `file path lines line first_line first instruction structure answer member no_answer no changes part status js ts txt
+  string number boolean null function input void any unknown type object properties items required enum minimum maximum
+  array Array system reminder task context assessment old text new all offset limit todos pending in progress completed
+  default worker orchestrator timed out false submission id agent teammate self Bash Explore Plan general purpose
+  tmp golden journals home state runs work tasks md json diff git index made patch replace
+  nothing is not defined hunks failed its and removed are found must be at least but of the adds warns ships`.split(
+    /\s+/,
+  ),
+)
+
+interface Said {
+  readonly role: string
+  readonly content: string
+}
+
+/** The recorded answers of models. */
+function answersIn(journals: Readonly<Record<string, string>>): readonly unknown[] {
+  const lines = Object.values(journals).flatMap((text) => text.split('\n').slice(0, -1))
+  return lines.filter((line) => line.includes('"k":"ended"') && line.includes('"kind":"model"'))
+}
+
+/** Names of tools and parameters are no texts. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, one]: [string, unknown]) => {
+    if (typeof one === 'string') return ['content', 'description', 'text'].includes(key) ? [one] : []
+    return textsIn(one)
+  })
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.replaceAll(/\b[0-9a-f]+(?:-[0-9a-f]+)+\b|\b[0-9a-f]{8,}\b|\\n/g, ' ').match(/\p{L}{2,}/gu) ?? []
+}
+
+for (const name of goldenRunNames()) {
+  const golden = readGoldenRun(name)
+  const shape = shapeOf(name)
+  const missing = (shape.needs ?? []).filter((program) => spawnSync(program, ['--version']).status !== 0)
+
+  describe.skipIf(missing.length > 0)(`${name}${missing.map((program) => `, which needs ${program}`).join('')}`, () => {
+    it('is replayed by a version with other texts for models', async () => {
+      const views = golden.views.filter(({ args }) => args.includes('--replay') && !args.includes('--json'))
+      const [replay] = await viewsOf(name, { golden: { ...golden, views }, command: later })
+      expect({ code: replay?.code, stdout: replay?.stdout }, replay?.stderr).toEqual({
+        code: views[0]?.code,
+        stdout: views[0]?.stdout,
+      })
+    })
+
+    it.each(isWhole ? cutsOf(name, golden) : someCutsOf(name, golden, 2))('goes on there after $at', async (cut) => {
+      const { result, calls, unpaid, said } = await resumeAt(name, cut, { golden, command: later })
+      expect(result, said).toEqual(golden.result)
+      if (shape.isRace === true) expect(calls, said).toBeLessThanOrEqual(unpaid)
+      else expect(calls, said).toBe(unpaid)
+    })
+
+    it('says nothing to models that is not marked as its text', async () => {
+      const requests = await requestsOf(name, later)
+      const messages = requests.flatMap((body) => body.messages as readonly Said[])
+      const answers = [messages.filter(({ role }) => role === 'assistant'), answersIn(golden.journals)]
+      const known = new Set([...signs, ...wordsIn(JSON.stringify([shape.files, shape.steps, answers]))])
+      const told = [...messages.filter(({ role }) => role !== 'assistant'), ...requests.map(({ tools }) => tools)]
+      const words = told.flatMap(textsIn).flatMap(wordsIn)
+      expect(words.length).toBeGreaterThan(0)
+      expect([...new Set(words)].filter((word) => !word.startsWith(changedWord) && !known.has(word))).toEqual([])
+    })
+  })
+}
