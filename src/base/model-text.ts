@@ -67,8 +67,7 @@ function partsOf(text: string): readonly TextPart[] {
 function ownRanges(text: string): readonly Range[] {
   const ranges: Range[] = []
   for (const strings of marked.values()) {
-    // a sign alone says nothing
-    if (!strings.some((piece) => /\p{L}/u.test(piece))) continue
+    if (!isTelling(strings)) continue
     const whole = strings.filter((piece) => piece !== '')
     const found = occurrences(text, whole)
     // as lines of a comment, or without the space around it
@@ -76,6 +75,12 @@ function ownRanges(text: string): readonly Range[] {
     ranges.push(...(found.length > 0 ? found : occurrences(text, lines)))
   }
   return ranges.toSorted(([one, oneEnd], [other, otherEnd]) => one - other || otherEnd - oneEnd)
+}
+
+/** A word alone may be anyone's. */
+function isTelling(strings: readonly string[]): boolean {
+  const text = strings.join(' ')
+  return /\p{L}/u.test(text) && (/\p{L}+\P{L}+\p{L}+/u.test(text) || /[^\p{L}\s]/u.test(text))
 }
 
 type Range = readonly [from: number, to: number]

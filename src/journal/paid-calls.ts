@@ -8,8 +8,6 @@ import { belongsTo, type Location } from './tree.ts'
 /** A model call that was started, whatever happened to its place later. */
 export interface PaidCall {
   readonly place: string
-  /** Undefined if its record was damaged. */
-  readonly request: () => unknown
   /** The usage of each of its tries; empty if its end is unknown. */
   readonly spent: readonly Spent[]
   /** What counts against a budget: if the end is unknown, the estimate, because it may have been paid. */
@@ -29,6 +27,8 @@ interface PaidCalls {
   readonly withdraw: (record: RecordOf<'suspended'>) => void
   /** Ended calls first. */
   readonly read: (source: RecordSource) => Iterable<PaidCall>
+  /** The records of their starts, except damaged ones. */
+  readonly starts: (source: RecordSource) => Iterable<RecordOf<'started'>>
 }
 
 /** Keeps locations only: a run may have made a million calls. */
@@ -51,14 +51,16 @@ export function createPaidCalls(): PaidCalls {
         const record = source.at(at) as RecordOf<'ended'>
         const started = start === 0 ? undefined : (source.at(start) as RecordOf<'started'>)
         const spent = (source.value(record.spent) ?? []) as readonly Spent[]
-        const request = (): unknown => source.value(started?.request)
-        yield { place: record.p, request, spent, cost: costOf(record.cost, started?.estimate) }
+        yield { place: record.p, spent, cost: costOf(record.cost, started?.estimate) }
       }
       for (const start of open.values()) {
         const started = source.at(start) as RecordOf<'started'>
-        const request = (): unknown => source.value(started.request)
-        yield { place: started.p, request, spent: [], cost: costOf(undefined, started.estimate) }
+        yield { place: started.p, spent: [], cost: costOf(undefined, started.estimate) }
       }
+    },
+    *starts(source) {
+      const locations = [...ended.filter((_, index) => index % 2 === 1), ...open.values()]
+      for (const start of locations) if (start !== 0) yield source.at(start) as RecordOf<'started'>
     },
   }
 }

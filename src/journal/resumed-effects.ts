@@ -205,7 +205,8 @@ export function createResumedEffects(options: ResumeOptions): Effects {
 
   /** The texts of all requests to models at and below a place. */
   function saidBelow(p: string): readonly string[] {
-    return [...index.modelCalls()].flatMap(({ place, request }) => (belongsTo(place, p) ? textsIn(request()) : []))
+    const below = [...index.modelStarts()].filter((record) => belongsTo(record.p, p))
+    return below.flatMap(({ request }) => textsIn(source.value(request)))
   }
 
   function around(live: Effects): Effects {

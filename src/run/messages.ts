@@ -16,7 +16,7 @@ const headings = {
   working: modelText`Files to work on`,
 } as const
 
-const resourcesHeading = modelText`Resources for context`
+const resourcesHeading = modelText`# Resources for context`
 
 /** Number of bytes around the path and the content of a file. */
 const markup = 64
@@ -92,21 +92,21 @@ export function buildMessages({
     textMessage('system', [system, ...rules].join('\n\n')),
     ...shown(knowledge),
     ...part(
-      modelText`Structure of the project (paths only)`,
+      modelText`# Structure of the project (paths only)`,
       structure.map((path) => `- ${withoutControls(path)}`).join('\n'),
     ),
     ...shown(context),
     ...part(resourcesHeading, quoteFiles(resources)),
     ...attached.map(({ path, file }): Message => {
-      const text = `# ${resourcesHeading}\n\n${withoutControls(path)} (${file.mediaType})`
+      const text = `${resourcesHeading}\n\n${withoutControls(path)} (${file.mediaType})`
       return { role: 'user', parts: [{ type: 'text', text }, file] }
     }),
-    ...part(modelText`Standard input`, stdin === undefined ? '' : quoteFiles([{ path: 'stdin', content: stdin }])),
+    ...part(modelText`# Standard input`, stdin === undefined ? '' : quoteFiles([{ path: 'stdin', content: stdin }])),
   ]
   return [
     ...(isRepeated ? withCacheMark(common) : common),
     ...shown(working),
-    ...part(modelText`Input`, input),
+    ...part(modelText`# Input`, input),
     textMessage('user', instruction),
   ]
 }
@@ -124,8 +124,8 @@ function shown(text: string): readonly Message[] {
   return text === '' ? [] : [textMessage('user', text)]
 }
 
-function part(title: string, body: string): readonly Message[] {
-  return body === '' ? [] : [textMessage('user', `# ${title}\n\n${body}`)]
+function part(heading: string, body: string): readonly Message[] {
+  return body === '' ? [] : [textMessage('user', `${heading}\n\n${body}`)]
 }
 
 export function quoteFiles(files: readonly LoadedFile[]): string {

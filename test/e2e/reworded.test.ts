@@ -34,7 +34,7 @@ afterAll(async () => {
 const signs = new Set(
   `file path lines line first_line first instruction structure answer member no_answer no changes part status js ts txt
   string number boolean null function input void any unknown type object properties items required enum minimum maximum
-  array Array system reminder task context assessment old text new all offset limit todos pending in progress completed
+  array Array files system reminder task context assessment old text new all offset limit todos pending in progress completed
   default worker orchestrator timed out false submission id agent teammate self Bash Explore Plan general purpose
   tmp golden journals home state runs work tasks md json diff git index made patch replace
   nothing is not defined hunks failed its and removed are found must be at least but of the adds warns ships`.split(
@@ -63,7 +63,7 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 function wordsIn(text: string): readonly string[] {
-  return text.replaceAll(/\b[0-9a-f]+(?:-[0-9a-f]+)+\b|\b[0-9a-f]{8,}\b|\\n/g, ' ').match(/\p{L}{2,}/gu) ?? []
+  return text.replaceAll(/[0-9a-f]+(?:-[0-9a-f]+)+|\b\w*\d\w*\b|\\n/g, ' ').match(/\p{L}{2,}/gu) ?? []
 }
 
 for (const name of goldenRunNames()) {
@@ -89,10 +89,13 @@ for (const name of goldenRunNames()) {
     })
 
     it('says nothing to models that is not marked as its text', async () => {
-      const requests = await requestsOf(name, later)
+      const requests = await requestsOf(name, `${folder}/main.js`)
       const messages = requests.flatMap((body) => body.messages as readonly Said[])
       const answers = [messages.filter(({ role }) => role === 'assistant'), answersIn(golden.journals)]
-      const known = new Set([...signs, ...wordsIn(JSON.stringify([shape.files, shape.steps, answers]))])
+      const names = requests.flatMap(({ tools }) => JSON.stringify(tools ?? []).match(/(?<="name":")[^"]+/g) ?? [])
+      const functions = names.map((one) => one.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
+      const written = [shape.files, shape.steps, answers, names, functions]
+      const known = new Set([...signs, ...wordsIn(JSON.stringify(written))])
       const told = [...messages.filter(({ role }) => role !== 'assistant'), ...requests.map(({ tools }) => tools)]
       const words = told.flatMap(textsIn).flatMap(wordsIn)
       expect(words.length).toBeGreaterThan(0)

@@ -48,10 +48,16 @@ function assessmentBlock(body: string): string {
 }
 
 function contextBlock(original: string, { iteration, count, baseCommit, plan, records }: IterationFacts): string {
+  const progress =
+    count === undefined
+      ? modelText`## Progress\nIteration: ${iteration} of ongoing`
+      : modelText`## Progress\nIteration: ${iteration} of ${count}`
+  const base =
+    baseCommit === undefined ? modelText`Base commit: unknown` : modelText`Base commit: ${shortCommit(baseCommit)}`
   const sections = [
     modelText`## Original Task\n${original}`,
     ...(plan === undefined ? [] : [modelText`## Plan\n${plan}`]),
-    modelText`## Progress\nIteration: ${iteration} of ${count ?? modelText`ongoing`}\nBase commit: ${shortCommit(baseCommit) ?? modelText`unknown`}`,
+    `${progress}\n${base}`,
     modelText`## Previous Iterations\n${records.map(entry).join('\n\n')}`,
   ]
   return modelText`<task_context>\n${sections.join('\n\n')}\n</task_context>`
@@ -62,8 +68,10 @@ function entry(record: IterationRecord, index: number, all: readonly IterationRe
   const { iteration, commit_id: commit, changed_files: files, summary, score, check } = record
   const id = shortCommit(commit)
   return [
-    modelText`### Iteration ${iteration} → ${id === undefined ? modelText`no changes` : modelText`commit ${id}`}`,
-    modelText`Files: ${filesText(files)}`,
+    id === undefined
+      ? modelText`### Iteration ${iteration} → no changes`
+      : modelText`### Iteration ${iteration} → commit ${id}`,
+    files.length === 0 ? modelText`Files: none` : modelText`Files: ${filesText(files)}`,
     modelText`Summary: ${summary}`,
     ...(score === undefined ? [] : [modelText`Score: ${score}`]),
     ...(check === undefined ? [] : [modelText`Check: ${index === all.length - 1 ? check : check.split('\n', 1)[0]}`]),
@@ -74,7 +82,7 @@ const shownNames = 5
 
 /** At most five names: `a, b` or `a, b, c, d, e, ... (2 more)`; `none` without any. */
 export function filesText(files: readonly string[]): string {
-  if (files.length === 0) return modelText`none`
+  if (files.length === 0) return 'none'
   const shown = files.slice(0, shownNames)
   const more = files.length - shown.length
   return [...shown, ...(more > 0 ? [modelText`... (${more} more)`] : [])].join(', ')

@@ -9,7 +9,7 @@ export interface IterationOutcome {
 
 /** The summary without a model (R75, TV9); file types are sorted by extension. */
 export function filesSummary({ iteration, success, files }: IterationOutcome): string {
-  const how = modelText`Iteration ${iteration} ${success ? modelText`succeeded` : modelText`failed`}`
+  const how = success ? modelText`Iteration ${iteration} succeeded` : modelText`Iteration ${iteration} failed`
   if (files.length === 0) return modelText`${how} with no file changes.`
   const counts = new Map<string, number>()
   for (const file of files) {
@@ -40,7 +40,7 @@ export function summaryQuestion(
 Task:
 ${cut(task, taskLength)}
 
-Iteration ${iteration} ${success ? modelText`succeeded` : modelText`failed`}. ${changed}
+${success ? modelText`Iteration ${iteration} succeeded.` : modelText`Iteration ${iteration} failed.`} ${changed}
 
 Answers:
 ${cut(answers.join('\n\n'), answerLength)}`

@@ -105,7 +105,7 @@ async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promi
       throw new BatonError('FILE_FAILED', modelText`there is no file or folder ${shown}`)
     case 'other':
       throw notAFile(shown, 'other')
-    case modelText`file`: {
+    case 'file': {
       const isVisible = visibleTo('grep', call)(root)
       return { files: isVisible ? [root] : [], folder: join(root, '..'), isWhole: true }
     }
@@ -133,7 +133,7 @@ interface Shown {
 function remarks(found: readonly FileMatches[], { output, limit, isWhole }: Shown): readonly string[] {
   const lines = found.reduce((sum, { count }) => sum + count, 0)
   const all = output === 'content' ? lines : found.length
-  const total = modelText`${number(lines, modelText`matching line`)} in ${number(found.length, modelText`file`)}`
+  const total = `${number(lines, modelText`matching line`)} in ${number(found.length, 'file')}`
   const unit = output === 'content' ? '' : modelText` files`
   return [
     all > limit ? modelText`[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,

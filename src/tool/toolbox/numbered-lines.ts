@@ -1,5 +1,3 @@
-import { modelText } from '../../base/model-text.ts'
-
 /** Lines with their numbers, starting at `first`. The arrow cannot be mistaken for indentation. */
 export function numberedLines(lines: readonly string[], first: number): string {
   return lines.map((line, index) => `${first + index}→${line}`).join('\n')
@@ -7,5 +5,5 @@ export function numberedLines(lines: readonly string[], first: number): string {
 
 /** A line count as text: "1 line", "3 lines". */
 export function linesText(count: number): string {
-  return count === 1 ? modelText`1 line` : modelText`${count} lines`
+  return count === 1 ? '1 line' : `${count} lines`
 }

@@ -234,7 +234,7 @@ export function viewsOf(name: string, { golden, command }: ResumeOptions): Promi
 type RequestBody = NonNullable<ModelServer['requests'][number]['body']>
 
 /** The bodies of the requests that a build makes for a shape, run anew. */
-export function requestsOf(name: string, command: WarmCommand): Promise<readonly RequestBody[]> {
+export function requestsOf(name: string, command: string): Promise<readonly RequestBody[]> {
   const shape = shapeOf(name)
   return inPlace(`run-${name}`, async (place) => {
     const world = makeRunWorld(shape, place)
