@@ -19,28 +19,34 @@ interface Now extends Said {
 }
 
 /**
- * A request as it was recorded, if it is the same one: the version that recorded it may have worded its own texts
- * differently, and had other tools of its own. Undefined: it is not the same.
+ * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
+ * differently, and had other tools of its own. What differs otherwise stays as it is now.
  */
-export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said | undefined {
-  if (!isObject(request) || !Array.isArray(request['messages'])) return undefined
+export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said {
+  if (!isObject(request) || !Array.isArray(request['messages'])) return now
   const then = request as unknown as Said
-  const isSame =
-    now.before?.count === then.before?.count &&
-    areSameMessages(now, then.messages, files) &&
-    areSameTools(now.tools, then.tools, sources)
-  return isSame
-    ? { messages: then.messages, tools: then.tools, ...(then.before && { before: then.before }) }
-    : undefined
+  if (now.before?.count !== then.before?.count) return now
+  return {
+    messages: messagesAsRecorded(now, then.messages, files),
+    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
+    ...(then.before && { before: then.before }),
+  }
 }
 
-function areSameMessages({ messages, isOwn }: Now, then: readonly Message[], files: RequestedBefore['files']): boolean {
+function messagesAsRecorded(
+  { messages, isOwn }: Now,
+  then: readonly Message[],
+  files: RequestedBefore['files'],
+): readonly Message[] {
   const isMade = (message: Message): boolean => files === 'recorded' && isOwn(message)
-  if (messages.length !== then.length) return messages.every(isMade) && callsIn(messages) === callsIn(then)
-  return messages.every((message, index) => {
+  if (messages.length !== then.length) {
+    return messages.every(isMade) && callsIn(messages) === callsIn(then) ? then : messages
+  }
+  return messages.map((message, index) => {
     const other = then[index] as Message
-    if (message.role !== other.role) return false
-    return isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
+    if (message.role !== other.role) return message
+    const isSame = isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
+    return isSame ? other : message
   })
 }
 

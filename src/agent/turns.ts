@@ -116,7 +116,6 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     if (before === undefined) return
     const said = { ...log.next(), tools: offersTools ? offered : undefined, isOwn: log.isOwn }
     const recorded = asRecorded(said, before)
-    if (recorded === undefined) return
     log.takeNext(recorded)
     offered = recorded.tools ?? offered
   }

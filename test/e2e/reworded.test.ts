@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   cutsOf,
@@ -12,7 +12,10 @@ import {
   someCutsOf,
   viewsOf,
 } from '../helpers/durable/golden-runs.ts'
+import { root } from '../helpers/baton.ts'
+import { runShapes } from '../helpers/durable/golden-run-shapes.ts'
 import { changedWord, wordedBuild } from '../helpers/durable/worded-build.ts'
+import { tempTree } from '../helpers/temp.ts'
 import { createWarmCommand, type WarmCommand } from '../helpers/warm-command.ts'
 
 // A later version may word everything that it says to models differently. It resumes and replays the runs of the version
@@ -103,3 +106,26 @@ for (const name of goldenRunNames()) {
     })
   })
 }
+
+it('tells a change of the author from texts that are worded differently', async () => {
+  const golden = readGoldenRun('tools')
+  const views = golden.views.filter(({ args }) => args.includes('--replay') && !args.includes('--json'))
+  const prompt = runShapes['tools']?.files['ask.md'] ?? ''
+  const change = { 'ask.md': prompt.replace('count the lines', 'count the words') }
+  const [replay] = await viewsOf('tools', { golden: { ...golden, views }, command: later, change })
+  expect(replay?.code).toBe(5)
+  expect(replay?.stderr).toMatch(/^\+ +Set the port in notes.txt to 8080, then count the words.$/m)
+  // which is all that is shown as different
+  expect(replay?.stderr).not.toContain(changedWord)
+})
+
+it('passes the tests of prompt files with the cassettes of the version before', async () => {
+  const files = readdirSync(join(root, 'pipelines')).filter(
+    (file) => file.endsWith('.md') && readFileSync(join(root, 'pipelines', file), 'utf8').includes('[[test]]'),
+  )
+  const env = { HOME: tempTree(), BATON_HOME: tempTree(), PATH: process.env['PATH'], NO_COLOR: '1' }
+  const args = ['test', ...files.map((file) => `pipelines/${file}`)]
+  const ended = await later.run({ args, cwd: root, env })
+  expect(files.length).toBeGreaterThan(5)
+  expect(ended, ended?.stdout).toMatchObject({ code: 0 })
+})

@@ -18,6 +18,7 @@ import { baton, type BatonResult, root } from '../baton.ts'
 import { gitIn } from '../git-world.ts'
 import { type ModelServer, startModelServer } from '../model-server.ts'
 import { signRun } from '../sign-run.ts'
+import { writeTree } from '../temp.ts'
 import type { WarmCommand } from '../warm-command.ts'
 import { type Finished, finishedIn } from './finished.ts'
 import { inPlace } from './golden.ts'
@@ -221,10 +222,14 @@ export function resumeAt(
   })
 }
 
-/** What the build shows of a whole run, as views of the same commands. */
-export function viewsOf(name: string, { golden, command }: ResumeOptions): Promise<readonly View[]> {
+/** What the build shows of a whole run, as views of the same commands. `change`: files of the author that differ now. */
+export function viewsOf(
+  name: string,
+  { golden, command, change = {} }: ResumeOptions & { readonly change?: Readonly<Record<string, string>> },
+): Promise<readonly View[]> {
   return inPlace(`run-${name}`, async (place) => {
     const world = restore(golden, place)
+    writeTree(world.workspace, change)
     const views: View[] = []
     for (const { args } of golden.views) views.push(await viewOf(args, { world, run: golden.run, command }))
     return views
