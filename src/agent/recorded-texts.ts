@@ -74,6 +74,8 @@ function isSameTool(
   sources: RequestedBefore['sources'],
 ): boolean {
   if (then === undefined) return sources === 'recorded'
+  // then nothing but this program can make its own tools different: the description of one may name others
+  if (sources === 'recorded' && hasOwnText(now.description)) return true
   if (!differsOnlyInOwnTexts(now.description, then.description)) return false
   // another version may have other parameters
   return hasOwnText(now.description) || isSameValue(now.parameters, then.parameters)

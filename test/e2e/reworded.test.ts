@@ -114,7 +114,7 @@ it('tells a change of the author from texts that are worded differently', async 
   const change = { 'ask.md': prompt.replace('count the lines', 'count the words') }
   const [replay] = await viewsOf('tools', { golden: { ...golden, views }, command: later, change })
   expect(replay?.code).toBe(5)
-  expect(replay?.stderr).toMatch(/^\+ +Set the port in notes.txt to 8080, then count the words.$/m)
+  expect(replay?.stderr).toMatch(/^\+ +text: Set the port in notes.txt to 8080, then count the words.$/m)
   // which is all that is shown as different
   expect(replay?.stderr).not.toContain(changedWord)
 })

@@ -152,7 +152,7 @@ function listKind(desk: Desk): ToolKind {
         name: 'task_list',
         args: {},
         change: looking(({ items }) => {
-          const lines = items.length === 0 ? ['The list is empty.'] : items.map(itemLine)
+          const lines = items.length === 0 ? [modelText`The list is empty.`] : items.map(itemLine)
           const workers = desk.workers()
           return [...lines, ...(workers.length === 0 ? [] : ['', modelText`Workers:`, ...workers])].join('\n')
         }),
@@ -209,7 +209,10 @@ function readKind(desk: Desk): ToolKind {
         change(before) {
           const { state, messages } = takeUnread(before, desk.handle)
           const lines = messages.map(({ from, text }) => modelText`from ${from}: ${text}`)
-          return { state, result: { text: lines.join('\n\n') || 'There are no new messages.', isError: false } }
+          return {
+            state,
+            result: { text: lines.join('\n\n') || modelText`There are no new messages.`, isError: false },
+          }
         },
       }),
   })
