@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { basename, extname } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -56,9 +57,11 @@ function wrongShape(problem: string): BatonError {
 
 function loadAttachment({ file_source: path, file_name, title }: AttachmentSource, context: RunContext): Message {
   const name = file_name ?? basename(path)
-  const about = [`Attached file: ${path}`, `Name: ${name}`, ...(title === undefined ? [] : [`Title: ${title}`])].join(
-    '\n',
-  )
+  const about = [
+    modelText`Attached file: ${path}`,
+    modelText`Name: ${name}`,
+    ...(title === undefined ? [] : [modelText`Title: ${title}`]),
+  ].join('\n')
   try {
     const call = { name: 'attachment', args: [path], reads: path }
     const data = context.services.effects.observe(context.scope.at, call, () =>
@@ -72,7 +75,7 @@ function loadAttachment({ file_source: path, file_name, title }: AttachmentSourc
     const file = { type: 'file', name, mediaType: mediaType ?? 'application/octet-stream', data } as const
     return { role: 'user', parts: [{ type: 'text', text: about }, file] }
   } catch (error) {
-    return textMessage('user', `${about}\nIt could not be read: ${messageOf(error)}`)
+    return textMessage('user', modelText`${about}\nIt could not be read: ${messageOf(error)}`)
   }
 }
 

@@ -142,7 +142,11 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
     },
     prompts: () => before.map((prompt) => prompt()),
     messages: () => turns.log.all(),
-    async answer(messages, { mode = agent.mode ?? 'classic', userId = asker, model = 'normal' }, signal) {
+    async answer(
+      messages,
+      { mode = agent.mode ?? 'classic', userId = asker, model = 'normal', isFeedback = false },
+      signal,
+    ) {
       const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
       const maxRounds = agent.maxRounds ?? (isFormer && mode === 'classic' ? formerRounds : undefined)
       const modeOptions =
@@ -157,6 +161,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
         signal,
         isHigh: model === 'high',
         input,
+        isFeedback,
         prepare: () => preparedMessages({ plugins, mode, userId, messages }, turns.place(), opener, signal),
       })
       const options = { mode, userId, model, input: messages, history: before.map((prompt) => prompt()) }

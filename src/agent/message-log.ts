@@ -7,6 +7,13 @@ import type { RecordedMessages } from './model-call.ts'
 export interface MessageLog {
   readonly all: () => readonly Message[]
   readonly add: (messages: readonly Message[]) => void
+  /** Adds messages that this program makes from what the record has anyway: results of tools, mail, feedback. */
+  readonly addOwn: (messages: readonly Message[]) => void
+  readonly isOwn: (message: Message) => boolean
+  /** Instructions of modes that it has, in the words of this version. */
+  readonly instructions: Set<string>
+  /** Replaces the messages since the last answer by those of a request that an earlier process recorded. */
+  readonly takeNext: (recorded: RecordedMessages) => void
   /** The messages since the last answer; earlier ones are recorded already. */
   readonly next: () => RecordedMessages
   /** Adds an answer of the model, which is recorded by its call. */
@@ -28,14 +35,28 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
   let recorded = 0
   let hashed = 0
   let hash = ''
+  let saidHash: string | undefined
+  const own = new WeakSet<Message>()
   return {
     all: () => [...messages],
     add: (added) => void messages.push(...added),
+    addOwn(added) {
+      for (const message of added) own.add(message)
+      messages.push(...added)
+    },
+    isOwn: (message) => own.has(message),
+    instructions: new Set(),
+    takeNext({ messages: taken, before }) {
+      if (recorded > 0 || said.length === 0) return void messages.splice(recorded, Infinity, ...taken)
+      saidHash = before?.hash
+      const fresh = messages.flatMap((message, index) => (elsewhere.has(message) ? [] : [index]))
+      for (const [number, index] of fresh.entries()) messages[index] = taken[number] ?? (messages[index] as Message)
+    },
     next() {
       const fresh = messages.slice(recorded)
       if (recorded === 0 && said.length === 0) return { messages: fresh }
       if (recorded === 0) {
-        const before = { count: said.length, hash: sha256(textOf(said)) }
+        const before = { count: said.length, hash: saidHash ?? sha256(textOf(said)) }
         return { before, messages: fresh.filter((message) => !elsewhere.has(message)) }
       }
       if (hashed < recorded) hash = sha256(`${hash} ${textOf(messages.slice(hashed, recorded))}`)

@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { attribute, framed } from '../base/frame.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { isReserved } from '../config/keys.ts'
@@ -93,7 +94,7 @@ function taskPart({ input, task }: JsonObject): string {
   const files = isJsonObject(input) && Array.isArray(input['files']) ? (input['files'] as readonly Json[]) : []
   return files.length === 0
     ? ''
-    : quote('task', label, `Files to work on:\n${files.map((file) => `- ${textOf(file)}`).join('\n')}`)
+    : quote('task', label, modelText`Files to work on:\n${files.map((file) => `- ${textOf(file)}`).join('\n')}`)
 }
 
 function answerPart(response: Json | undefined): string {

@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { messageOf, stopsRun } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
@@ -73,7 +74,8 @@ async function runTool(
       .filter(isOffered)
       .map((one) => one.name)
       .join(', ')
-    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true, reason: 'TOOL_NOT_FOUND' }
+    const text = modelText`Tool "${name}" not found. Available tools: ${known}`
+    return { text, isError: true, reason: 'TOOL_NOT_FOUND' }
   }
   try {
     return await tool.run(input, context, onProgress)

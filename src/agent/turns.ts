@@ -6,6 +6,7 @@ import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, part, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
+import { asRecorded, type OfferedTools } from './recorded-texts.ts'
 import { createMessageLog, type MessageLog } from './message-log.ts'
 import type { CalledTool } from './modes/mode.ts'
 import type { Timeline } from './modes/timeline.ts'
@@ -81,7 +82,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
-  const offered = tools
+  let offered: OfferedTools = tools
     .filter(isOffered)
     .map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { model = '', ...settings } = agent.settings
@@ -101,7 +102,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const { effects } = opener.services
     const told = await effects.observeAsync([...place, part('inbox')], asked, async () => [...inbox.waiting()])
     inbox.know(told.map(({ id }) => id))
-    if (told.length > 0) log.add([textMessage('user', told.map(({ text }) => text).join('\n\n'))])
+    if (told.length > 0) log.addOwn([textMessage('user', told.map(({ text }) => text).join('\n\n'))])
   }
 
   /** The places of the calls of the next turn. */
@@ -112,6 +113,17 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   function wasAnswered(): boolean {
     return nextCalls().some((at) => opener.services.effects.wasDone(at))
+  }
+
+  /** Says the next request in the words in which an earlier process did, if it is the same request. */
+  function takeRecorded(place: Place, offersTools: boolean): void {
+    const { effects } = opener.services
+    const [before] = [model, ...fallbackModels].flatMap((_, index) => effects.requested(callPlace(place, index)) ?? [])
+    if (before === undefined) return
+    const said = { ...log.next(), tools: offersTools ? offered : undefined, isOwn: log.isOwn }
+    const recorded = asRecorded(said, before)
+    log.takeNext(recorded)
+    offered = recorded.tools ?? offered
   }
 
   const idOf = (index: number): string => `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
@@ -140,6 +152,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const item = { id, type: 'agent_message' } as const
       const offersTools = offers && offered.length > 0
       await takeMail(place.scope.at)
+      takeRecorded(place.scope.at, offersTools)
       emit(opener, { type: 'item.started', item })
       const answered = await askModels(
         {

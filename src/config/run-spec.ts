@@ -180,7 +180,7 @@ type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir' |
   readonly isAgent?: boolean
 }
 
-async function readPrompt({ cwd, home, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
+async function readPrompt({ cwd, env, home, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
   if (definition !== undefined) {
     const { definitionDocument } = await import('./definition-document.ts')
     const document = await definitionDocument(definition)
@@ -194,7 +194,7 @@ async function readPrompt({ cwd, home, file: name, text, definition, reads }: Ru
   const written = readSource(file, reads, { part: 'prompt' })
   const shown = displayPath(cwd, file)
   const own = { source: 'file', file, promptDir: dirname(file) } as const
-  const at = inAgentsFolder(file, { cwd, home })
+  const at = inAgentsFolder(file, { cwd, env, home })
   if (at === undefined) return { document: await parsePrompt(shown, written), ...own }
   const { parseAgentFile, readAgentFile } = await import('./foreign-agent.ts')
   const { agentName } = await import('./agent-files.ts')
@@ -205,7 +205,7 @@ async function readPrompt({ cwd, home, file: name, text, definition, reads }: Ru
 }
 
 /** Where a file is in a folder of agents, ours or another program's; undefined if it is in none. */
-function inAgentsFolder(path: string, around: Pick<ConfigOptions, 'cwd' | 'home'>): AgentPath | undefined {
+function inAgentsFolder(path: string, around: Pick<ConfigOptions, 'cwd' | 'env' | 'home'>): AgentPath | undefined {
   if (!path.endsWith('.md')) return undefined
   const parent = dirname(path)
   if (basename(parent) === 'agents') return { path, isTop: true }

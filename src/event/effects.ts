@@ -205,6 +205,8 @@ export interface BoundaryOptions<T> {
    * is repeated and the inner boundaries are kept.
    */
   readonly partInputs?: readonly string[]
+  /** Names of inputs that this program alone determines: another version may have them differently. */
+  readonly ownInputs?: readonly string[]
   /** Whether the value is final. If not, because something in it failed, a resumed run repeats the work. */
   readonly isFinal?: (value: T) => boolean
   /**
@@ -225,6 +227,17 @@ export interface BoundaryOptions<T> {
    * that is stopped from outside, which its own calls cannot tell.
    */
   readonly onReplay?: (value: T | undefined) => void
+}
+
+/** A recorded request. */
+export interface RequestedBefore {
+  readonly request: Json
+  /**
+   * `sources`: the files of authors that are run are the recorded ones. `files`: so are the files of the workspace. Of
+   * what is `recorded`, nothing but this program itself can make a request different.
+   */
+  readonly sources: 'recorded' | 'current'
+  readonly files: 'recorded' | 'current'
 }
 
 /**
@@ -249,6 +262,8 @@ export interface Effects {
   readonly wasDone: (at: Place) => boolean
   /** True in a replay if the recorded run started no effect at this place. */
   readonly lacks?: (at: Place) => boolean
+  /** What an earlier process requested with an effect at this place; undefined if no process is known to have. */
+  readonly requested: (at: Place) => RequestedBefore | undefined
   /**
    * Requests approval if the permission is `ask`. `since`: when an earlier process asked the question (milliseconds
    * since 1970), if it is still open.

@@ -70,6 +70,8 @@ export interface PromptChoice {
   /** The user, for events; omitted: `local`. */
   readonly userId?: string
   readonly model?: Prompt['model']
+  /** This program made the messages from what the record has anyway, such as the problems of the last answer. */
+  readonly isFeedback?: true
 }
 
 /** The answer of a prompt: its texts, without those written between tool calls. */

@@ -183,6 +183,7 @@ export function createEffects(options: EffectsOptions): Effects {
 
       answers: () => false,
       wasDone: () => false,
+      requested: () => undefined,
 
       async permit(at, action, since) {
         const verdict = permission.check(action)

@@ -1,5 +1,6 @@
 import { canonicalHash, sha256 } from '../base/hash.ts'
-import { canonicalJson, type Json } from '../base/json.ts'
+import { canonicalJson, type Json, mapTexts } from '../base/json.ts'
+import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
 import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
 import type { Attempt } from './attempt.ts'
 import { isBlobReference } from './blobs.ts'
@@ -62,6 +63,8 @@ export interface Matcher {
   effect(node: PlaceNode | undefined, asked: { readonly kind: string; readonly request: Json }): Match
   /** A file change: one that changed nothing ended with a value. */
   change(node: PlaceNode | undefined, asked: AskedChange): Match
+  /** The request of the effect that was started there. */
+  requestAt(node: PlaceNode | undefined): Json | undefined
   /** The value or error of a match. */
   recall(outcome: Outcome<Json>): Attempt<unknown>
   /** The call in a record, with secrets restored. */
@@ -75,10 +78,15 @@ export function createMatcher(
   { source }: Pick<RunIndex, 'source'>,
   { isSameValue, isSameRequest, isSameChange }: Comparison,
 ): Matcher {
+  /** Whether only texts of this program differ, which another version may have worded differently. */
+  function isReworded(now: Json, then: Json): boolean {
+    return textsIn(now).some(hasOwnText) && differsOnlyInOwnTexts(now, source.value(then) as Json)
+  }
+
   function call(location: Location, { name, args }: AskedCall): Match {
     const record = source.at(location)
     if (record.k !== 'obs' && record.k !== 'call') return { kind: 'other', at: location }
-    return record.name === name && isSameValue(args, record.args)
+    return record.name === name && (isSameValue(args, record.args) || isReworded(args, record.args))
       ? { kind: 'ended', outcome: record }
       : { kind: 'other', at: location }
   }
@@ -102,7 +110,9 @@ export function createMatcher(
     returned: (node, asked) => (node?.returned === undefined ? { kind: 'none' } : call(node.returned, asked)),
     effect(node, { kind, request }) {
       if (node?.started !== undefined) {
-        return started(node, node.started, (record) => record.kind === kind && isSameRequest(request, record))
+        const isSame = (record: StartedRecord): boolean =>
+          isSameRequest(request, record) || isReworded(request, record.request)
+        return started(node, node.started, (record) => record.kind === kind && isSame(record))
       }
       return node?.answer === undefined ? { kind: 'none' } : { kind: 'other', at: node.answer }
     },
@@ -110,6 +120,10 @@ export function createMatcher(
       if (node?.answer !== undefined) return call(node.answer, { name: changeName, args: asked })
       if (node?.started === undefined) return { kind: 'none' }
       return started(node, node.started, (record) => record.kind === 'file' && isSameChange(asked, record))
+    },
+    requestAt(node) {
+      const record = node?.started === undefined ? undefined : source.at(node.started)
+      return record?.k === 'started' ? (source.value(record.request) as Json) : undefined
     },
     recall: (outcome) =>
       outcome.status === 'ok'
@@ -185,6 +199,64 @@ function inputHash(value: unknown, mask: SecretMask): string {
 
 function hashed(value: unknown, mask: SecretMask): string {
   return canonicalHash(encodeValue(value, mask.mask)).slice(0, 16)
+}
+
+/** Most ways of taking texts from requests that are tried for one input. */
+const mostTried = 1000
+
+/**
+ * The key of a boundary with its texts of this program as they were recorded: those that the requests below it contain,
+ * if with them an input has the recorded hash.
+ * @param said the texts of these requests; called if an input with such a text differs
+ */
+export function keyAsRecorded(
+  begin: JournalRecord | undefined,
+  {
+    inputs,
+    key,
+  }: { readonly inputs: { readonly [name: string]: unknown }; readonly key: Readonly<Record<string, string>> },
+  { said, mask }: { readonly said: () => readonly string[]; readonly mask: SecretMask },
+): Readonly<Record<string, string>> {
+  if (begin?.k !== 'begin') return key
+  let texts: readonly string[] | undefined
+  const taken = Object.entries(key).map(([name, hash]) => {
+    const recorded = begin.key[name]
+    if (recorded === undefined || recorded === hash) return [name, hash]
+    const own = textsIn(inputs[name]).filter(hasOwnText)
+    if (own.length === 0) return [name, hash]
+    texts ??= said()
+    for (const choice of choices(own, texts)) {
+      const value = mapTexts(inputs[name], (text) => choice.get(text) ?? text)
+      if (hashed(value, mask) === recorded) return [name, recorded]
+    }
+    return [name, hash]
+  })
+  return Object.fromEntries(taken) as Readonly<Record<string, string>>
+}
+
+export function textsIn(value: unknown): readonly string[] {
+  const texts: string[] = []
+  mapTexts(value, (text) => {
+    texts.push(text)
+    return text
+  })
+  return texts
+}
+
+/** The ways of taking a recorded text for each of these. */
+function choices(own: readonly string[], said: readonly string[]): readonly ReadonlyMap<string, string>[] {
+  let all: ReadonlyMap<string, string>[] = [new Map()]
+  for (const text of new Set(own)) {
+    const found = [...new Set(said.flatMap(partsOfText))].filter((part) => differsOnlyInOwnTexts(text, part))
+    all = all.flatMap((choice) => found.map((part) => new Map([...choice, [text, part]]))).slice(0, mostTried)
+  }
+  return all
+}
+
+/** A text as a whole, and from and up to each of its empty lines: texts are joined by these. */
+function partsOfText(text: string): readonly string[] {
+  const breaks = [...text.matchAll(/\n\n/g)].map(({ index }) => index)
+  return [text, ...breaks.flatMap((at) => [text.slice(at + 2), text.slice(0, at)])]
 }
 
 /** Whether a boundary was started with these inputs, except the named ones. */

@@ -27,6 +27,8 @@ interface PaidCalls {
   readonly withdraw: (record: RecordOf<'suspended'>) => void
   /** Ended calls first. */
   readonly read: (source: RecordSource) => Iterable<PaidCall>
+  /** The records of their starts, except damaged ones. */
+  readonly starts: (source: RecordSource) => Iterable<RecordOf<'started'>>
 }
 
 /** Keeps locations only: a run may have made a million calls. */
@@ -55,6 +57,10 @@ export function createPaidCalls(): PaidCalls {
         const started = source.at(start) as RecordOf<'started'>
         yield { place: started.p, spent: [], cost: costOf(undefined, started.estimate) }
       }
+    },
+    *starts(source) {
+      const locations = [...ended.filter((_, index) => index % 2 === 1), ...open.values()]
+      for (const start of locations) if (start !== 0) yield source.at(start) as RecordOf<'started'>
     },
   }
 }

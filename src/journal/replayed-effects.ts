@@ -218,6 +218,12 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
     // a replay reports everything
     wasDone: () => false,
     lacks: (at) => tree.find(placeText(at))?.started === undefined,
+    requested(at) {
+      const request = matcher.requestAt(tree.find(placeText(at)))
+      return request === undefined
+        ? undefined
+        : { request, sources: 'current', files: files.kind === 'live' ? 'current' : 'recorded' }
+    },
 
     permit: async (at, action) => permitted(at, action, permission),
 

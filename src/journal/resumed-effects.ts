@@ -10,12 +10,21 @@ import { permitOf } from './allowed.ts'
 import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
-import { boundaryKey, createMatcher, isSameKey, type Match, maskedComparison, type StartedRecord } from './matching.ts'
+import {
+  boundaryKey,
+  createMatcher,
+  isSameKey,
+  keyAsRecorded,
+  type Match,
+  maskedComparison,
+  type StartedRecord,
+  textsIn,
+} from './matching.ts'
 import type { JournalRecord } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
 import { createShownAgain, type OnShow } from './shown-again.ts'
-import type { Location, PlaceNode } from './tree.ts'
+import { belongsTo, type Location, type PlaceNode } from './tree.ts'
 import { encodeValue, timeless } from './value.ts'
 
 /** An effect that was in progress when a run was interrupted, and that is repeated. */
@@ -196,6 +205,12 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return started.repeat === 'safe' ? repeat(p, started) : uncertain(p, started)
   }
 
+  /** The texts of all requests to models at and below a place. */
+  function saidBelow(p: string): readonly string[] {
+    const below = [...index.modelStarts()].filter((record) => belongsTo(record.p, p))
+    return below.flatMap(({ request }) => textsIn(source.value(request)))
+  }
+
   function around(live: Effects): Effects {
     const effects: Effects = {
       observe(at, call, read) {
@@ -220,6 +235,13 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         const node = tree.find(placeText(at))
         const ended = node?.ended === undefined ? undefined : source.at(node.ended)
         return ended?.k === 'ended' && ended.status === 'ok'
+      },
+
+      requested(at) {
+        const request = matcher.requestAt(tree.find(placeText(at)))
+        return request === undefined
+          ? undefined
+          : { request, sources: usesCurrent ? 'current' : 'recorded', files: 'recorded' }
       },
 
       async permit(at, action) {
@@ -269,17 +291,24 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       async boundary(at, work, boundary = {}) {
         const p = placeText(at)
         const node = nodeOf(p)
-        const { partInputs = [], inputs = {} } = boundary
-        const key = boundaryKey(inputs, journal.mask)
+        const { inputs = {}, partInputs = [], ownInputs = [] } = boundary
         const begin = node?.begin === undefined ? undefined : source.at(node.begin)
-        const isSame = (record: JournalRecord, except: readonly string[] = []): boolean =>
-          isSameKey(record, key, except) ||
-          isSameKey(record, boundaryKey(formerly(inputs) as typeof inputs, journal.mask), except)
-        if (node === undefined || begin === undefined || !isSame(begin, partInputs)) {
+        const keyOf = (given: typeof inputs) =>
+          keyAsRecorded(
+            begin,
+            { inputs: given, key: boundaryKey(given, journal.mask) },
+            { said: () => saidBelow(p), mask: journal.mask },
+          )
+        const key = keyOf(inputs)
+        const isSame = (record: JournalRecord, except: readonly string[]): boolean =>
+          isSameKey(record, key, except) || isSameKey(record, keyOf(formerly(inputs) as typeof inputs), except)
+        // with the recorded sources, only this program can make them different
+        const except = usesCurrent ? [] : ownInputs
+        if (node === undefined || begin === undefined || !isSame(begin, [...partInputs, ...except])) {
           tree.reopen(p)
           return live.boundary(at, unlessStopped(work), boundary)
         }
-        if (partInputs.length > 0 && !isSame(begin)) {
+        if (partInputs.length > 0 && !isSame(begin, except)) {
           tree.unfinish(p)
           journal.note({ k: 'begin', p, key, label: boundary.label, below: 'kept' })
         }

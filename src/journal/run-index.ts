@@ -43,6 +43,8 @@ export interface RunIndex {
   readonly records: <K extends RunRecord['k']>(kind: K) => readonly Extract<RunRecord, { readonly k: K }>[]
   /** Every model call that was ever started, ended ones first; read lazily. */
   readonly modelCalls: () => Iterable<PaidCall>
+  /** The records with the requests of these; read lazily. */
+  readonly modelStarts: () => Iterable<RecordOf<'started'>>
   /** The events that were shown at and below a place. */
   readonly shows: (node: PlaceNode) => readonly JournalRecord[]
   /** Files that the run itself started to change, with the paths that records use. */
@@ -191,6 +193,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     approvals: { places: [...questions], grants },
     records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
     modelCalls: () => calls.read(source),
+    modelStarts: () => calls.starts(source),
     shows: (node) => showsBelow(node).map((location) => source.at(location)),
     processes: () => processes.read(source),
   }

@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
@@ -45,7 +46,7 @@ export async function saidBefore(runs: string, last: string, mask: SecretMask): 
   return { messages: said, grants }
 }
 
-const summaryHead = 'This is a summary of our conversation so far:'
+const summaryHead = modelText`This is a summary of our conversation so far:`
 
 interface RecordedMessage {
   readonly chat: ChatPlace | undefined
@@ -129,7 +130,7 @@ function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
   const calls = last === undefined || last.role !== 'assistant' ? [] : toolCallsOf(last)
   if (calls.length === 0) return messages
   const results = calls.map(({ id }): Message => {
-    const parts = [{ type: 'text', text: 'the call was interrupted' }] as const
+    const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
     return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
   })
   return [...messages, ...results]

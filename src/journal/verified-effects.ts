@@ -203,6 +203,11 @@ export function createVerification(options: VerifyOptions): Verification {
 
     answers: () => false,
     wasDone: () => false,
+    requested(at) {
+      const place = placeThen(at)
+      const request = place === undefined ? undefined : matcher.requestAt(tree.find(place))
+      return request === undefined ? undefined : { request, sources: 'current', files: 'current' }
+    },
 
     permit: () => refuse(always.approval),
 

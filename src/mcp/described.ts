@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { cutText } from '../base/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { McpTool } from '../event/mcp.ts'
@@ -12,8 +13,8 @@ const mostLevels = 64
 export function describedTool(server: string, { title, description = '' }: McpTool): string {
   const text = [title, description].filter((one) => one !== undefined && one.trim() !== '').join('\n')
   const said = readable(text, mostOfTool)
-  const whose = `A tool of the MCP server "${server}"`
-  return said === '' ? `${whose}, which does not describe it.` : `${whose}, in its words: ${said}`
+  const whose = modelText`A tool of the MCP server "${server}"`
+  return said === '' ? modelText`${whose}, which does not describe it.` : modelText`${whose}, in its words: ${said}`
 }
 
 /** The schema of its input, with descriptions cleaned as in `describedTool`. */

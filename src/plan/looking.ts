@@ -138,6 +138,7 @@ function lookingEffects(permission: Permission): Effects {
     observeAsync: (at, call, look) => once(at, call, () => look(allowedBy(permission))),
     answers: () => false,
     wasDone: () => false,
+    requested: () => undefined,
     permit: () => refuse('an approval'),
     changeFile: (_, { op }) => refuse(op),
     perform: (_, { kind }) => refuse(kind),

@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { join, resolve } from 'node:path'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
@@ -103,7 +104,7 @@ async function repair(
 }
 
 function remarkMessage(remark: string): string {
-  return `The user reviewed your file changes, and none of them were applied. They say:
+  return modelText`The user reviewed your file changes, and none of them were applied. They say:
 
 ${remark}
 

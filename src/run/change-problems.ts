@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { BatonError } from '../base/error.ts'
 import { changeFailureText } from '../event/error-info.ts'
 import type { FileChange } from '../event/event.ts'
@@ -34,16 +35,15 @@ function problemsOf(outcome: Refused): readonly Problem[] {
         paths.map((path) => ({ path, reason, advice, hunks: [] }))
       return [
         ...listed(outcome.unseen, 'would be changed, deleted, moved or copied without having been shown', unseenAdvice),
-        ...listed(outcome.paths, 'changed while the model answered', 'it changed after you were shown it'),
+        ...listed(outcome.paths, 'changed while the model answered', modelText`it changed after you were shown it`),
         ...listed(outcome.gone ?? [], 'was deleted while the model answered', goneAdvice),
       ]
     }
   }
 }
 
-const unseenAdvice =
-  'it exists, and you were not shown its content. Leave it unchanged and in place, do not copy it, or give the new file a different name.'
-const goneAdvice = 'it was deleted in the meantime. Create it again only if it is still needed.'
+const unseenAdvice = modelText`it exists, and you were not shown its content. Leave it unchanged and in place, do not copy it, or give the new file a different name.`
+const goneAdvice = modelText`it was deleted in the meantime. Create it again only if it is still needed.`
 
 /** Shown files that were deleted since. */
 export function goneFiles(outcome: Refused): readonly string[] {
@@ -89,15 +89,16 @@ export function repairMessage(outcome: Refused, { present, wasShown }: Present):
     left -= shown.length
     const isWhole = present.some((file) => file.path === path)
     const parts = shown.map(({ hunk_body: body, cause, nearest }) => {
-      const hunk = `This part does not match: ${cause}\n\n<part lines="${body.split('\n').length}">\n${body}\n</part>`
+      const hunk = modelText`This part does not match: ${cause}\n\n<part lines="${body.split('\n').length}">\n${body}\n</part>`
       if (nearest === undefined || isWhole || !wasShown(path)) return hunk
-      return `${hunk}\n\nThe nearest place in the current file:\n\n${quoteLines(path, nearest)}`
+      return modelText`${hunk}\n\nThe nearest place in the current file:\n\n${quoteLines(path, nearest)}`
     })
-    const more = hunks.length > shown.length ? [`${hunks.length - shown.length} more parts do not match.`] : []
+    const more = hunks.length > shown.length ? [modelText`${hunks.length - shown.length} more parts do not match.`] : []
     return [`- ${path === 'unknown' ? '' : `${path}: `}${advice}`, ...parts, ...more].join('\n\n')
   })
-  const now = present.length === 0 ? '' : `\n\nThese are the current contents of the files:\n\n${quoteFiles(present)}`
-  return `None of your file changes was applied. The problems:
+  const now =
+    present.length === 0 ? '' : modelText`\n\nThese are the current contents of the files:\n\n${quoteFiles(present)}`
+  return modelText`None of your file changes was applied. The problems:
 
 ${lines.join('\n\n')}${now}
 

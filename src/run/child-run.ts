@@ -1,3 +1,4 @@
+import { hasOwnText } from '../base/model-text.ts'
 import type { AgentParts } from '../agent/parts.ts'
 import { mapSiblings } from '../agent/siblings.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
@@ -95,6 +96,7 @@ async function runChildPrompt(
         const place = below(at, task(index))
         return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, given }, place), {
           inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+          ownInputs: hasOwnText(agent.text) ? ['agent'] : [],
         })
       }),
     ),

@@ -1,4 +1,5 @@
 import { BatonError, isBatonError } from '../base/error.ts'
+import { differsOnlyInOwnTexts } from '../base/model-text.ts'
 import { finishInTurns } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
@@ -7,6 +8,7 @@ import { below, narrow, type RunContext } from '../event/context.ts'
 import { type Message, textOf } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
+import type { PromptChoice } from '../event/prompt.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
 import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
@@ -137,8 +139,10 @@ async function promptOf(question: Question, tools: readonly ToolName[], context:
 function withoutRepeated(messages: readonly Message[], said: readonly Message[] = []): readonly Message[] {
   if (said.length === 0) return messages
   const texts = new Set(said.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])))
+  const wasSaid = (text: string): boolean =>
+    texts.has(text) || [...texts].some((other) => differsOnlyInOwnTexts(text, other))
   return messages.filter(
-    (message, index) => message.role === 'system' || index === messages.length - 1 || !texts.has(textOf(message)),
+    (message, index) => message.role === 'system' || index === messages.length - 1 || !wasSaid(textOf(message)),
   )
 }
 
@@ -272,13 +276,15 @@ function conversationOf(session: AgentSession, context: RunContext): Conversatio
   let spent = nothingSpent
   let text = ''
   let calls: readonly ToolUse[] = []
+  let choice: PromptChoice = {}
   return {
     wasAnswered: () => session.wasAnswered(),
     spent: () => spent,
     calls: () => calls,
     last: () => ({ text, spent }),
     async ask(messages) {
-      const result = refuseLimit(await session.answer(await session.send(messages)), 'main', context)
+      const result = refuseLimit(await session.answer(await session.send(messages, choice)), 'main', context)
+      choice = { isFeedback: true }
       spent = addSpent(spent, result.spent)
       text = result.text
       calls = [...calls, ...result.calls]

@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { dirname, resolve } from 'node:path'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { isFile } from '../base/entries.ts'
@@ -65,7 +66,7 @@ export async function findRole(name: string, spec: RunSpec, places: RolePlaces):
     const found = await atKey(spec, name, 'agent', () => agentOfRole(agent, name, places))
     if (found.agent.file === spec.file && found.agent.defined === undefined) throw await runsItself(name, spec)
     const text = typeof description === 'string' ? description : (found.description ?? builtIn.values['description'])
-    return { ...found, name, description: typeof text === 'string' ? text : `Works as ${agent}.` }
+    return { ...found, name, description: typeof text === 'string' ? text : modelText`Works as ${agent}.` }
   }
   const layer = layerOfRoles(spec)
   const values = await atKey(spec, name, 'instructions', () => withInstructions(written, layer, spec, places))

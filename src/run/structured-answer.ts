@@ -1,3 +1,4 @@
+import { modelText } from '../base/model-text.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { indentJson, jsonStringEnd, parseJsonc } from '../base/json-text.ts'
 import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
@@ -128,7 +129,7 @@ function wrong(message: string): StructuredAnswer {
 /** The message to a model whose answer did not match. */
 export function repairMessage(problems: readonly SchemaProblem[], schema: JsonObject): string {
   const list = problems.map(({ path, message }) => `- ${path} ${message}`).join('\n')
-  return `Your last answer cannot be used. What is wrong with it ($ is the answer as a whole):
+  return modelText`Your last answer cannot be used. What is wrong with it ($ is the answer as a whole):
 
 ${list}
 

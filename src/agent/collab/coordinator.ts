@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import type { Clock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import { BatonError, isSuspension } from '../../base/error.ts'
@@ -130,10 +131,10 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
     tell({ kind: 'stalled', stall: kind, agents, message })
     if (onStall === 'fail') {
       const hint = 'Set on_stall = "tell" in [collab] to notify the leader and continue.'
-      breakWith(new BatonError('AGENT_FAILED', `the team is stalled: ${message}`, { endsRun: true, hint }))
+      breakWith(new BatonError('AGENT_FAILED', modelText`the team is stalled: ${message}`, { endsRun: true, hint }))
     } else if (by !== leaderId) {
       stalls += 1
-      deliver(leaderId, { id: `stall/${clock.now()}/${stalls}`, text: `The team is stalled: ${message}` })
+      deliver(leaderId, { id: `stall/${clock.now()}/${stalls}`, text: modelText`The team is stalled: ${message}` })
     }
   }
 

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { type AgentStatus, leaderId, type TeamRequest } from '../../event/collab.ts'
 
 /** The facts that a refusal depends on. */
@@ -18,7 +19,7 @@ export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, work
   switch (request.kind) {
     case 'spawn':
       if (isBlank(request.message)) return emptyMessage
-      if (request.depth >= maxDepth) return `agent depth limit reached (max ${maxDepth}): do the work yourself`
+      if (request.depth >= maxDepth) return modelText`agent depth limit reached (max ${maxDepth}): do the work yourself`
       return open() >= mostOpen ? `agent thread limit reached (max ${mostOpen}): close agents first` : undefined
     case 'send': {
       const { to, text } = request
@@ -30,13 +31,13 @@ export function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, work
       return status === 'shutdown' ? `agent with id ${to} is closed` : undefined
     }
     case 'wait': {
-      if (request.ids.length === 0) return 'ids must be non-empty'
+      if (request.ids.length === 0) return modelText`ids must be non-empty`
       const wrong = request.ids.find((id) => id !== leaderId && !isUuid(id))
       return wrong === undefined ? undefined : invalidId(wrong)
     }
     case 'close': {
       const { id, by } = request
-      if (id === leaderId) return 'the leader cannot be closed'
+      if (id === leaderId) return modelText`the leader cannot be closed`
       if (!isUuid(id)) return invalidId(id)
       if (statusOf(id) === 'not_found') return notFound(id)
       return worksFor(by, id) ? `agent ${id} cannot be closed by itself or by agents that it spawned` : undefined
@@ -57,9 +58,9 @@ function isBlank(text: string): boolean {
 }
 
 function notFound(id: string): string {
-  return `agent with id ${id} not found`
+  return modelText`agent with id ${id} not found`
 }
 
 function invalidId(id: string): string {
-  return `invalid agent id ${id}: use an id returned by spawn_agent, such as 67e55044-10b1-426f-9247-bb680e5fe0c8`
+  return modelText`invalid agent id ${id}: use an id returned by spawn_agent, such as 67e55044-10b1-426f-9247-bb680e5fe0c8`
 }

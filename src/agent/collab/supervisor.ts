@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { durationText } from '../../base/clock.ts'
 import type { StallKind, TeamMember } from '../../event/collab.ts'
 
@@ -170,7 +171,7 @@ export function stallOfRest({ members, active, restedMs, nameOf }: TeamAtRest): 
   const busy = members.filter(({ id }) => active.has(id))
   if (busy.length === 0) return undefined
   const each = busy.map(({ id, waitsFor, isQueued }) => {
-    if (waitsFor.length > 0) return `${nameOf(id)} waits for ${waitsFor.map(nameOf).join(' and ')}`
+    if (waitsFor.length > 0) return modelText`${nameOf(id)} waits for ${waitsFor.map(nameOf).join(' and ')}`
     return isQueued ? `${nameOf(id)} waits for a free slot` : `${nameOf(id)} has produced nothing since then`
   })
   const message = `no agent has made progress for ${durationText(restedMs)}: ${each.join(', ')}`

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { type AgentStatus, leaderId, type Mail } from '../../event/collab.ts'
 
@@ -6,7 +7,7 @@ const mostInNotice = 30_000
 
 /** The name of a member in texts for models and users. */
 export function nameOf(id: string, role: string | undefined): string {
-  if (id === leaderId) return 'the leader'
+  if (id === leaderId) return modelText`the leader`
   return role === undefined ? id : `${role} ${id}`
 }
 
@@ -16,7 +17,7 @@ export function mailText(
   receiver: { readonly parent: string } | undefined,
   sender: string,
 ): string {
-  return from === receiver?.parent ? text : `Message from ${sender}:\n\n${text}`
+  return from === receiver?.parent ? text : modelText`Message from ${sender}:\n\n${text}`
 }
 
 /** The notice for the spawner of an agent when a piece of its work has ended. */
@@ -24,11 +25,11 @@ export function noticeText(name: string, status: AgentStatus): string {
   const text = `${name} ${endText(status)}`
   return text.length <= mostInNotice
     ? text
-    : `${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
+    : modelText`${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
 }
 
 function endText(status: AgentStatus): string {
-  if (typeof status === 'string') return `is ${status}`
-  if ('errored' in status) return `failed: ${status.errored}`
-  return status.completed === null ? 'is done; it returned no text' : `is done: ${status.completed}`
+  if (typeof status === 'string') return modelText`is ${status}`
+  if ('errored' in status) return modelText`failed: ${status.errored}`
+  return status.completed === null ? modelText`is done; it returned no text` : modelText`is done: ${status.completed}`
 }

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
@@ -55,7 +56,7 @@ function calling(collab: Collab, call: ToolCall): Calling {
 
 function refuseDepth({ self, settings: { maxDepth } }: Collab): void {
   if (self.depth < maxDepth) return
-  throw new BatonError('AGENT_FAILED', `agent depth limit reached (max ${maxDepth}): do the work yourself`)
+  throw new BatonError('AGENT_FAILED', modelText`agent depth limit reached (max ${maxDepth}): do the work yourself`)
 }
 
 interface SpawnInput {
@@ -204,7 +205,7 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
       refuseDepth(collab)
       const { tell, ids } = calling(collab, call)
       const ms = clampedMs(limit, settings)
-      if (ms === undefined) return { text: 'the timeout must be greater than zero', isError: true }
+      if (ms === undefined) return { text: modelText`the timeout must be greater than zero`, isError: true }
       const seconds = ms / 1000
       const named = { thread_ids: [...agents], return_when: returnWhen, timeout_seconds: seconds }
       tell({ type: 'collab.waiting_begin', ...ids, ...named })

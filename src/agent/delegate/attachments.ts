@@ -1,6 +1,8 @@
+import { modelText } from '../../base/model-text.ts'
+
 /** The note at the start of each conversation of a team (R127, R129, R136, TV33). */
 export function delegateNote({ team, list }: { readonly team: string; readonly list: string }): string {
-  return `<system-reminder>
+  return modelText`<system-reminder>
 Delegate mode is active for team "${team}".
 
 Task list location: ${list}
@@ -15,7 +17,7 @@ Do NOT exit delegate mode until all tasks are complete.
 }
 
 /** The note for the leader after it has left (R126, R130, R131, TV34). */
-export const delegateExitNote = `<system-reminder>
+export const delegateExitNote = modelText`<system-reminder>
 Delegate mode has ended. All team tasks should be complete.
 Summarize the work done and any remaining items.
 </system-reminder>`
@@ -29,8 +31,8 @@ export interface Chat {
 /** The note about unread messages; empty without chats (R134, R135, TV35). */
 export function collabNote(chats: readonly Chat[]): string {
   if (chats.length === 0) return ''
-  const lines = chats.map(({ handle, unread }) => `- ${handle}: ${unread} unread message(s)`)
-  return `<system-reminder>
+  const lines = chats.map(({ handle, unread }) => modelText`- ${handle}: ${unread} unread message(s)`)
+  return modelText`<system-reminder>
 Team collaboration notifications:
 ${lines.join('\n')}
 

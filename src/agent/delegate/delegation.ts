@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { systemClock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import type { Tool } from '../../event/agent.ts'
@@ -101,7 +102,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
       if (handle === leaderHandle || now - last < leaseMs || !holds(handle)) continue
       const ids = await takeBack(handle)
       const items = ids.map((id) => `#${id}`).join(', ')
-      tellLeader(`${handle} has done nothing for a long time: others can claim ${items} again.`)
+      tellLeader(modelText`${handle} has done nothing for a long time: others can claim ${items} again.`)
     }
   }
 
@@ -128,7 +129,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     items: () => store.state().items,
     onStall(stall) {
       announceStall(stall, context)
-      tellLeader(`The team is stalled: ${stall.message}`)
+      tellLeader(modelText`The team is stalled: ${stall.message}`)
     },
   })
 
@@ -139,7 +140,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
     seatOf(handle) {
       const desk = deskOf(handle)
       desk.touch()
-      const text = `${delegateNote(note)}\n\nYou are the worker ${handle}. Claim an item with task_claim before you work on it, complete it with task_complete, and go on with the next one until none is left for you.`
+      const text = modelText`${delegateNote(note)}\n\nYou are the worker ${handle}. Claim an item with task_claim before you work on it, complete it with task_complete, and go on with the next one until none is left for you.`
       const inbox = seatInbox({ handle, store, note: text, notifies, onTurn: desk.touch })
       return { tools: workerKinds(desk), inbox }
     },
@@ -158,7 +159,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
   function reminder(): readonly InboxMessage[] {
     if (!isReminded) return []
     const open = openItems(store.state().items).map(itemLine)
-    const text = `No worker is running, and items are still open:\n${open.join('\n')}\nLet workers complete them, or call leave_delegate with force.`
+    const text = modelText`No worker is running, and items are still open:\n${open.join('\n')}\nLet workers complete them, or call leave_delegate with force.`
     return [{ id: 'delegate/open', text }]
   }
 

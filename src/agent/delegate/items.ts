@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined } from '../../base/json.ts'
 
 export type ItemStatus = 'pending' | 'in_progress' | 'completed'
@@ -61,7 +62,7 @@ export function createItems(
   }))
   const all = tidy([...items, ...made])
   const shown = all.filter(({ id }) => ids.includes(id)).map(itemLine)
-  return { items: all, changed: ids, text: `created:\n${shown.join('\n')}`, next: number }
+  return { items: all, changed: ids, text: modelText`created:\n${shown.join('\n')}`, next: number }
 }
 
 export interface ItemChange {
@@ -79,7 +80,7 @@ export function updateItem(items: WorkItems, id: string, change: ItemChange): Do
   if (item === undefined) return notFound(items, id)
   const { subject, description, status, owner, blocked_by: blockers } = change
   if (status === 'deleted') {
-    return { items: tidy(items.filter((one) => one !== item)), changed: [], text: `#${item.id} is deleted` }
+    return { items: tidy(items.filter((one) => one !== item)), changed: [], text: modelText`#${item.id} is deleted` }
   }
   const { owner: before, ...rest } = item
   const isPutBack = status === 'pending' && item.status !== 'pending'
@@ -93,9 +94,13 @@ export function updateItem(items: WorkItems, id: string, change: ItemChange): Do
   const all = tidy(items.map((one) => (one === item ? changed : one)))
   const circle = circleFrom(all, changed.id)
   if (circle !== undefined) {
-    return { ...same(items), text: `not changed: ${circle.map((one) => `#${one}`).join(' waits for ')}`, isError: true }
+    return {
+      ...same(items),
+      text: modelText`not changed: ${circle.map((one) => `#${one}`).join(' waits for ')}`,
+      isError: true,
+    }
   }
-  return { items: all, changed: [changed.id], text: `changed:\n${itemLine(find(all, changed.id) ?? changed)}` }
+  return { items: all, changed: [changed.id], text: modelText`changed:\n${itemLine(find(all, changed.id) ?? changed)}` }
 }
 
 /** Assigns an item to a member, or returns why not. Without an id it is the next available one. */
@@ -111,7 +116,7 @@ export function claimItem(items: WorkItems, owner: string, id?: string): Done {
   const { note: _, ...rest } = item
   const claimed: WorkItem = { ...rest, status: 'in_progress', owner }
   const about = item.description === undefined ? '' : `\n${item.description}`
-  return { ...replaced(items, claimed), text: `claimed #${item.id}: ${item.subject}${about}` }
+  return { ...replaced(items, claimed), text: modelText`claimed #${item.id}: ${item.subject}${about}` }
 }
 
 /** Completes an item of a member, or returns why not. Items blocked by it are unblocked. */
@@ -123,8 +128,8 @@ export function completeItem(items: WorkItems, owner: string, id: string, note?:
   if (item.owner !== owner) return refused(items, `#${item.id} is claimed by ${item.owner ?? 'somebody'}, not by you`)
   const done = replaced(items, { ...item, status: 'completed', ...defined({ note }) })
   const freed = items.filter(({ blocked_by: before }) => before.length === 1 && before[0] === item.id)
-  const free = freed.length === 0 ? '' : `; no longer blocked: ${freed.map((one) => `#${one.id}`).join(', ')}`
-  return { ...done, text: `completed #${item.id}: ${item.subject}${free}` }
+  const free = freed.length === 0 ? '' : modelText`; no longer blocked: ${freed.map((one) => `#${one.id}`).join(', ')}`
+  return { ...done, text: modelText`completed #${item.id}: ${item.subject}${free}` }
 }
 
 /** Stores a remark of the member that works on an item. */
@@ -132,7 +137,7 @@ export function noteItem(items: WorkItems, owner: string, id: string, note: stri
   const item = find(items, id)
   if (item === undefined) return notFound(items, id)
   if (item.status !== 'in_progress' || item.owner !== owner) return refused(items, `#${item.id} is not claimed by you`)
-  return { ...replaced(items, { ...item, note }), text: `noted for #${item.id}` }
+  return { ...replaced(items, { ...item, note }), text: modelText`noted for #${item.id}` }
 }
 
 /** Releases what a member has claimed and not completed. */
@@ -146,7 +151,7 @@ export function giveBack(items: WorkItems, owner: string): Done {
   return {
     items: all,
     changed: held.map(({ id }) => id),
-    text: `given back: ${held.map(({ id }) => `#${id}`).join(', ')}`,
+    text: modelText`given back: ${held.map(({ id }) => `#${id}`).join(', ')}`,
   }
 }
 
@@ -158,8 +163,8 @@ function nextFor(items: WorkItems, owner: string): WorkItem | undefined {
 
 function nothingToClaim(items: WorkItems): Done {
   const open = openItems(items)
-  if (open.length === 0) return { ...same(items), text: 'nothing is left: all items are completed' }
-  return { ...same(items), text: `nothing can be claimed now. Open items:\n${open.map(itemLine).join('\n')}` }
+  if (open.length === 0) return { ...same(items), text: modelText`nothing is left: all items are completed` }
+  return { ...same(items), text: modelText`nothing can be claimed now. Open items:\n${open.map(itemLine).join('\n')}` }
 }
 
 /** The items that are not completed. */

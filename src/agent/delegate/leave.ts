@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { placeText, callPlace } from '../../event/place.ts'
 import { defineTool, type ToolKind } from '../../tool/toolbox/kind.ts'
 import { itemLine, openItems } from './items.ts'
@@ -23,11 +24,10 @@ type Decision = { readonly left: Progress } | { readonly refused: string }
 export function leaveKind({ store, onLeft }: Leaving): ToolKind {
   return defineTool<{ readonly force?: boolean }>({
     name: 'leave_delegate',
-    description:
-      'End delegate mode and close all workers. Refused while items are open, unless force is true. Write your report afterwards.',
+    description: modelText`End delegate mode and close all workers. Refused while items are open, unless force is true. Write your report afterwards.`,
     parameters: {
       type: 'object',
-      properties: { force: { type: 'boolean', description: 'Leave even if items are open.' } },
+      properties: { force: { type: 'boolean', description: modelText`Leave even if items are open.` } },
       required: [],
       additionalProperties: false,
     },
@@ -42,7 +42,7 @@ export function leaveKind({ store, onLeft }: Leaving): ToolKind {
       if ('refused' in decision) return { text: decision.refused, isError: true }
       await onLeft(decision.left)
       const { completed_tasks: done, total_tasks: all } = decision.left
-      return { text: `You have left delegate mode: ${done} of ${all} items are completed.` }
+      return { text: modelText`You have left delegate mode: ${done} of ${all} items are completed.` }
     },
   })
 }
@@ -52,6 +52,6 @@ function decide(state: TeamState, force: boolean): { readonly state: TeamState; 
   const open = openItems(state.items)
   if (open.length === 0 || force) return { state: { ...state, hasLeft: true }, result: { left } }
   const lines = open.map(itemLine).join('\n')
-  const refused = `${left.completed_tasks} of ${left.total_tasks} items are completed. Still open:\n${lines}\nLet workers complete them, or leave with force.`
+  const refused = modelText`${left.completed_tasks} of ${left.total_tasks} items are completed. Still open:\n${lines}\nLet workers complete them, or leave with force.`
   return { state, result: { refused } }
 }

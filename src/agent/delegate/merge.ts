@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined } from '../../base/json.ts'
 import { type ItemStatus, oneLine, tidy, type WorkItem, type WorkItems } from './items.ts'
 import type { ListedItem, ReadItem } from './list-form.ts'
@@ -117,9 +118,10 @@ function freeId(from: number, isTaken: (id: string) => boolean): string {
 
 /** One line for the leader and the user. */
 export function conflictText({ id, field, ours, theirs }: Conflict): string {
-  if (field === 'item' && theirs === 'deleted') return `#${id} was removed from the list, but is kept: it is ${ours}`
-  if (field === 'item') return `#${id} (${theirs}) was edited in the list, but stays deleted`
-  return `${field} of #${id}: the list has ${theirs}, but it stays ${ours}`
+  if (field === 'item' && theirs === 'deleted')
+    return modelText`#${id} was removed from the list, but is kept: it is ${ours}`
+  if (field === 'item') return modelText`#${id} (${theirs}) was edited in the list, but stays deleted`
+  return modelText`${field} of #${id}: the list has ${theirs}, but it stays ${ours}`
 }
 
 function itemOf({ subject, status, owner, blocked_by: blockers }: ReadItem, id: string): WorkItem {

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import { placeText } from '../../event/place.ts'
 import { defineTool, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
@@ -62,23 +63,23 @@ const idParameter: JsonObject = {
   type: 'string',
   minLength: 1,
   maxLength: 40,
-  description: 'The number of the item, as shown by task_list.',
+  description: modelText`The number of the item, as shown by task_list.`,
 }
 const blockedParameter: JsonObject = {
   type: 'array',
   items: { type: 'string', minLength: 1 },
-  description: 'Numbers of items that must be completed first.',
+  description: modelText`Numbers of items that must be completed first.`,
 }
 const subjectParameter: JsonObject = {
   type: 'string',
   minLength: 1,
   maxLength: 500,
-  description: 'The work, in one line.',
+  description: modelText`The work, in one line.`,
 }
 const descriptionParameter: JsonObject = {
   type: 'string',
   maxLength: 20_000,
-  description: 'Details and context.',
+  description: modelText`Details and context.`,
 }
 
 function objectOf(properties: JsonObject, required: readonly string[]): JsonObject {
@@ -88,8 +89,7 @@ function objectOf(properties: JsonObject, required: readonly string[]): JsonObje
 function createKind(desk: Desk): ToolKind {
   return defineTool<{ readonly items: readonly NewItem[] }>({
     name: 'task_create',
-    description:
-      'Add work items to the task list of the team. Pass several in one call. blocked_by may refer to items of the same call by the numbers they will get.',
+    description: modelText`Add work items to the task list of the team. Pass several in one call. blocked_by may refer to items of the same call by the numbers they will get.`,
     parameters: objectOf(
       {
         items: {
@@ -101,7 +101,7 @@ function createKind(desk: Desk): ToolKind {
               subject: subjectParameter,
               description: descriptionParameter,
               blocked_by: blockedParameter,
-              owner: { type: 'string', description: 'The worker for this item; default: whoever claims it.' },
+              owner: { type: 'string', description: modelText`The worker for this item; default: whoever claims it.` },
             },
             ['subject'],
           ),
@@ -121,8 +121,7 @@ function createKind(desk: Desk): ToolKind {
 function updateKind(desk: Desk): ToolKind {
   return defineTool<ItemChange & { readonly id: string }>({
     name: 'task_update',
-    description:
-      'Change a work item: its subject, description, owner (empty: no owner), dependencies or status. "pending" reopens it, "deleted" removes it from the list.',
+    description: modelText`Change a work item: its subject, description, owner (empty: no owner), dependencies or status. "pending" reopens it, "deleted" removes it from the list.`,
     parameters: objectOf(
       {
         id: idParameter,
@@ -146,17 +145,16 @@ function updateKind(desk: Desk): ToolKind {
 function listKind(desk: Desk): ToolKind {
   return defineTool<JsonObject>({
     name: 'task_list',
-    description:
-      'Show the task list of the team: [ ] is open, [~] is claimed, [x] is completed; then its owner, and the items it waits for.',
+    description: modelText`Show the task list of the team: [ ] is open, [~] is claimed, [x] is completed; then its owner, and the items it waits for.`,
     parameters: objectOf({}, []),
     run: (_, call) =>
       act(desk, call, {
         name: 'task_list',
         args: {},
         change: looking(({ items }) => {
-          const lines = items.length === 0 ? ['The list is empty.'] : items.map(itemLine)
+          const lines = items.length === 0 ? [modelText`The list is empty.`] : items.map(itemLine)
           const workers = desk.workers()
-          return [...lines, ...(workers.length === 0 ? [] : ['', 'Workers:', ...workers])].join('\n')
+          return [...lines, ...(workers.length === 0 ? [] : ['', modelText`Workers:`, ...workers])].join('\n')
         }),
       }),
   })
@@ -165,8 +163,7 @@ function listKind(desk: Desk): ToolKind {
 function claimKind(desk: Desk): ToolKind {
   return defineTool<{ readonly id?: string }>({
     name: 'task_claim',
-    description:
-      'Claim a work item before you work on it, so that no other worker does. Without an id, the next available item is claimed.',
+    description: modelText`Claim a work item before you work on it, so that no other worker does. Without an id, the next available item is claimed.`,
     parameters: objectOf({ id: idParameter }, []),
     run: ({ id }, call) =>
       act(desk, call, {
@@ -180,13 +177,12 @@ function claimKind(desk: Desk): ToolKind {
 function completeKind(desk: Desk): ToolKind {
   return defineTool<{ readonly id: string; readonly note?: string; readonly done?: boolean }>({
     name: 'task_complete',
-    description:
-      'Complete a work item that you have claimed, with a note on the result. With done = false, only report progress.',
+    description: modelText`Complete a work item that you have claimed, with a note on the result. With done = false, only report progress.`,
     parameters: objectOf(
       {
         id: idParameter,
-        note: { type: 'string', maxLength: 4000, description: 'The result, in a few words.' },
-        done: { type: 'boolean', description: 'false: the item is not completed; the note reports progress.' },
+        note: { type: 'string', maxLength: 4000, description: modelText`The result, in a few words.` },
+        done: { type: 'boolean', description: modelText`false: the item is not completed; the note reports progress.` },
       },
       ['id'],
     ),
@@ -204,7 +200,7 @@ function completeKind(desk: Desk): ToolKind {
 function readKind(desk: Desk): ToolKind {
   return defineTool<JsonObject>({
     name: 'read_messages',
-    description: 'Read your unread messages from the team.',
+    description: modelText`Read your unread messages from the team.`,
     parameters: objectOf({}, []),
     run: (_, call) =>
       act(desk, call, {
@@ -212,8 +208,11 @@ function readKind(desk: Desk): ToolKind {
         args: {},
         change(before) {
           const { state, messages } = takeUnread(before, desk.handle)
-          const lines = messages.map(({ from, text }) => `from ${from}: ${text}`)
-          return { state, result: { text: lines.join('\n\n') || 'There are no new messages.', isError: false } }
+          const lines = messages.map(({ from, text }) => modelText`from ${from}: ${text}`)
+          return {
+            state,
+            result: { text: lines.join('\n\n') || modelText`There are no new messages.`, isError: false },
+          }
         },
       }),
   })
@@ -222,8 +221,7 @@ function readKind(desk: Desk): ToolKind {
 function sendKind(desk: Desk): ToolKind {
   return defineTool<{ readonly to: string; readonly message: string }>({
     name: 'send_message',
-    description:
-      'Send a message to a member of the team: "leader", a worker by its name, or "all". The receiver reads it when it gets to it; a message does not start any work.',
+    description: modelText`Send a message to a member of the team: "leader", a worker by its name, or "all". The receiver reads it when it gets to it; a message does not start any work.`,
     parameters: objectOf(
       {
         to: { type: 'string', minLength: 1, maxLength: 100 },
@@ -240,14 +238,17 @@ function sendKind(desk: Desk): ToolKind {
           const receivers = receiversOf(to, desk.handle, state)
           const known = [leaderHandle, ...state.members.map(({ handle }) => handle)]
           if (receivers.length === 0) {
-            return { state, result: { text: `there is no ${to} in the team: ${known.join(', ')}`, isError: true } }
+            return {
+              state,
+              result: { text: modelText`there is no ${to} in the team: ${known.join(', ')}`, isError: true },
+            }
           }
           sent = receivers
           const add = (one: TeamState, receiver: string): TeamState =>
             withMessage(one, { from: desk.handle, to: receiver, text: message })
           return {
             state: receivers.reduce(add, state),
-            result: { text: `sent to ${receivers.join(', ')}`, isError: false },
+            result: { text: modelText`sent to ${receivers.join(', ')}`, isError: false },
           }
         },
       })

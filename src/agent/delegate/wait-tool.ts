@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -11,7 +12,7 @@ import type { Child } from '../subagents/children.ts'
 export const workerParameter: JsonObject = {
   type: 'string',
   minLength: 1,
-  description: 'The agent_id or name of a worker.',
+  description: modelText`The agent_id or name of a worker.`,
 }
 
 /** How long calls wait, in milliseconds. */
@@ -52,7 +53,7 @@ export function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Wa
     readonly return_when?: 'all' | 'any'
   }>({
     name: 'wait',
-    description: 'Wait until all or any of these workers have ended, and get their last messages.',
+    description: modelText`Wait until all or any of these workers have ended, and get their last messages.`,
     parameters: {
       type: 'object',
       properties: {

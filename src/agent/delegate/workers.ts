@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { type RunContext, withScope, withServices } from '../../event/context.ts'
@@ -72,7 +73,7 @@ export function createWorkers(options: WorkersOptions): Workers {
       children.all().map((child) => {
         const status = statusOf(child)
         const state = typeof status === 'string' ? status : Object.keys(status)[0]
-        return `${handles.get(child.order.id) ?? ''}, id ${child.order.id}: ${state ?? ''}`
+        return modelText`${handles.get(child.order.id) ?? ''}, id ${child.order.id}: ${state ?? ''}`
       }),
     areAtWork: () => running().length > 0,
     atWork: () => running().map(({ order }) => handles.get(order.id) ?? order.id),
@@ -106,13 +107,13 @@ function spawnKind(team: Team): ToolKind {
   const list = [...workers].map(([name, { description }]) => `- ${name}: ${description ?? ''}`).join('\n')
   return defineTool<SpawnInput>({
     name: 'spawn_agent',
-    description: `Start a worker. It only sees the message, the task list and the messages of the team; it claims and completes items of the list until none is left. The call returns immediately, and you are notified when the worker has ended.\n\nWorkers:\n${list}`,
+    description: modelText`Start a worker. It only sees the message, the task list and the messages of the team; it claims and completes items of the list until none is left. The call returns immediately, and you are notified when the worker has ended.\n\nWorkers:\n${list}`,
     parameters: {
       type: 'object',
       properties: {
-        message: { type: 'string', minLength: 1, description: 'Its task, and the information it needs.' },
-        role: { enum: [...workers.keys()], description: 'The kind of worker.' },
-        description: { type: 'string', maxLength: 80, description: 'A title of 3 to 5 words.' },
+        message: { type: 'string', minLength: 1, description: modelText`Its task, and the information it needs.` },
+        role: { enum: [...workers.keys()], description: modelText`The kind of worker.` },
+        description: { type: 'string', maxLength: 80, description: modelText`A title of 3 to 5 words.` },
       },
       required: ['message', 'role'],
       additionalProperties: false,
@@ -144,7 +145,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   if ('refused' in decision) return { text: decision.refused, isError: true }
   const { handle } = decision
   const offered = options.workers.get(input.role)
-  if (offered === undefined) return { text: `there is no worker ${input.role}`, isError: true }
+  if (offered === undefined) return { text: modelText`there is no worker ${input.role}`, isError: true }
   team.handles.set(id, handle)
   const at: Place = [...place, { kind: 'agent', name: offered.name }]
   const placed = withScope(call.context, { at })
@@ -176,13 +177,14 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
 
 function whyNot({ role }: SpawnInput, { options, children, starting }: Team): string | undefined {
   const { workers, maxWorkers, hasLeft } = options
-  if (hasLeft()) return 'you have left delegate mode: no worker can be started'
-  if (!workers.has(role)) return `there is no worker ${role}: ${[...workers.keys()].join(', ')}`
+  if (hasLeft()) return modelText`you have left delegate mode: no worker can be started`
+  if (!workers.has(role)) return modelText`there is no worker ${role}: ${[...workers.keys()].join(', ')}`
   const all = children.all()
-  if (all.length + starting.size >= mostStarted) return `limit reached: this team has started ${mostStarted} workers`
+  if (all.length + starting.size >= mostStarted)
+    return modelText`limit reached: this team has started ${mostStarted} workers`
   const running = all.filter(({ state }) => state().kind !== 'ended')
   if (running.length + starting.size < maxWorkers) return undefined
-  return `worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
+  return modelText`worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
 }
 
 /** The worker with an id or name, or the latest one that continues it. */
@@ -198,14 +200,13 @@ function find(id: string, { children, handles }: Team): Child | undefined {
 
 function unknown(id: string, { handles }: Team): ToolOutput {
   const known = handles.size === 0 ? ': none was started' : `; known workers: ${[...handles.values()].join(', ')}`
-  return { text: `there is no worker ${id}${known}`, isError: true }
+  return { text: modelText`there is no worker ${id}${known}`, isError: true }
 }
 
 function sendKind(team: Team): ToolKind {
   return defineTool<{ readonly id: string; readonly message: string }>({
     name: 'send_input',
-    description:
-      'Give more work to a worker that has ended: a new worker continues from its conversation. To reach a working one, use send_message.',
+    description: modelText`Give more work to a worker that has ended: a new worker continues from its conversation. To reach a working one, use send_message.`,
     parameters: {
       type: 'object',
       properties: { id: workerParameter, message: { type: 'string', minLength: 1 } },
@@ -221,7 +222,8 @@ function sendKind(team: Team): ToolKind {
       const place = callPlace(call.at, 1)
       const asked = { name: 'send_input', args: { id } }
       const hasEnded = call.context.services.effects.observe(place, asked, () => child.state().kind === 'ended')
-      if (!hasEnded) return { text: `${id} is still running: send it a message with send_message`, isError: true }
+      if (!hasEnded)
+        return { text: modelText`${id} is still running: send it a message with send_message`, isError: true }
       const role = [...team.options.workers].find(([, one]) => one === child.order.offered)?.[0] ?? ''
       return spawn({ message, role }, call, team, child)
     },
@@ -231,7 +233,7 @@ function sendKind(team: Team): ToolKind {
 function closeKind(team: Team): ToolKind {
   return defineTool<{ readonly id: string }>({
     name: 'close_agent',
-    description: 'End a worker. Other workers can claim its items again.',
+    description: modelText`End a worker. Other workers can claim its items again.`,
     parameters: {
       type: 'object',
       properties: { id: workerParameter },

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import type { ModelEnd } from '../../event/agent.ts'
 import { BatonError } from '../../base/error.ts'
 import { usualRounds } from '../../event/limits.ts'
@@ -40,7 +41,7 @@ async function converse(work: PromptWork, maxRounds: number): Promise<ModelEnd> 
           : undefined
     if (text.trim() !== '') work.timeline.addText(text, { itemId, interim: limit === undefined })
     if (limit !== undefined) {
-      work.refuseCalls(calls, 'not run: the call limit is reached')
+      work.refuseCalls(calls, modelText`not run: the call limit is reached`)
       // R206
       if (limit === 'max_rounds') work.timeline.addNote(`Exceeded maximum number of rounds (${maxRounds}). Stopping.`)
       return limit

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { isJsonObject, plainText } from '../../base/json.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { type Message, textMessage } from '../../event/message.ts'
@@ -48,8 +49,8 @@ function resultText({ result }: PromptTool): string {
     case 'success':
       return result.output
     case 'error':
-      return `error: ${result.error}`
+      return modelText`error: ${result.error}`
     case 'pending':
-      return 'not finished'
+      return modelText`not finished`
   }
 }

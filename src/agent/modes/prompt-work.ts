@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { isOffered, type ModelEnd, type ModelResult, type Tool, type ToolUse } from '../../event/agent.ts'
@@ -24,6 +25,8 @@ export interface WorkParts {
   readonly isHigh: boolean
   /** The messages of the prompt. */
   readonly input: readonly Message[]
+  /** Whether this program made them. */
+  readonly isFeedback: boolean
   /** The messages that plug-ins add. */
   readonly prepare: () => Promise<readonly Message[]>
 }
@@ -38,7 +41,17 @@ export interface Workplace {
   readonly result: () => Pick<ModelResult, 'reasoning' | 'model' | 'calls' | 'spent' | 'seconds'>
 }
 
-export function createPromptWork({ id, mode, turns, opener, signal, isHigh, input, prepare }: WorkParts): Workplace {
+export function createPromptWork({
+  id,
+  mode,
+  turns,
+  opener,
+  signal,
+  isHigh,
+  input,
+  isFeedback,
+  prepare,
+}: WorkParts): Workplace {
   const { log, tools, running } = turns
   /** In the order in which the calls were issued. */
   const uses: (readonly ToolUse[])[] = []
@@ -61,7 +74,10 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     hasBegun = true
     const before = log.all()
     const added = [...input.slice(0, -1), ...context, ...input.slice(-1)]
-    log.add(instructions === undefined ? added : instructed(added, instructions, before))
+    if (isFeedback) return log.addOwn(added)
+    if (instructions === undefined || log.instructions.has(instructions)) return log.add(added)
+    log.instructions.add(instructions)
+    log.add(instructed(added, instructions, before))
   }
 
   function reserveUse(): (use: ToolUse) => void {
@@ -78,7 +94,8 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     },
     addMessages(messages) {
       begin()
-      log.add(messages)
+      if (mode === 'classic' || mode === 'code') log.addOwn(messages)
+      else log.add(messages)
     },
     tools,
     offered: tools.filter(isOffered).map(({ name }) => name),
@@ -108,11 +125,11 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
     async runTools(calls) {
       try {
         const called = await turns.runTools(calls, { signal, timeline })
-        log.add(called.map(resultMessage))
+        log.addOwn(called.map(resultMessage))
         uses.push(called.map(useOf))
         return called
       } catch (error) {
-        log.add(calls.map((call) => refusedCall(call, 'interrupted')))
+        log.addOwn(calls.map((call) => refusedCall(call, modelText`interrupted`)))
         throw error
       }
     },
@@ -135,7 +152,7 @@ export function createPromptWork({ id, mode, turns, opener, signal, isHigh, inpu
       const call = { id: callId, name, input: JSON.stringify(input) }
       return callTool(call, { tools: [own], opener, context: at, timeline })
     },
-    refuseCalls: (calls, why) => log.add(calls.map((call) => refusedCall(call, why))),
+    refuseCalls: (calls, why) => log.addOwn(calls.map((call) => refusedCall(call, why))),
     timeline,
     say(text, { streams = true } = {}) {
       if (!streams) return timeline.addText(text)

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, AgentSession, CommandSession, PromptAgent } from '../../event/agent.ts'
 import { type RunContext, withScope } from '../../event/context.ts'
@@ -32,7 +33,7 @@ export async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
     context,
   )
   const nothing = { status: 'done', changes: [], planned: [] } as const
-  if (result.end !== 'done') return { ...nothing, text: `it had nothing to do: ${result.reason}` }
+  if (result.end !== 'done') return { ...nothing, text: modelText`it had nothing to do: ${result.reason}` }
   return { ...nothing, text: result.text, ...defined({ session: result.session }) }
 }
 

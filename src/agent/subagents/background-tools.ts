@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { callPlace } from '../../event/place.ts'
@@ -9,7 +10,7 @@ import { answerText, failureText, spentText } from './texts.ts'
 const idParameter: JsonObject = {
   type: 'string',
   minLength: 1,
-  description: 'The id that task returned, such as a1b2c3d4e.',
+  description: modelText`The id that task returned, such as a1b2c3d4e.`,
 }
 const mostSeconds = 600
 
@@ -17,7 +18,7 @@ const mostSeconds = 600
 export function outputKind(children: Children): ToolKind {
   return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
     name: 'task_output',
-    description: 'Show whether an agent is working or how it ended, its output so far, and its cost.',
+    description: modelText`Show whether an agent is working or how it ended, its output so far, and its cost.`,
     parameters: {
       type: 'object',
       properties: {
@@ -26,7 +27,7 @@ export function outputKind(children: Children): ToolKind {
           type: 'number',
           minimum: 0,
           maximum: mostSeconds,
-          description: 'Seconds to wait for its end; default: 0.',
+          description: modelText`Seconds to wait for its end; default: 0.`,
         },
       },
       required: ['id'],
@@ -67,12 +68,12 @@ function stateOf(child: Child): { readonly text: string; readonly ended: boolean
     case 'running':
       return {
         ended: false,
-        text: `${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+        text: modelText`${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
       }
     case 'broken':
       return {
         ended: false,
-        text: `${who} is waiting for the user: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+        text: modelText`${who} is waiting for the user: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
       }
     case 'ended': {
       const { end } = state
@@ -86,7 +87,7 @@ function stateOf(child: Child): { readonly text: string; readonly ended: boolean
 export function stopKind(children: Children): ToolKind {
   return defineTool<{ readonly id: string }>({
     name: 'task_stop',
-    description: 'Stop a background agent. Its output so far becomes its result.',
+    description: modelText`Stop a background agent. Its output so far becomes its result.`,
     parameters: {
       type: 'object',
       properties: { id: idParameter },
@@ -101,9 +102,9 @@ export function stopKind(children: Children): ToolKind {
         const before = child.state()
         if (before.kind !== 'ended') await child.stop()
         const state = child.state()
-        if (state.kind !== 'ended') return `agent ${id} was stopped`
+        if (state.kind !== 'ended') return modelText`agent ${id} was stopped`
         if (state.end.status === 'stopped') return failureText(child.order, state.end)
-        return `agent ${id} had already ended: task_output shows how`
+        return modelText`agent ${id} had already ended: task_output shows how`
       }
       return stopByCall(child, { tool: 'task_stop', id, inbox: children.inbox, stop }, call)
     },
@@ -113,5 +114,5 @@ export function stopKind(children: Children): ToolKind {
 /** The text for a model that names an agent which this conversation did not start. */
 export function unknownAgent(id: string, children: Children): string {
   const known = children.all().map(({ order }) => order.id)
-  return `there is no agent ${id} in this conversation${known.length === 0 ? ': none was started' : `; known agents: ${known.join(', ')}`}`
+  return modelText`there is no agent ${id} in this conversation${known.length === 0 ? ': none was started' : `; known agents: ${known.join(', ')}`}`
 }

@@ -1,3 +1,4 @@
+import { hasOwnText } from '../../base/model-text.ts'
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { CommandSession } from '../../event/agent.ts'
@@ -67,7 +68,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
         return inTurn({ live, lease }, context, (inner) => work(order, { ...given, context: inner }))
       },
       {
-        inputs: inputsOf(order),
+        ...inputsOf(order),
         label: labelOf(order),
         isDoneAgain: () => order.startsAgents === true,
         onDoneAgain: (recorded) => void (ended = recorded),
@@ -132,7 +133,7 @@ export async function stopWaiting(order: Order, context: RunContext, working: Wo
   const { scope, services } = context
   const end: ChildEnd = { ...working.stoppedSoFar(), wasWaiting: true }
   await services.effects.boundary(scope.at, async () => end, {
-    inputs: inputsOf(order),
+    ...inputsOf(order),
     label: labelOf(order),
     isDoneAgain: () => order.startsAgents === true,
     hasBegun: true,
@@ -141,9 +142,10 @@ export async function stopWaiting(order: Order, context: RunContext, working: Wo
   return end
 }
 
-/** The values that determine what an agent does. */
-function inputsOf({ offered: { agent }, prompt, model, resumes }: Order): { readonly [name: string]: unknown } {
-  return { agent: agent.text, prompt, ...defined({ model, resumes }) }
+/** The values that determine what an agent does. The name of an agent is part of its place. */
+function inputsOf({ offered: { agent }, prompt, model, resumes }: Order) {
+  const inputs = { agent: agent.text, prompt, ...defined({ model, resumes }) }
+  return { inputs, ownInputs: hasOwnText(agent.text) ? ['agent'] : [] }
 }
 
 /** For lists of the parts of a run; the name is part of the place. */

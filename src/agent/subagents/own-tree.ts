@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { join, relative } from 'node:path'
 import { cutText } from '../../base/cut-text.ts'
 import { emit, type RunContext } from '../../event/context.ts'
@@ -60,8 +61,7 @@ export async function inOwnTree(
   }
 }
 
-const newTreeText =
-  'Your folder is a new copy of the workspace as it is now: what you changed before is in it only if it was applied to the workspace.'
+const newTreeText = modelText`Your folder is a new copy of the workspace as it is now: what you changed before is in it only if it was applied to the workspace.`
 
 /** Characters of a diff shown to a caller. */
 const mostShown = 20_000

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import type { AgentDefinition, ModelEnd } from '../../event/agent.ts'
 import type { Spent } from '../../event/meter.ts'
@@ -17,7 +18,7 @@ type Offered = Pick<AgentDefinition, 'name' | 'description' | 'from'>
 
 /** The description of the tool `task`. */
 export function taskText(offered: readonly Offered[]): string {
-  return `Delegate work to an agent, which does it independently with its own tools, and get its answer. It knows nothing about this conversation unless its description says so: the prompt must explain what to find out or do, and what the answer should contain. Start several agents in one turn for independent work. With run_in_background you continue while it works: you are notified when it has ended, so do not poll for it. The user does not see the answers of agents: report what matters yourself.
+  return modelText`Delegate work to an agent, which does it independently with its own tools, and get its answer. It knows nothing about this conversation unless its description says so: the prompt must explain what to find out or do, and what the answer should contain. Start several agents in one turn for independent work. With run_in_background you continue while it works: you are notified when it has ended, so do not poll for it. The user does not see the answers of agents: report what matters yourself.
 
 Agents:
 ${agentList(offered)}`
@@ -30,7 +31,8 @@ function agentList(offered: readonly Offered[]): string {
     ({ name, description = '' }) => `- ${name}: ${cutText(description, mostInDescription)}`,
   )
   const rest = offered.length - kept.size
-  const more = rest === 0 ? [] : [`(${rest} more agents do not fit in this list: use one only if you know its name)`]
+  const more =
+    rest === 0 ? [] : [modelText`(${rest} more agents do not fit in this list: use one only if you know its name)`]
   return [...lines, ...more].join('\n')
 }
 
@@ -38,7 +40,7 @@ function agentList(offered: readonly Offered[]): string {
 export function agentNames(offered: readonly Offered[]): string {
   const { lines, kept } = withinList(offered, ({ name }) => name)
   const rest = offered.length - kept.size
-  return `${lines.join(', ')}${rest === 0 ? '' : `, and ${rest} more`}`
+  return modelText`${lines.join(', ')}${rest === 0 ? '' : modelText`, and ${rest} more`}`
 }
 
 /** The lines that fit, in the order of the agents. */
@@ -58,8 +60,9 @@ function withinList(offered: readonly Offered[], lineOf: (one: Offered) => strin
 /** The result for a caller that waited for an agent. */
 export function answerText({ id }: Pick<Order, 'id'>, end: ChildEnd): string {
   const { messages, session } = end
-  const again = messages === undefined && session === undefined ? '' : `; resume = "${id}" continues its conversation`
-  return `${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
+  const again =
+    messages === undefined && session === undefined ? '' : modelText`; resume = "${id}" continues its conversation`
+  return modelText`${doneText(end)}\n\n[agent ${id}${again}]`.trimStart()
 }
 
 /** The result for a caller if the agent has no answer. */
@@ -69,13 +72,13 @@ export function failureText({ id, description }: Pick<Order, 'id' | 'description
       ? ''
       : `\n\nNone of the changes in its own work tree were applied to the workspace:\n${end.leftOut}`
   const said = `${end.text === '' ? '' : `\n\nWhat it said until then:\n${end.text}`}${left}`
-  if (end.status === 'stopped') return `agent ${id} (${description}) was stopped${said}`
-  return `agent ${id} (${description}) failed: ${errorText(end)}${said}`
+  if (end.status === 'stopped') return modelText`agent ${id} (${description}) was stopped${said}`
+  return modelText`agent ${id} (${description}) failed: ${errorText(end)}${said}`
 }
 
 /** For a USAGE error the hint is included, because the reader can fix the call. */
 function errorText({ error }: ChildEnd): string {
-  if (error === undefined) return 'unknown error'
+  if (error === undefined) return modelText`unknown error`
   return error.code === 'USAGE' && error.hint !== undefined ? `${error.message}. ${error.hint}` : error.message
 }
 
@@ -83,7 +86,7 @@ function errorText({ error }: ChildEnd): string {
 export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildEnd): string {
   const { id, description } = order
   const text =
-    end.status === 'done' ? `agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
+    end.status === 'done' ? modelText`agent ${id} (${description}) is done: ${doneText(end)}` : failureText(order, end)
   return text.length <= mostInNotice
     ? text
     : `${cutText(text, mostInNotice)}\n[cut: task_output shows everything ${id} has said]`
@@ -93,7 +96,7 @@ export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildE
 export function spentText({ usage, costUsd }: Spent): string {
   const price = costUsd === null ? 'price unknown' : `$${costUsd.toFixed(4)}`
   const calls = usage.calls === 1 ? '1 model call' : `${usage.calls} model calls`
-  return `${calls}, ${usage.input + usage.output} tokens, ${price}`
+  return modelText`${calls}, ${usage.input + usage.output} tokens, ${price}`
 }
 
 /** Paths that are listed. */
@@ -103,7 +106,7 @@ function doneText({ text, limit, applied = [] }: ChildEnd): string {
   const said = withLimit(text, limit)
   if (applied.length === 0) return said
   const more = applied.length > mostNamed ? ` and ${applied.length - mostNamed} more` : ''
-  return `${said}\n[changed in the workspace: ${applied.slice(0, mostNamed).join(', ')}${more}]`.trimStart()
+  return modelText`${said}\n[changed in the workspace: ${applied.slice(0, mostNamed).join(', ')}${more}]`.trimStart()
 }
 
 /** The answer of an agent, and the limit that stopped it. */

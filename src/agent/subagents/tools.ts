@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
@@ -83,22 +84,22 @@ function taskKind(known: Known): ToolKind {
           type: 'string',
           minLength: 1,
           maxLength: 200,
-          description: 'A title of 3 to 5 words.',
+          description: modelText`A title of 3 to 5 words.`,
         },
-        prompt: { type: 'string', minLength: 1, description: 'The task of the agent.' },
-        subagent_type: { type: 'string', minLength: 1, description: 'The name of the agent.' },
-        model: { type: 'string', minLength: 1, description: 'A model to use instead of its own.' },
+        prompt: { type: 'string', minLength: 1, description: modelText`The task of the agent.` },
+        subagent_type: { type: 'string', minLength: 1, description: modelText`The name of the agent.` },
+        model: { type: 'string', minLength: 1, description: modelText`A model to use instead of its own.` },
         resume: {
           type: 'string',
           minLength: 1,
-          description: 'The id of an agent that has ended: a new agent continues from its conversation.',
+          description: modelText`The id of an agent that has ended: a new agent continues from its conversation.`,
         },
-        run_in_background: { type: 'boolean', description: 'Return immediately while the agent works.' },
-        max_turns: { type: 'integer', minimum: 1, description: 'Maximum number of requests to its model.' },
+        run_in_background: { type: 'boolean', description: modelText`Return immediately while the agent works.` },
+        max_turns: { type: 'integer', minimum: 1, description: modelText`Maximum number of requests to its model.` },
         allowed_tools: {
           type: 'array',
           items: { type: 'string', minLength: 1 },
-          description: 'Limits its tools to these.',
+          description: modelText`Limits its tools to these.`,
         },
       },
       required: ['description', 'prompt', 'subagent_type'],
@@ -159,7 +160,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {
     return {
-      text: `agent ${order.id} (${input.description}) is working in the background: you are notified when it has ended`,
+      text: modelText`agent ${order.id} (${input.description}) is working in the background: you are notified when it has ended`,
     }
   }
   return endOutput(order, await child.ended, box)
@@ -199,16 +200,16 @@ function decide(input: TaskInput, box: Toolbox, { offered, children }: Known): D
 }
 
 function unknownType(name: string, offered: readonly AgentDefinition[]): string {
-  return `Unknown agent type: ${name}. Agents: ${agentNames(offered)}`
+  return modelText`Unknown agent type: ${name}. Agents: ${agentNames(offered)}`
 }
 
 function whyNotResumed(id: string, name: string, children: Children): string | undefined {
   const child = children.find(id)
   if (child === undefined) return unknownAgent(id, children)
   const { offered } = child.order
-  if (offered.name !== name) return `agent ${id} is of the type ${offered.name}, not ${name}`
+  if (offered.name !== name) return modelText`agent ${id} is of the type ${offered.name}, not ${name}`
   const state = child.state()
-  if (state.kind !== 'ended') return `agent ${id} is still working: it can be resumed when it has ended`
+  if (state.kind !== 'ended') return modelText`agent ${id} is still working: it can be resumed when it has ended`
   return state.end.messages === undefined && state.end.session === undefined
     ? `agent ${id} cannot be resumed: its conversation was not kept. Give the work to a new agent.`
     : undefined

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import { type Message, type MessagePart, textOf, toolCallsOf, type ToolResultPart } from '../../event/message.ts'
 import type { ModelRequest, ToolDefinition } from '../provider.ts'
@@ -176,7 +177,7 @@ function resultTexts({ parts, is_error: isError }: ToolResultPart): readonly Con
   const files = parts.filter((part) => part.type === 'file')
   const named = files.map(({ name }) => `(${name}: see the next message)`).join('\n')
   const text = [textOf({ parts }), named].filter((words) => words !== '').join('\n')
-  return [{ type: 'text', text: isError === true ? `Error: ${text}` : text }]
+  return [{ type: 'text', text: isError === true ? modelText`Error: ${text}` : text }]
 }
 
 /** The files from the tool results that end at `last`, as one message after them. */

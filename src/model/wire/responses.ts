@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import { type Message, type MessagePart, textOf } from '../../event/message.ts'
 import type { ModelRequest, ToolDefinition } from '../provider.ts'
@@ -172,5 +173,5 @@ function contentPart(part: ContentPart): JsonObject {
 }
 
 function outputOf(parts: readonly ContentPart[], isError: true | undefined): string | readonly JsonObject[] {
-  return contentOf(isError === true ? [{ type: 'text', text: 'Error: ' }, ...parts] : parts)
+  return contentOf(isError === true ? [{ type: 'text', text: modelText`Error: ` }, ...parts] : parts)
 }

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { basename, extname } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
@@ -68,8 +69,9 @@ export async function runDelegate(call: DelegateCall, context: RunContext): Prom
         emit(context, itemEvent(item))
         onItem()
       },
-      onConflicts: (conflicts) => tell(`the list ${team.list} was edited: ${conflicts.map(conflictText).join('; ')}`),
-      onUnreadable: () => tell(`the list ${team.list} cannot be read: it is left unchanged until it can be`),
+      onConflicts: (conflicts) =>
+        tell(modelText`the list ${team.list} was edited: ${conflicts.map(conflictText).join('; ')}`),
+      onUnreadable: () => tell(modelText`the list ${team.list} cannot be read: it is left unchanged until it can be`),
     },
     pause: () => new Promise((resolve) => setTimeout(resolve, 50)),
   })

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { attribute, framed } from '../../base/frame.ts'
 import { compileSchema } from '../../base/json-schema.ts'
 import type { OutputSchema } from '../output-schema.ts'
@@ -13,8 +14,8 @@ export async function judgementSchema(names: readonly string[], target: PromptTa
   const schema = {
     type: 'object',
     properties: {
-      reason: { type: 'string', description: 'Why, in one to three sentences.' },
-      winner: { type: 'string', enum: [...names], description: 'The name of the member whose work is used.' },
+      reason: { type: 'string', description: modelText`Why, in one to three sentences.` },
+      winner: { type: 'string', enum: [...names], description: modelText`The name of the member whose work is used.` },
     },
     required: ['reason', 'winner'],
     additionalProperties: false,
@@ -33,8 +34,8 @@ export function judgeQuestion(views: readonly MemberView[], diffs: ReadonlyMap<s
     return [quoted(view), diff === '' ? framed('no_changes', name.trim(), '') : framed('changes', name.trim(), diff)]
   })
   return [
-    'Several agents have worked on the request above, independently and each in its own copy of the files. These are their answers and their changes, as diffs:',
+    modelText`Several agents have worked on the request above, independently and each in its own copy of the files. These are their answers and their changes, as diffs:`,
     ...shown,
-    'Choose the one whose work is used as it is; the work of the others is discarded. The criteria, in this order: it does everything that was requested; it breaks nothing; it changes nothing else. Judge the changes, not what the answer says about them. Do not change any files.',
+    modelText`Choose the one whose work is used as it is; the work of the others is discarded. The criteria, in this order: it does everything that was requested; it breaks nothing; it changes nothing else. Judge the changes, not what the answer says about them. Do not change any files.`,
   ].join('\n\n')
 }

@@ -1,3 +1,4 @@
+import { hasOwnText } from '../../base/model-text.ts'
 import { durationText } from '../../base/clock.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
@@ -118,6 +119,7 @@ export async function runMember(
   try {
     const end = await effects.boundary(at.scope.at, () => settle({ prepared, run, stop, around }, at), {
       inputs: inputsOf(prepared, run),
+      ownInputs: hasOwnText(prepared.target.answerAgent?.text ?? '') ? ['member'] : [],
       label: prepared.kind === 'model' ? labelOf(prepared, run) : prepared.kind,
     })
     const ended = end.status === 'stopped' ? end : recordedEnd(end, name, around)

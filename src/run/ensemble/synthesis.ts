@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { attribute, framed } from '../../base/frame.ts'
 import { errorText, type MemberView } from './views.ts'
 
@@ -12,13 +13,13 @@ export function synthesisQuestion({ views, isText }: Synthesis): string {
   const answered = views.filter(({ status }) => status === 'answered')
   const count = answered.length === views.length ? `${views.length}` : `${answered.length} of ${views.length}`
   return [
-    `Several agents have answered the request above independently (${count} answered). These are their answers:`,
+    modelText`Several agents have answered the request above independently (${count} answered). These are their answers:`,
     ...views.map(quoted),
     isText ? asText : asValue,
   ].join('\n\n')
 }
 
-const asText = `Combine them into one answer. Write these parts in this order, and omit a part that would be empty:
+const asText = modelText`Combine them into one answer. Write these parts in this order, and omit a part that would be empty:
 
 1. Consensus: what all of them say.
 2. Said by some: what only some of them say, each point with the names of those who say it.
@@ -27,7 +28,7 @@ const asText = `Combine them into one answer. Write these parts in this order, a
 
 The majority is not necessarily right. Add nothing that is in none of the answers unless you can prove it.`
 
-const asValue = `Combine them into one answer. First find out what all of them say, what only some of them say, and where they contradict each other; the majority is not necessarily right. Then answer the request.`
+const asValue = modelText`Combine them into one answer. First find out what all of them say, what only some of them say, and where they contradict each other; the majority is not necessarily right. Then answer the request.`
 
 /** The answer of a member, or why it has none, with its name. */
 export function quoted(view: MemberView): string {

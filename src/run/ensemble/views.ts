@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { MemberEnd } from './member.ts'
 import type { PreparedMember } from './members.ts'
@@ -53,7 +54,10 @@ function viewOf(who: Pick<PreparedMember, 'name' | 'id'>, end: MemberEnd): Membe
 
 /** Why there is no answer, in a sentence. */
 export function errorText({ error, status }: Pick<MemberView, 'error' | 'status'>): string {
-  return error?.message ?? (status === 'stopped' ? 'another answer was accepted first' : 'it gave no answer')
+  return (
+    error?.message ??
+    (status === 'stopped' ? modelText`another answer was accepted first` : modelText`it gave no answer`)
+  )
 }
 
 /** Whether an expected answer is missing. No answer was expected of stopped members. */

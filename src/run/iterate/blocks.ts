@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import type { Iteration } from './load.ts'
 import type { IterationRecord } from './record.ts'
 
@@ -43,17 +44,23 @@ export function iterationPrompt(original: string, facts: IterationFacts, frame: 
 }
 
 function assessmentBlock(body: string): string {
-  return `<task_assessment>\n## Task Complexity Assessment\n${body}\n</task_assessment>`
+  return modelText`<task_assessment>\n## Task Complexity Assessment\n${body}\n</task_assessment>`
 }
 
 function contextBlock(original: string, { iteration, count, baseCommit, plan, records }: IterationFacts): string {
+  const progress =
+    count === undefined
+      ? modelText`## Progress\nIteration: ${iteration} of ongoing`
+      : modelText`## Progress\nIteration: ${iteration} of ${count}`
+  const base =
+    baseCommit === undefined ? modelText`Base commit: unknown` : modelText`Base commit: ${shortCommit(baseCommit)}`
   const sections = [
-    `## Original Task\n${original}`,
-    ...(plan === undefined ? [] : [`## Plan\n${plan}`]),
-    `## Progress\nIteration: ${iteration} of ${count ?? 'ongoing'}\nBase commit: ${shortCommit(baseCommit) ?? 'unknown'}`,
-    `## Previous Iterations\n${records.map(entry).join('\n\n')}`,
+    modelText`## Original Task\n${original}`,
+    ...(plan === undefined ? [] : [modelText`## Plan\n${plan}`]),
+    `${progress}\n${base}`,
+    modelText`## Previous Iterations\n${records.map(entry).join('\n\n')}`,
   ]
-  return `<task_context>\n${sections.join('\n\n')}\n</task_context>`
+  return modelText`<task_context>\n${sections.join('\n\n')}\n</task_context>`
 }
 
 /** Only the last check is shown with its output: the others are about files that have changed since. */
@@ -61,11 +68,13 @@ function entry(record: IterationRecord, index: number, all: readonly IterationRe
   const { iteration, commit_id: commit, changed_files: files, summary, score, check } = record
   const id = shortCommit(commit)
   return [
-    `### Iteration ${iteration} → ${id === undefined ? 'no changes' : `commit ${id}`}`,
-    `Files: ${filesText(files)}`,
-    `Summary: ${summary}`,
-    ...(score === undefined ? [] : [`Score: ${score}`]),
-    ...(check === undefined ? [] : [`Check: ${index === all.length - 1 ? check : check.split('\n', 1)[0]}`]),
+    id === undefined
+      ? modelText`### Iteration ${iteration} → no changes`
+      : modelText`### Iteration ${iteration} → commit ${id}`,
+    files.length === 0 ? modelText`Files: none` : modelText`Files: ${filesText(files)}`,
+    modelText`Summary: ${summary}`,
+    ...(score === undefined ? [] : [modelText`Score: ${score}`]),
+    ...(check === undefined ? [] : [modelText`Check: ${index === all.length - 1 ? check : check.split('\n', 1)[0]}`]),
   ].join('\n')
 }
 
@@ -76,7 +85,7 @@ export function filesText(files: readonly string[]): string {
   if (files.length === 0) return 'none'
   const shown = files.slice(0, shownNames)
   const more = files.length - shown.length
-  return [...shown, ...(more > 0 ? [`... (${more} more)`] : [])].join(', ')
+  return [...shown, ...(more > 0 ? [modelText`... (${more} more)`] : [])].join(', ')
 }
 
 /** The displayed form of a commit: nine characters. */
@@ -85,7 +94,7 @@ export function shortCommit(id: string | undefined): string | undefined {
 }
 
 /** The default assessment, which every iteration makes first. */
-export const defaultAssessment = `Assess the task before you start:
+export const defaultAssessment = modelText`Assess the task before you start:
 - Does it touch three or more files?
 - Does it require understanding how the parts of this project work together?
 - Could it break something that works now?
@@ -94,5 +103,4 @@ If any answer is yes, the task is complex: first work out a short plan that name
 If all answers are no, do it directly.`
 
 /** The default text after the prompt of later iterations if the context block is off. */
-const defaultContinuation =
-  'Earlier iterations have already worked on this task, and the files contain their results. Look at what exists, improve what is unfinished or weak, and leave what is good unchanged.'
+const defaultContinuation = modelText`Earlier iterations have already worked on this task, and the files contain their results. Look at what exists, improve what is unfinished or weak, and leave what is good unchanged.`

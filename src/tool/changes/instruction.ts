@@ -1,4 +1,6 @@
-const form = `## How to change files
+import { modelText } from '../../base/model-text.ts'
+
+const form = modelText`## How to change files
 
 To create, edit, extend, copy, rename or delete files, put one \`<FILE_CHANGES>\` block into your answer. A program reads it, so follow this format exactly. Explanations go before or after the block, never inside it.
 
@@ -56,14 +58,14 @@ export const greeting = 'Good morning'
  * The instruction about the form of file changes: exactly what `parseChanges` and `applyPatch` read. Intended for a
  * system message. For packs, whose changes `applyChanges` applies.
  */
-export const fileChangesInstruction = `${form} A FILE_NEW with the content that the file already has is an error.
+export const fileChangesInstruction = modelText`${form} A FILE_NEW with the content that the file already has is an error.
 `
 
 /** The same for changes that `applyTransaction` applies. */
-export const editingInstruction = `${form} An existing file is replaced by FILE_NEW, FILE_COPY or FILE_RENAME only if you were shown its content.
+export const editingInstruction = modelText`${form} An existing file is replaced by FILE_NEW, FILE_COPY or FILE_RENAME only if you were shown its content.
 `
 
-const blockForm = `## How to change files
+const blockForm = modelText`## How to change files
 
 Write every file that you create or change as one block in your answer. A program reads the blocks, so follow this format exactly. Explanations go before, between or after the blocks, never inside them.
 
@@ -78,7 +80,7 @@ Write every file that you create or change as one block in your answer. A progra
 `
 
 /** The instruction for the mode `whole`. */
-export const wholeFileInstruction = `${blockForm}- The fence contains the entire new file, from the first line to the last. Never shorten it, and never omit parts that stay as they are.
+export const wholeFileInstruction = modelText`${blockForm}- The fence contains the entire new file, from the first line to the last. Never shorten it, and never omit parts that stay as they are.
 - Omit files that do not change.
 - An existing file is replaced only if you were shown its content.
 
@@ -94,7 +96,7 @@ export const greeting = 'Good morning'
 `
 
 /** The instruction for the mode `search_replace_auto`. */
-export const searchReplaceInstruction = `${blockForm}- For a new file or a file that changes nearly everywhere, the fence contains the entire new file. An existing file is replaced only if you were shown its content.
+export const searchReplaceInstruction = modelText`${blockForm}- For a new file or a file that changes nearly everywhere, the fence contains the entire new file. An existing file is replaced only if you were shown its content.
 - For all other files it contains search and replace parts, and nothing else. A part is: a line \`<<<<<<< SEARCH\`, lines of the current file, a line \`=======\`, the lines to replace them with, a line \`>>>>>>> REPLACE\`.
 - The lines to search for are whole lines, copied exactly with their full indentation, without skipping any. Include enough of them that they occur in one place only.
 - Parts are applied one after the other. Without lines between \`=======\` and \`>>>>>>> REPLACE\`, the lines found are removed; without lines to search for, the new lines are inserted at the start of the file.

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import type { EndedLine, RunningLine } from './run-line.ts'
 
@@ -47,7 +48,7 @@ export function createJobs(): Jobs {
   return {
     async start(line, start) {
       if (running().length + starting.size >= mostAtOnce) {
-        throw new BatonError('LIMIT', `${mostAtOnce} commands are already running in the background`, {
+        throw new BatonError('LIMIT', modelText`${mostAtOnce} commands are already running in the background`, {
           hint: 'End one of them with kill.',
         })
       }

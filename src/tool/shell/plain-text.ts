@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { sizeText } from '../../base/size.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { begunCharacter, type PrintedOutput } from './output-window.ts'
@@ -9,7 +10,7 @@ import { begunCharacter, type PrintedOutput } from './output-window.ts'
 export function printedText({ head, tail, lost }: PrintedOutput): string {
   const size = head.length + lost + tail.length
   if (isBinary(head) || isBinary(tail)) {
-    return `[binary data, ${sizeText(size)}: write it to a file, or show a part of it with xxd or base64]`
+    return modelText`[binary data, ${sizeText(size)}: write it to a file, or show a part of it with xxd or base64]`
   }
   if (lost === 0) return plainText(Buffer.concat([head, tail]))
   const gap = `[${lost.toLocaleString('en-US')} bytes are not kept: it printed ${sizeText(size)}]`

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { commandEnvironment } from '../../base/command.ts'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
@@ -59,7 +60,7 @@ export async function startLine(
   }
   const process = await startBoxed(options, context, [directory])
   if (process.kind === 'not_started') {
-    throw new BatonError('SCRIPT_FAILED', `the shell ${shell} cannot be started: ${process.reason}`, {
+    throw new BatonError('SCRIPT_FAILED', modelText`the shell ${shell} cannot be started: ${process.reason}`, {
       hint: 'Use a shorter command line, or install bash.',
     })
   }

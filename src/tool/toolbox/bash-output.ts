@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callPlace } from '../../event/place.ts'
 import { statusText } from '../shell/end-text.ts'
@@ -16,17 +17,16 @@ const mostSeconds = 600
 /** Shows what a background command has printed since the last call, and whether it is still running. */
 export const bashOutput = defineTool<OutputInput>({
   name: 'bash_output',
-  description:
-    'Show the new output of a background command since the last call, and whether it is still running or how it ended.',
+  description: modelText`Show the new output of a background command since the last call, and whether it is still running or how it ended.`,
   parameters: {
     type: 'object',
     properties: {
-      id: { type: 'string', minLength: 1, description: 'The id that bash returned, such as bash_1.' },
+      id: { type: 'string', minLength: 1, description: modelText`The id that bash returned, such as bash_1.` },
       wait: {
         type: 'number',
         minimum: 0,
         maximum: mostSeconds,
-        description: 'Seconds to wait for its end; default: 0.',
+        description: modelText`Seconds to wait for its end; default: 0.`,
       },
     },
     required: ['id'],
@@ -48,12 +48,15 @@ export const bashOutput = defineTool<OutputInput>({
 export function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOutput {
   const job = jobs.find(id)
   if (job === 'gone') {
-    return { text: `${id} was ended with the process of the run that had started it: start it again`, isError: true }
+    return {
+      text: modelText`${id} was ended with the process of the run that had started it: start it again`,
+      isError: true,
+    }
   }
   if (job !== undefined) return job
   const known = jobs.ids()
   const others = known.length === 0 ? ': none was started' : `; known commands: ${known.join(', ')}`
-  return { text: `there is no command ${id} in the background${others}`, isError: true }
+  return { text: modelText`there is no command ${id} in the background${others}`, isError: true }
 }
 
 function stateOf(job: Job, call: ToolCall): ToolOutput {

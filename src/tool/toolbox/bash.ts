@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { displayPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
@@ -28,19 +29,22 @@ const mostSeconds = 600
 /** Runs a command line in the sandbox, after it was permitted. */
 export const bash = defineTool<BashInput>({
   name: 'bash',
-  description: `Run a command line in bash and get its output and exit code. Each call is a new shell that starts in the folder where the previous one ended: cd persists, variables and functions do not. There is no terminal and stdin is empty, so interactive programs fail. The command is stopped after ${usualSeconds} seconds, or after timeout. With background it keeps running while you do other things: bash_output shows its output, kill ends it. Prefer the other tools, if you have them, for reading and changing files.`,
+  description: modelText`Run a command line in bash and get its output and exit code. Each call is a new shell that starts in the folder where the previous one ended: cd persists, variables and functions do not. There is no terminal and stdin is empty, so interactive programs fail. The command is stopped after ${usualSeconds} seconds, or after timeout. With background it keeps running while you do other things: bash_output shows its output, kill ends it. Prefer the other tools, if you have them, for reading and changing files.`,
   parameters: {
     type: 'object',
     properties: {
-      command: { type: 'string', minLength: 1, maxLength: 100_000, description: 'The command line.' },
+      command: { type: 'string', minLength: 1, maxLength: 100_000, description: modelText`The command line.` },
       timeout: {
         type: 'number',
         exclusiveMinimum: 0,
         maximum: mostSeconds,
-        description: `Seconds until it is stopped; default: ${usualSeconds}, or no limit in the background.`,
+        description: modelText`Seconds until it is stopped; default: ${usualSeconds}, or no limit in the background.`,
       },
-      background: { type: 'boolean', description: 'Return immediately and keep it running.' },
-      description: { type: 'string', description: 'What it does, in a few words, shown to the user who approves it.' },
+      background: { type: 'boolean', description: modelText`Return immediately and keep it running.` },
+      description: {
+        type: 'string',
+        description: modelText`What it does, in a few words, shown to the user who approves it.`,
+      },
     },
     required: ['command'],
     additionalProperties: false,
@@ -56,7 +60,7 @@ export const bash = defineTool<BashInput>({
     const { scope, services } = context
     const { command, background = false } = input
     if (scope.dry === 'changes') return notInDryRun(input)
-    if (command.includes('\0')) return { text: 'a command line cannot contain a NUL character', isError: true }
+    if (command.includes('\0')) return { text: modelText`a command line cannot contain a NUL character`, isError: true }
     const cwd = displayPath(scope.folders.workspace, box.shell.directory())
     const request = { command, cwd, ...(background && { background }) }
     return services.effects.perform<ToolOutput>(
@@ -84,11 +88,11 @@ const commandEffect = {
   kind: 'command',
   action: { kind: 'command', program: 'bash', caller: 'bash' },
   repeat: 'unsafe',
-  assumed: { text: '[it counts as done; its output is unknown]' },
+  assumed: { text: modelText`[it counts as done; its output is unknown]` },
 } as const satisfies Partial<EffectRequest<ToolOutput>>
 
 function notInDryRun({ command }: BashInput): ToolOutput {
-  return { text: `not run, because this is a dry run: ${command}`, isError: true }
+  return { text: modelText`not run, because this is a dry run: ${command}`, isError: true }
 }
 
 interface Line extends BashInput, Pick<Granted, 'process'> {

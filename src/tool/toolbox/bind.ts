@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
 import { cutText } from '../../base/cut-text.ts'
 import { type CompiledSchema, checkBySchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
@@ -116,13 +117,13 @@ interface Reading extends Required<Pick<ToolKind, 'name' | 'spellings'>> {
 async function readInput(text: string, { name, spellings, schema, signal }: Reading): Promise<JsonObject | string> {
   const cut = cutFrom(text)
   if (cut !== undefined) {
-    return `Error in tool "${name}": its arguments had ${cut} characters, but a call may have at most ${mostArguments}. Nothing was done: send less at once.`
+    return modelText`Error in tool "${name}": its arguments had ${cut} characters, but a call may have at most ${mostArguments}. Nothing was done: send less at once.`
   }
   let input: Json
   try {
     input = text.trim() === '' ? {} : (JSON.parse(text) as Json)
   } catch (error) {
-    return `Invalid JSON in arguments for tool "${name}": ${messageOf(error)}`
+    return modelText`Invalid JSON in arguments for tool "${name}": ${messageOf(error)}`
   }
   if (isJsonObject(input)) {
     const twice = givenTwice(input, spellings)
@@ -132,7 +133,7 @@ async function readInput(text: string, { name, spellings, schema, signal }: Read
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
   const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
-  return `Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
+  return modelText`Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
 }
 
 function givenTwice(input: JsonObject, spellings: Reading['spellings']): string | undefined {
@@ -218,18 +219,18 @@ function deniedText(
   { scope: { rights, folders } }: RunContext,
 ): string {
   if (code === 'NEEDS_INPUT' && rights.asks === true && isWriter(action.tool)) {
-    return 'permission denied: write_mode = "ask", and nobody can be asked'
+    return modelText`permission denied: write_mode = "ask", and nobody can be asked`
   }
   if (code === 'NEEDS_INPUT') return nobodyAsked(action, { lists: rights.rules, workspace: folders.workspace })
-  if (cause === 'deny') return 'rejected by the user'
+  if (cause === 'deny') return modelText`rejected by the user`
   const { remark, expired } = isJsonObject(cause as Json) ? (cause as JsonObject) : {}
-  if (typeof expired === 'string') return `permission denied: nobody has answered for ${expired}`
+  if (typeof expired === 'string') return modelText`permission denied: nobody has answered for ${expired}`
   return typeof remark === 'string' ? `rejected by the user: ${remark}` : `permission denied: ${message}`
 }
 
 function told(name: string, error: unknown): string {
   const hint = isBatonError(error) && error.hint !== undefined ? ` ${error.hint}` : ''
-  return `Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
+  return modelText`Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
 }
 
 function resultOf(

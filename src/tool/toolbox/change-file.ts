@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
@@ -28,7 +29,7 @@ export async function changeFile(directive: FileDirective, call: ToolCall): Prom
       if (output !== undefined) return output
     }
     return {
-      text: `${directive.filePath} is being changed constantly by something else: nothing was changed`,
+      text: modelText`${directive.filePath} is being changed constantly by something else: nothing was changed`,
       isError: true,
     }
   }, signal)

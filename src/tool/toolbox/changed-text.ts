@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import type { ReplacedLines } from '../changes/replace-text.ts'
 import { linesText, numberedLines } from './numbered-lines.ts'
 
@@ -28,11 +29,11 @@ export function changedText(
   file: string,
   { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
 ): string {
-  if (isNew) return `Created ${file}, ${linesText(countLines(content))}.`
-  if (places === undefined) return `Replaced ${file}, which now has ${linesText(countLines(content))}.`
+  if (isNew) return modelText`Created ${file}, ${linesText(countLines(content))}.`
+  if (places === undefined) return modelText`Replaced ${file}, which now has ${linesText(countLines(content))}.`
   const named = placeCount === 1 && (places[0]?.count ?? 0) <= 1 ? 'line' : 'lines'
   const where = `at ${named} ${places.slice(0, mostNamed).map(rangeText).join(', ')}${placeCount > mostNamed ? ' and more' : ''}`
-  const head = `Changed ${file}${placeCount === 1 ? '' : ` in ${placeCount} places,`} ${where}.`
+  const head = modelText`Changed ${file}${placeCount === 1 ? '' : modelText` in ${placeCount} places,`} ${where}.`
   if (!isShown || placeCount > mostPlaces) return head
   const parts = excerpts(places, countLines(content))
   const texts = linesAt(content, parts)

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { changeFile } from './change-file.ts'
 import { pathSubject } from './paths.ts'
 import { defineTool } from './kind.ts'
@@ -13,14 +14,14 @@ interface EditInput {
 /** Replaces a text in a file. */
 export const edit = defineTool<EditInput>({
   name: 'edit',
-  description: `Replace text in a file. old_text must match the file exactly, including indentation and without line numbers, and must occur only once: include surrounding lines to make it unique, or set all. The line endings of the file are kept. An empty new_text deletes the text, and its line if nothing else is on it. An empty old_text creates a file that does not exist.`,
+  description: modelText`Replace text in a file. old_text must match the file exactly, including indentation and without line numbers, and must occur only once: include surrounding lines to make it unique, or set all. The line endings of the file are kept. An empty new_text deletes the text, and its line if nothing else is on it. An empty old_text creates a file that does not exist.`,
   parameters: {
     type: 'object',
     properties: {
-      path: { type: 'string', minLength: 1, description: 'The file, relative to the base folder.' },
-      old_text: { type: 'string', description: 'The text to replace.' },
-      new_text: { type: 'string', description: 'The replacement.' },
-      all: { type: 'boolean', description: 'Replace all occurrences; default: false.' },
+      path: { type: 'string', minLength: 1, description: modelText`The file, relative to the base folder.` },
+      old_text: { type: 'string', description: modelText`The text to replace.` },
+      new_text: { type: 'string', description: modelText`The replacement.` },
+      all: { type: 'boolean', description: modelText`Replace all occurrences; default: false.` },
     },
     required: ['path', 'old_text', 'new_text'],
     additionalProperties: false,

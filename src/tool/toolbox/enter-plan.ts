@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import { part } from '../../event/place.ts'
@@ -14,14 +15,14 @@ const usualPath = 'plan.md'
 /** Starts plan mode: the model can only read and write its plan (R137). */
 export const enterPlan = defineTool<EnterInput>({
   name: 'enter_plan',
-  description: `Start plan mode, for a change that affects several files or needs investigation first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user reviews it, and approves it or asks for changes.`,
+  description: modelText`Start plan mode, for a change that affects several files or needs investigation first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user reviews it, and approves it or asks for changes.`,
   parameters: {
     type: 'object',
     properties: {
       path: {
         type: 'string',
         minLength: 1,
-        description: `The file for the plan, relative to the base folder; default: ${usualPath}.`,
+        description: modelText`The file for the plan, relative to the base folder; default: ${usualPath}.`,
       },
     },
     additionalProperties: false,
@@ -33,19 +34,19 @@ export const enterPlan = defineTool<EnterInput>({
     const present = box.plan.file()
     if (present !== undefined) {
       return {
-        text: `plan mode is already on: the plan is ${displayPath(realPath(box.baseDir), present)}`,
+        text: modelText`plan mode is already on: the plan is ${displayPath(realPath(box.baseDir), present)}`,
         isError: true,
       }
     }
     if (!/\.(?:md|markdown)$/i.test(path)) {
-      return { text: `the plan is a Markdown file: ${path} does not end in .md`, isError: true }
+      return { text: modelText`the plan is a Markdown file: ${path} does not end in .md`, isError: true }
     }
     const problem = await effects.observeAsync([...at, part('plan')], { name: 'plan_file', args: [path] }, () =>
       problemWith(path, call),
     )
     if (problem !== '') return { text: problem, isError: true }
     return {
-      text: `Plan mode is on. You can read, and write the plan to ${path}. Investigate, and write down what to change, where, in which order, and how to verify it. Then call exit_plan.`,
+      text: modelText`Plan mode is on. You can read, and write the plan to ${path}. Investigate, and write down what to change, where, in which order, and how to verify it. Then call exit_plan.`,
       plan: realPath(resolve(box.baseDir, path)),
     }
   },

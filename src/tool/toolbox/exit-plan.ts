@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { displayPath } from '../../base/files.ts'
 import { diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
 import { sizeText } from '../../base/size.ts'
@@ -13,7 +14,7 @@ const mostBytes = 256 * 1024
 /** Shows the plan to the user, and ends plan mode if they approve it (R19, R137). */
 export const exitPlan = defineTool<object>({
   name: 'exit_plan',
-  description: `Show your plan to the user, and end plan mode if they approve it. If they ask for changes, update the plan and call this again.`,
+  description: modelText`Show your plan to the user, and end plan mode if they approve it. If they ask for changes, update the plan and call this again.`,
   parameters: { type: 'object', properties: {}, additionalProperties: false },
   preview: (_, call) => planDiff(call),
   async run(_, call) {
@@ -31,7 +32,7 @@ export const exitPlan = defineTool<object>({
     })
     if (shown !== '') return { text: shown, isError: true }
     const file = displayPath(box.baseDir, box.plan.file() ?? '')
-    return { text: `The plan in ${file} is approved, and plan mode is off: carry it out now.`, plan: false }
+    return { text: modelText`The plan in ${file} is approved, and plan mode is off: carry it out now.`, plan: false }
   },
 })
 

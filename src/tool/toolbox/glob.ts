@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { join, resolve } from 'node:path'
 import { finishInSlices } from '../../base/concurrency.ts'
 import { literalGlob } from '../../base/literal-glob.ts'
@@ -20,13 +21,12 @@ const mostPaths = 20_000
 /** Finds files by name. */
 export const glob = defineTool<GlobInput>({
   name: 'glob',
-  description:
-    'Find files by a path pattern, such as "src/**/*.ts" or "**/{test,spec}/*.js": * and ? within a name, ** for any folders, [a-z], {a,b}. The paths are sorted. Files ignored by .gitignore and folders such as node_modules are skipped unless the pattern names such a folder.',
+  description: modelText`Find files by a path pattern, such as "src/**/*.ts" or "**/{test,spec}/*.js": * and ? within a name, ** for any folders, [a-z], {a,b}. The paths are sorted. Files ignored by .gitignore and folders such as node_modules are skipped unless the pattern names such a folder.`,
   parameters: {
     type: 'object',
     properties: {
-      pattern: { type: 'string', minLength: 1, description: 'The pattern, relative to path.' },
-      path: { type: 'string', minLength: 1, description: 'The folder to search; default: the current one.' },
+      pattern: { type: 'string', minLength: 1, description: modelText`The pattern, relative to path.` },
+      path: { type: 'string', minLength: 1, description: modelText`The folder to search; default: the current one.` },
     },
     required: ['pattern'],
     additionalProperties: false,
@@ -37,12 +37,12 @@ export const glob = defineTool<GlobInput>({
     return effects.observeAsync(callPlace(call.at, 0), { name: 'glob', args: { ...input } }, async () => {
       const root = permittedPath(call.permit)
       if (statusAt(root)?.kind !== 'folder') {
-        throw new BatonError('FILE_FAILED', `there is no folder ${toolPath(root, call.box)}`)
+        throw new BatonError('FILE_FAILED', modelText`there is no folder ${toolPath(root, call.box)}`)
       }
       const { workspace } = call.context.scope.folders
       const options = { workspace, glob: split(input, call.box).glob, isVisible: visibleTo('glob', call) }
       const { files, isWhole } = await finishInSlices(walkFiles(root, options), signal)
-      if (files.length === 0) return { text: '[no file matches]' }
+      if (files.length === 0) return { text: modelText`[no file matches]` }
       const given = files.slice(0, mostPaths).map((file) => toolPath(file, call.box))
       if (given.length === files.length && isWhole) return { text: given.join('\n') }
       const all = isWhole ? `${files.length}` : `more than ${files.length}`

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { join } from 'node:path'
 import { finishInSlices } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
@@ -32,24 +33,23 @@ const usualLimits = { content: 250, files: 1_000, count: 1_000 }
 /** Searches files, with ripgrep if it is installed. */
 export const grep = defineTool<GrepInput>({
   name: 'grep',
-  description:
-    'Search files line by line for a regular expression (ripgrep syntax, no lookaround). content shows the matching lines of each file below its name, as number:line, and context lines as number-line; files lists the files; count shows the number of matching lines in each. Files ignored by .gitignore, folders such as node_modules and binary files are skipped.',
+  description: modelText`Search files line by line for a regular expression (ripgrep syntax, no lookaround). content shows the matching lines of each file below its name, as number:line, and context lines as number-line; files lists the files; count shows the number of matching lines in each. Files ignored by .gitignore, folders such as node_modules and binary files are skipped.`,
   parameters: {
     type: 'object',
     properties: {
-      pattern: { type: 'string', minLength: 1, description: 'The regular expression.' },
-      path: { type: 'string', minLength: 1, description: 'A file or folder; default: the current folder.' },
+      pattern: { type: 'string', minLength: 1, description: modelText`The regular expression.` },
+      path: { type: 'string', minLength: 1, description: modelText`A file or folder; default: the current folder.` },
       glob: {
         type: 'string',
         minLength: 1,
-        description: 'Only search matching files, such as "*.ts" (in any folder) or "src/**/*.ts".',
+        description: modelText`Only search matching files, such as "*.ts" (in any folder) or "src/**/*.ts".`,
       },
-      output: { enum: ['content', 'files', 'count'], description: 'Default: content.' },
+      output: { enum: ['content', 'files', 'count'], description: modelText`Default: content.` },
       context: {
         type: 'integer',
         minimum: 0,
         maximum: mostContext,
-        description: 'Number of context lines before and after each match.',
+        description: modelText`Number of context lines before and after each match.`,
       },
       before: { type: 'integer', minimum: 0, maximum: mostContext },
       after: { type: 'integer', minimum: 0, maximum: mostContext },
@@ -58,7 +58,7 @@ export const grep = defineTool<GrepInput>({
         type: 'integer',
         minimum: 1,
         maximum: 10_000,
-        description: 'Maximum number of matching lines (default: 250) or files (default: 1000).',
+        description: modelText`Maximum number of matching lines (default: 250) or files (default: 1000).`,
       },
     },
     required: ['pattern'],
@@ -80,7 +80,7 @@ async function searchFor(input: GrepInput, call: ToolCall): Promise<ToolOutput> 
   const { files, folder, isWhole } = await filesOf(root, input, call)
   const wanted = output === 'content' ? limit : 0
   const found = await search(files, { pattern, lines: wanted }, { root: folder, context: call.context })
-  if (found.length === 0) return { text: '[nothing matches]' }
+  if (found.length === 0) return { text: modelText`[nothing matches]` }
   const shown =
     output === 'content'
       ? await showLines(found, { before, after, call })
@@ -104,7 +104,7 @@ async function filesOf(root: string, { glob }: GrepInput, call: ToolCall): Promi
   const shown = toolPath(root, call.box)
   switch (kind) {
     case undefined:
-      throw new BatonError('FILE_FAILED', `there is no file or folder ${shown}`)
+      throw new BatonError('FILE_FAILED', modelText`there is no file or folder ${shown}`)
     case 'other':
       throw notAFile(shown, 'other')
     case 'file': {
@@ -136,11 +136,11 @@ interface Shown {
 function remarks(found: readonly FileMatches[], { output, limit, isWhole }: Shown): readonly string[] {
   const lines = found.reduce((sum, { count }) => sum + count, 0)
   const all = output === 'content' ? lines : found.length
-  const total = `${number(lines, 'matching line')} in ${number(found.length, 'file')}`
-  const unit = output === 'content' ? '' : ' files'
+  const total = `${number(lines, modelText`matching line`)} in ${number(found.length, 'file')}`
+  const unit = output === 'content' ? '' : modelText` files`
   return [
-    all > limit ? `[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,
-    ...(isWhole ? [] : ['[there are more files than were searched: name a path or a glob]']),
+    all > limit ? modelText`[the first ${limit}${unit} of ${total}; narrow the search, or raise limit]` : `[${total}]`,
+    ...(isWhole ? [] : [modelText`[there are more files than were searched: name a path or a glob]`]),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { callPlace } from '../../event/place.ts'
 import { findJob } from './bash-output.ts'
 import { defineTool, type ToolOutput } from './kind.ts'
@@ -9,10 +10,12 @@ interface KillInput {
 /** Ends a background command and everything it has started. */
 export const kill = defineTool<KillInput>({
   name: 'kill',
-  description: 'End a background command and all processes it has started.',
+  description: modelText`End a background command and all processes it has started.`,
   parameters: {
     type: 'object',
-    properties: { id: { type: 'string', minLength: 1, description: 'The id that bash returned, such as bash_1.' } },
+    properties: {
+      id: { type: 'string', minLength: 1, description: modelText`The id that bash returned, such as bash_1.` },
+    },
     required: ['id'],
     additionalProperties: false,
   },
@@ -25,10 +28,10 @@ export const kill = defineTool<KillInput>({
       async () => {
         const job = findJob(id, box)
         if ('text' in job) return job
-        if (job.end() !== undefined) return { text: `${id} had already ended; bash_output shows how` }
+        if (job.end() !== undefined) return { text: modelText`${id} had already ended; bash_output shows how` }
         await job.running.stop()
         await job.running.ended
-        return { text: `${id} was ended; bash_output shows what it had printed` }
+        return { text: modelText`${id} was ended; bash_output shows what it had printed` }
       },
       permit,
     )

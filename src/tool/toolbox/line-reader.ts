@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { isUtf8 } from 'node:buffer'
 
 /** A line to show: without its line ending, and truncated if it is long. */
@@ -82,5 +83,5 @@ function lineOf(kept: Buffer, size: number, characters: number): ReadLine {
 function cutLine(text: string, { size, characters }: { readonly size: number; readonly characters: number }): string {
   const code = text.charCodeAt(characters - 1)
   const end = code >= 0xd800 && code < 0xdc00 ? characters - 1 : characters
-  return `${text.slice(0, end)}… [cut: the line has ${size} bytes]`
+  return modelText`${text.slice(0, end)}… [cut: the line has ${size} bytes]`
 }

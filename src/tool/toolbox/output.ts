@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import type { KeptTexts } from '../../event/context.ts'
 import type { ToolOutput } from './kind.ts'
 import type { KeptOutput, Outputs } from './outputs.ts'
@@ -37,7 +38,7 @@ export function cutOutput<Output extends ToolOutput>(
   const shown = text.slice(0, end).replace(/\n$/, '')
   const where = `lines 1 to ${count} of ${lines.length} are shown`
   const rest = `for the rest, read "${outputPrefix}${kept.id}" from offset ${count + 1}`
-  return { ...output, text: `${shown}\n[cut: ${where}; ${rest}]`, kept }
+  return { ...output, text: modelText`${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
 
 /** Most characters of an output whose end is the most important part. */

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 
 /**
@@ -5,5 +6,5 @@ import { BatonError } from '../../base/error.ts'
  * `3 lines`.
  */
 export function pastEnd(shown: string, has: string, offset: number): BatonError {
-  return new BatonError('FILE_FAILED', `${shown} has ${has}: offset ${offset} is past the end`)
+  return new BatonError('FILE_FAILED', modelText`${shown} has ${has}: offset ${offset} is past the end`)
 }

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
@@ -22,7 +23,7 @@ export function permittedPath({ action }: Permit): string {
     throw new Error('the call was permitted without a path')
   const { path } = action.subject
   if (realPath(path) === path) return path
-  throw new BatonError('OUTSIDE_WORKSPACE', `${path} now leads somewhere else: a link was put in its path`)
+  throw new BatonError('OUTSIDE_WORKSPACE', modelText`${path} now leads somewhere else: a link was put in its path`)
 }
 
 /**

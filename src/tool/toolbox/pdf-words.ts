@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { openPdfText } from '../../base/pdf-text.ts'
 
@@ -29,6 +30,8 @@ export async function takeWords(
     }
     return { count, pages }
   } catch (error) {
-    throw new BatonError('FILE_FAILED', `the text of ${name} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new BatonError('FILE_FAILED', modelText`the text of ${name} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { modelText } from '../../base/model-text.ts'
 import { isBatonError } from '../../base/error.ts'
 import { realName } from '../../base/real-name.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
@@ -199,11 +200,11 @@ function tooLarge(
   { path, asked: { content } }: { readonly path: string; readonly asked: FileDirective },
 ): string | undefined {
   if (content.length > mostBytes) {
-    return `the content has ${sizeText(content.length)}, but a call writes at most ${sizeText(mostBytes)}`
+    return modelText`the content has ${sizeText(content.length)}, but a call writes at most ${sizeText(mostBytes)}`
   }
   const { kind, size = 0 } = statusAt(path) ?? {}
   if (kind !== 'file' || size <= mostBytes) return undefined
-  return `${named} has ${sizeText(size)}, but tools do not change files larger than ${sizeText(mostBytes)}`
+  return modelText`${named} has ${sizeText(size)}, but tools do not change files larger than ${sizeText(mostBytes)}`
 }
 
 interface Refusal {

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -48,7 +49,7 @@ export function whyNotInPlan(
   if (toolNames.some((known) => known === name && factsOf(known).reads === true)) return undefined
   if (isWriter(name) && isPlan(input['path'], plan, box)) return undefined
   const shown = displayPath(realPath(box.baseDir), plan)
-  return `plan mode is on: you may read, and write the plan to ${shown}. Call exit_plan when the plan is ready; then you may ${isWriter(name) ? 'change other files' : `use ${name}`}.`
+  return modelText`plan mode is on: you may read, and write the plan to ${shown}. Call exit_plan when the plan is ready; then you may ${isWriter(name) ? modelText`change other files` : modelText`use ${name}`}.`
 }
 
 function isPlan(path: unknown, plan: string, { baseDir }: Toolbox): boolean {

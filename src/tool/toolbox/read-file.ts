@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { createSlices } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
@@ -34,7 +35,7 @@ export async function readFile(file: ReadableFile, input: ReadInput, call: ToolC
   const kind = kindOf(file, call)
   if (kind === undefined) return readLines(file, input, call)
   if (kind.kind !== 'binary') return (await import('./read-media.ts')).readMedia(file, kind, { input, call })
-  throw new BatonError('FILE_FAILED', `${file.shown} is binary (${kind.what}, ${sizeText(file.size)})`, {
+  throw new BatonError('FILE_FAILED', modelText`${file.shown} is binary (${kind.what}, ${sizeText(file.size)})`, {
     hint: 'Only text, images and PDF documents can be read.',
   })
 }
@@ -84,7 +85,7 @@ async function showLines(
     return isWhole
   })
   const found = window.finish()
-  if (found.count === 0) return { text: '[the file is empty]', seen: [{ path, hash: found.hash }] }
+  if (found.count === 0) return { text: modelText`[the file is empty]`, seen: [{ path, hash: found.hash }] }
   if (found.lines.length === 0) {
     throw pastEnd(shown, linesText(found.count), offset)
   }

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compareBytes } from '../../base/byte-order.ts'
@@ -31,9 +32,9 @@ export async function readFolder(path: string, input: ReadInput, call: ToolCall)
     }
   } catch (error) {
     call.context.services.signal.throwIfAborted()
-    throw new BatonError('FILE_FAILED', `${shown} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new BatonError('FILE_FAILED', modelText`${shown} cannot be read: ${messageOf(error)}`, { cause: error })
   }
-  if (entries.length === 0) return { text: '[the folder is empty]' }
+  if (entries.length === 0) return { text: modelText`[the folder is empty]` }
   if (offset > entries.length) {
     throw pastEnd(shown, entries.length === 1 ? '1 entry' : `${entries.length} entries`, offset)
   }

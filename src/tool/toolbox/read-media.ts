@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { basename } from 'node:path'
 import { ApartLimit, runApart } from '../../base/apart.ts'
 import { BatonError } from '../../base/error.ts'
@@ -32,7 +33,7 @@ export async function readMedia(
   const { path, shown, size } = file
   const { taken = { image: true, document: true } } = call.context.scope
   if (kind === 'image' && !taken.image) {
-    throw new BatonError('FILE_FAILED', `${shown} is an image (${mediaType}), and this model takes only text`)
+    throw new BatonError('FILE_FAILED', modelText`${shown} is an image (${mediaType}), and this model takes only text`)
   }
   if (size > mostBytes[kind]) {
     throw new BatonError(
@@ -82,7 +83,7 @@ async function wordsOf(
   return { text: [`${shown} (PDF, the text of its pages)`, ...part, ...texts].join('\n') }
 }
 
-/** A page count as text: "1 page", "3 pages". */
+/** A page count as text: modelText`1 page`, "3 pages". */
 function pagesText(count: number): string {
   return count === 1 ? '1 page' : `${count} pages`
 }
@@ -93,7 +94,7 @@ async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
     return await work
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error
-    throw new BatonError('FILE_FAILED', `${shown} cannot be read: ${error.message}`, { cause: error })
+    throw new BatonError('FILE_FAILED', modelText`${shown} cannot be read: ${error.message}`, { cause: error })
   }
 }
 
@@ -117,7 +118,7 @@ async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Rea
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
   return {
-    text: `${shown} (PDF)\n[pages ${offset} to ${last} of ${count}${rest}]`,
+    text: modelText`${shown} (PDF)\n[pages ${offset} to ${last} of ${count}${rest}]`,
     files: pages.map((data, index) => part(`${name.replace(/\.pdf$/i, '')}-${offset + index}.pdf`, data)),
   }
 }

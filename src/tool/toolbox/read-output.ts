@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { linesText } from './numbered-lines.ts'
@@ -16,7 +17,9 @@ export function readOutput(
 ): ToolOutput {
   const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
   if (text === undefined) {
-    throw new BatonError('FILE_FAILED', `there is no output ${path}`, { hint: 'Call the tool that returned it again.' })
+    throw new BatonError('FILE_FAILED', modelText`there is no output ${path}`, {
+      hint: 'Call the tool that returned it again.',
+    })
   }
   const all = outputLines(text)
   if (offset > all.length) {
@@ -33,5 +36,5 @@ export function readOutput(
     .join('')
     .replace(/\n$/, '')
   const rest = end < all.length ? `; go on from offset ${end + 1}` : ''
-  return { text: `${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
+  return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
 }

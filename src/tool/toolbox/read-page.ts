@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { decodeText } from '../../base/decode-text.ts'
 
 export const pageFormats = ['markdown', 'text', 'html'] as const
@@ -71,8 +72,8 @@ function typeWithCharset(
   { contentType, isPage }: { readonly contentType: string; readonly isPage: boolean },
 ): string {
   const [first, second] = bytes
-  if (first === 0xff && second === 0xfe) return 'text/plain; charset=utf-16le'
-  if (first === 0xfe && second === 0xff) return 'text/plain; charset=utf-16be'
+  if (first === 0xff && second === 0xfe) return modelText`text/plain; charset=utf-16le`
+  if (first === 0xfe && second === 0xff) return modelText`text/plain; charset=utf-16be`
   if (!isPage || /;\s*charset=/i.test(contentType)) return contentType
   const [, charset] = /<meta\b[^>]{0,200}?\bcharset\s*=\s*["']?\s*([\w.:-]+)/i.exec(headOf(bytes)) ?? []
   return charset === undefined ? contentType : `text/html; charset=${charset}`

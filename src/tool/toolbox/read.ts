@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
@@ -17,21 +18,24 @@ export interface ReadInput {
 /** Shows a file, a folder, or the rest of an output. */
 export const read = defineTool<ReadInput>({
   name: 'read',
-  description:
-    'Read a file. Each line of the result is a line number, an arrow (→), and the exact text of that line: the number and the arrow are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).',
+  description: modelText`Read a file. Each line of the result is a line number, an arrow (→), and the exact text of that line: the number and the arrow are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).`,
   parameters: {
     type: 'object',
     properties: {
       path: {
         type: 'string',
         minLength: 1,
-        description: 'The file or folder, relative to the current folder, or the name of a truncated output.',
+        description: modelText`The file or folder, relative to the current folder, or the name of a truncated output.`,
       },
-      offset: { type: 'integer', minimum: 1, description: 'The first line (or page of a PDF), counted from 1.' },
+      offset: {
+        type: 'integer',
+        minimum: 1,
+        description: modelText`The first line (or page of a PDF), counted from 1.`,
+      },
       limit: {
         type: 'integer',
         minimum: 1,
-        description: 'Maximum number of lines (default: 2000), or of pages of a PDF.',
+        description: modelText`Maximum number of lines (default: 2000), or of pages of a PDF.`,
       },
     },
     required: ['path'],
@@ -54,13 +58,13 @@ async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
   const planned = call.context.services.planned?.at(path)
   if (planned?.kind === 'file') return readText({ path, shown, text: planned.text }, input, call)
   if (planned?.kind === 'folder')
-    throw new BatonError('FILE_FAILED', `${shown} is a folder that does not exist on disk yet`)
+    throw new BatonError('FILE_FAILED', modelText`${shown} is a folder that does not exist on disk yet`)
   if (planned?.kind === 'nothing') return notThere(shown)
   return onDisk({ path: planned?.kind === 'disk' ? planned.path : path, shown }, input, call)
 }
 
 function notThere(shown: string): never {
-  throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
+  throw new BatonError('FILE_FAILED', modelText`there is no file ${shown}`)
 }
 
 async function onDisk(

@@ -1,3 +1,4 @@
+import { modelText } from '../../base/model-text.ts'
 import { ApartLimit, runApart } from '../../base/apart.ts'
 import { findProgram } from '../../base/program.ts'
 import { BatonError } from '../../base/error.ts'
@@ -43,7 +44,7 @@ export async function search(
 }
 
 function tooLong(): BatonError {
-  return new BatonError('FILE_FAILED', `the search was stopped after ${timeLimitMs / 1000} seconds`, {
+  return new BatonError('FILE_FAILED', modelText`the search was stopped after ${timeLimitMs / 1000} seconds`, {
     hint: 'Name a path or a glob, or write a simpler expression.',
   })
 }

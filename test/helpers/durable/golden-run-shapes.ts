@@ -17,7 +17,7 @@ export interface Asked {
 }
 
 /** One command. `$RUN` in its arguments is the newest run. */
-export interface Step {
+interface Step {
   readonly args: readonly string[]
   readonly input?: string
   /** Default: 0 */
@@ -181,6 +181,24 @@ Change one into two.
     views: teamViews,
   },
 
+  /** Agents that come with the program: one explores and has a reminder, the other gets the conversation. */
+  builtIn: {
+    files: {
+      'baton.toml': '',
+      'lead.md': '+++\nmodel = "m"\ntools = ["task", "read", "glob"]\n+++\nWhere is the port set?\n',
+      'notes.txt': 'The server listens on port 8000.\n',
+    },
+    steps: [{ args: ['run', 'lead.md'] }],
+    answer({ told, turn }) {
+      const give = (to: string, prompt: string): ModelReply =>
+        call('task', { description: 'find the port', prompt, subagent_type: to, run_in_background: false })
+      if (told.includes('Say it again.')) return text('It is 8000 still.')
+      if (told.includes('Look for it.')) return turn === 0 ? call('read', { path: 'notes.txt' }) : text('It is 8000.')
+      return [give('Explore', 'Look for it.'), give('general-purpose', 'Say it again.')][turn] ?? text('In notes.txt.')
+    },
+    views: teamViews,
+  },
+
   /** A leader starts agents, waits, writes to one and closes both. */
   collab: {
     files: {
@@ -277,7 +295,8 @@ Do it all.
     lost: / (?:started|ended) (?:file best\/changes|git best\/commit)/,
     steps: [{ args: ['run', 'ask.md'] }],
     answer({ told }) {
-      const iteration = Number(/^Iteration: (\d+) of/m.exec(told)?.[1] ?? 0)
+      // it is shown one line less each time
+      const iteration = 3 - (told.match(/^line \d/gm) ?? []).length
       const said = ['line 0\nline 1\n', 'line 0\n', 'line 0\nline 1\nline 2\nline 3\n'][iteration] ?? ''
       return text(writing({ 'list.txt': said, [`made/${iteration}.txt`]: 'x' }, `Step ${iteration}.`))
     },

@@ -18,6 +18,8 @@ import { baton, type BatonResult, root } from '../baton.ts'
 import { gitIn } from '../git-world.ts'
 import { type ModelServer, startModelServer } from '../model-server.ts'
 import { signRun } from '../sign-run.ts'
+import { writeTree } from '../temp.ts'
+import type { WarmCommand } from '../warm-command.ts'
 import { type Finished, finishedIn } from './finished.ts'
 import { inPlace } from './golden.ts'
 import { type Asked, type RunShape, runShapes } from './golden-run-shapes.ts'
@@ -188,8 +190,8 @@ export function someCutsOf(name: string, golden: GoldenRun, count: number): read
 
 interface ResumeOptions {
   readonly golden: GoldenRun
-  /** Default: the build of this repository. */
-  readonly command?: string
+  /** The entry file of a build, or a process that runs it. Default: the build of this repository. */
+  readonly command?: string | WarmCommand
 }
 
 /** Restores what a kill at a cut has left, and resumes it. */
@@ -220,13 +222,34 @@ export function resumeAt(
   })
 }
 
-/** What the build shows of a whole run, as views of the same commands. */
-export function viewsOf(name: string, { golden, command }: ResumeOptions): Promise<readonly View[]> {
+/** What the build shows of a whole run, as views of the same commands. `change`: files of the author that differ now. */
+export function viewsOf(
+  name: string,
+  { golden, command, change = {} }: ResumeOptions & { readonly change?: Readonly<Record<string, string>> },
+): Promise<readonly View[]> {
   return inPlace(`run-${name}`, async (place) => {
     const world = restore(golden, place)
+    writeTree(world.workspace, change)
     const views: View[] = []
     for (const { args } of golden.views) views.push(await viewOf(args, { world, run: golden.run, command }))
     return views
+  })
+}
+
+type RequestBody = NonNullable<ModelServer['requests'][number]['body']>
+
+/** The bodies of the requests that a build makes for a shape, run anew. */
+export function requestsOf(name: string, command: string): Promise<readonly RequestBody[]> {
+  const shape = shapeOf(name)
+  return inPlace(`run-${name}`, async (place) => {
+    const world = makeRunWorld(shape, place)
+    const server = await serve(shape)
+    for (const { args, input, code = 0 } of shape.steps) {
+      const ended = await runCommand(withRun(args, runOf(shape, world)), { world, server, command, input })
+      if (ended.code !== code) throw new Error(`${name}: exit ${ended.code}\n${ended.stdout}${ended.stderr}`)
+    }
+    await server.close()
+    return server.requests.flatMap(({ body }) => body ?? [])
   })
 }
 
@@ -353,7 +376,7 @@ function withRun(args: readonly string[], run: string): readonly string[] {
 interface CommandOptions {
   readonly world: World
   readonly server?: ModelServer
-  readonly command?: string | undefined
+  readonly command?: string | WarmCommand | undefined
   readonly node?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string | undefined
@@ -379,7 +402,9 @@ function runCommand(
   if (command === undefined)
     return baton(args, { cwd: world.workspace, env, ...(input === undefined ? {} : { input }) })
   const all = { PATH: process.env['PATH'], NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...env }
-  const child = spawn(process.execPath, [...node, command, ...args], { cwd: world.workspace, env: all })
+  const warm = typeof command === 'string' ? undefined : command.run({ args, cwd: world.workspace, env: all })
+  if (warm !== undefined) return warm.then((ended) => ({ ...ended, home: world.home }))
+  const child = spawn(process.execPath, [...node, command as string, ...args], { cwd: world.workspace, env: all })
   child.stdin.on('error', () => undefined).end(input)
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (stdout += piece))

@@ -1,3 +1,4 @@
+import { modelText } from '../../../base/model-text.ts'
 import { cutText } from '../../../base/cut-text.ts'
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { Tool } from '../../../event/agent.ts'
@@ -45,7 +46,7 @@ const mostStored = 10_000_000
 
 const output: BuiltIn = {
   name: 'output',
-  text: 'output(text: unknown): void // a part of your answer to the user; the parts, in order, are the answer',
+  text: modelText`output(text: unknown): void // a part of your answer to the user; the parts, in order, are the answer`,
   waits: false,
   acts: true,
   call([value = null], { onOutput }) {
@@ -56,7 +57,7 @@ const output: BuiltIn = {
 
 const done: BuiltIn = {
   name: 'done',
-  text: 'done(): void // you are finished: this program is the last one, and still runs to its end',
+  text: modelText`done(): void // you are finished: this program is the last one, and still runs to its end`,
   waits: false,
   acts: true,
   call(_, { state }) {
@@ -67,7 +68,7 @@ const done: BuiltIn = {
 
 const store: BuiltIn = {
   name: 'store',
-  text: 'store(key: string, value: unknown): void // keeps a value, as JSON, for your next programs',
+  text: modelText`store(key: string, value: unknown): void // keeps a value, as JSON, for your next programs`,
   waits: true,
   acts: true,
   call([key = null, value = null], { state }) {
@@ -78,7 +79,7 @@ const store: BuiltIn = {
 
 const recall: BuiltIn = {
   name: 'recall',
-  text: 'recall(key: string): any // the stored value, or null',
+  text: modelText`recall(key: string): any // the stored value, or null`,
   waits: true,
   acts: false,
   call: ([key = null], { state }) => state.store.get(textOf(key)),
@@ -86,7 +87,7 @@ const recall: BuiltIn = {
 
 const log: BuiltIn = {
   name: 'log',
-  text: 'log(...values: unknown[]): void // shown only to you, when the program has ended',
+  text: modelText`log(...values: unknown[]): void // shown only to you, when the program has ended`,
   waits: false,
   acts: true,
   call(values, { onLog }) {
@@ -97,7 +98,7 @@ const log: BuiltIn = {
 
 const discoverTools: BuiltIn = {
   name: 'discoverTools',
-  text: 'discoverTools(): Array<{ id: string; name: string; description: string }> // all tools',
+  text: modelText`discoverTools(): Array<{ id: string; name: string; description: string }> // all tools`,
   waits: true,
   acts: false,
   call: (_, { tools }) => tools.map(({ name, description }) => ({ id: name, name, description })),
@@ -105,7 +106,7 @@ const discoverTools: BuiltIn = {
 
 const toolSchema: BuiltIn = {
   name: 'toolSchema',
-  text: 'toolSchema(id: string): any // the JSON Schema of the input of a tool',
+  text: modelText`toolSchema(id: string): any // the JSON Schema of the input of a tool`,
   waits: true,
   acts: false,
   call([id = null], { tools }) {
@@ -116,7 +117,7 @@ const toolSchema: BuiltIn = {
 
 const complete: BuiltIn = {
   name: 'complete',
-  text: 'complete({ response, data? }: { response: unknown; data?: unknown }): void // output(response), store("_lastData", data), done()',
+  text: modelText`complete({ response, data? }: { response: unknown; data?: unknown }): void // output(response), store("_lastData", data), done()`,
   waits: true,
   acts: true,
   call([given = null], host) {

@@ -1,3 +1,4 @@
+import { modelText } from '../../../base/model-text.ts'
 import type { Tool } from '../../../event/agent.ts'
 import type { JsonObject } from '../../../base/json.ts'
 import type { BoxFunction } from '../../../script/javascript/program.ts'
@@ -18,20 +19,20 @@ interface Told {
 /** The instructions of the mode `code` (R173): how to answer, and what programs can do. */
 export function instructionsOf({ tools, added, output, rounds }: Told): string {
   return [
-    `You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It runs immediately, and you get what it logged and its result: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
-    `Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers or process. Each program starts with a clean state; only what you store() is kept. Functions return their result directly; await is allowed but not needed. A call that fails throws an Error, which you can catch.`,
-    'The user gets only what you pass to output(): not the text around a program, not its value, not its logs. What was output is kept even if the program fails later. If a program fails, its done() is ignored.',
+    modelText`You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It runs immediately, and you get what it logged and its result: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
+    modelText`Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers or process. Each program starts with a clean state; only what you store() is kept. Functions return their result directly; await is allowed but not needed. A call that fails throws an Error, which you can catch.`,
+    modelText`The user gets only what you pass to output(): not the text around a program, not its value, not its logs. What was output is kept even if the program fails later. If a program fails, its done() is ignored.`,
     ...(output === undefined
       ? []
       : [
-          `All your output together must be exactly one JSON value that matches this JSON Schema, with nothing around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
+          modelText`All your output together must be exactly one JSON value that matches this JSON Schema, with nothing around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
         ]),
-    block('These functions are available:', ownFunctions(added)),
+    block(modelText`These functions are available:`, ownFunctions(added)),
     ...(tools.functions.length === 0
       ? []
       : [
           block(
-            'These functions call tools:',
+            modelText`These functions call tools:`,
             tools.functions.flatMap((one) => functionText(one, tools)),
           ),
         ]),
@@ -42,12 +43,12 @@ export function instructionsOf({ tools, added, output, rounds }: Told): string {
 export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
   const { functions } = toolFunctions(tools, takenNames(added))
   return [
-    'Run a JavaScript or TypeScript program in a sandbox, without modules, network, files or timers. You get what it passes to output() and log(), and the value of its last expression. Functions return their result directly; a call that fails throws an Error.',
-    block('These functions are available:', ownFunctions(added)),
+    modelText`Run a JavaScript or TypeScript program in a sandbox, without modules, network, files or timers. You get what it passes to output() and log(), and the value of its last expression. Functions return their result directly; a call that fails throws an Error.`,
+    block(modelText`These functions are available:`, ownFunctions(added)),
     ...(functions.length === 0
       ? []
       : [
-          `Your other tools are functions that take their input as one object: ${functions.map(shownName).join(', ')}.`,
+          modelText`Your other tools are functions that take their input as one object: ${functions.map(shownName).join(', ')}.`,
         ]),
   ].join('\n\n')
 }
@@ -56,8 +57,7 @@ function ownFunctions(added: readonly PluginFunction[]): readonly string[] {
   return [...builtIns.map(({ text }) => text), parallelText, ...added.map(addedText)]
 }
 
-const parallelText =
-  'parallel(calls: Array<{ tool: string; input: object }>): any[] // calls tools at the same time; a call that fails returns { error: string }'
+const parallelText = modelText`parallel(calls: Array<{ tool: string; input: object }>): any[] // calls tools at the same time; a call that fails returns { error: string }`
 
 function block(title: string, lines: readonly string[]): string {
   return [title, '```ts', ...lines, '```'].join('\n')

@@ -1,3 +1,4 @@
+import { modelText } from '../../../base/model-text.ts'
 import type { Json, JsonObject } from '../../../base/json.ts'
 import type { Tool } from '../../../event/agent.ts'
 import { type RunContext, withScope } from '../../../event/context.ts'
@@ -11,8 +12,8 @@ import { interpreterName } from './names.ts'
 const parameters: JsonObject = {
   type: 'object',
   properties: {
-    code: { type: 'string', description: 'The program.' },
-    input: { description: 'The value of the variable `input` in the program.' },
+    code: { type: 'string', description: modelText`The program.` },
+    input: { description: modelText`The value of the variable \`input\` in the program.` },
   },
   required: ['code'],
   additionalProperties: false,

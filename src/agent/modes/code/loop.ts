@@ -1,3 +1,4 @@
+import { modelText } from '../../../base/model-text.ts'
 import type { JsonObject } from '../../../base/json.ts'
 import { isOffered, type ModelEnd, type Tool, type ToolResult } from '../../../event/agent.ts'
 import type { Message } from '../../../event/message.ts'
@@ -117,7 +118,7 @@ async function runAnswer(
 
 /** Why an answer is not run. */
 function problemOf(found: AnswerProgram, end: ModelEnd): string | undefined {
-  if (found.kind === 'unclear') return `${found.problem}. Nothing was run.`
+  if (found.kind === 'unclear') return modelText`${found.problem}. Nothing was run.`
   if (end === 'done') return undefined
-  return 'the program was cut off in the middle, so nothing was run. Write a shorter one: you can split the work into several programs, one after the other.'
+  return modelText`the program was cut off in the middle, so nothing was run. Write a shorter one: you can split the work into several programs, one after the other.`
 }

@@ -1,3 +1,4 @@
+import { modelText } from '../../../base/model-text.ts'
 import { messageOf, stopsRun } from '../../../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { Tool } from '../../../event/agent.ts'
@@ -148,7 +149,7 @@ async function answerOf(work: () => Json | Promise<Json>): Promise<BoxAnswer> {
 
 /** A tool takes one argument, its input. Its failure is thrown in the program, which may catch it (R204). */
 async function callToolOf(name: string, [input = {}]: readonly Json[], work: ProgramWork): Promise<Answered> {
-  if (!isJsonObject(input)) return toolAnswer(name, { text: 'its input must be an object', isError: true })
+  if (!isJsonObject(input)) return toolAnswer(name, { text: modelText`its input must be an object`, isError: true })
   const { now, files = [], ...result } = await work.call(name, input)
   return { ...toolAnswer(name, result, resultOf), now, files }
 }

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { modelText } from '../../src/base/model-text.ts'
+import { type Message, textMessage } from '../../src/event/message.ts'
+import { asRecorded, type OfferedTools } from '../../src/agent/recorded-texts.ts'
+
+const parameters = { type: 'object' }
+const rule = modelText`Answer in the language of the question.`
+const read = { name: 'read', description: modelText`Shows a file in parts.`, parameters }
+const older: OfferedTools = [
+  { ...read, description: 'Shows a whole file.' },
+  { name: 'gone', description: 'A tool of long ago.', parameters },
+]
+
+function result(text: string): Message {
+  return { role: 'tool', parts: [{ type: 'tool_result', id: 'call', parts: [{ type: 'text', text }] }] }
+}
+
+function recorded(said: object, more: { sources?: 'current'; files?: 'current' } = {}) {
+  return { request: JSON.parse(JSON.stringify(said)), sources: 'recorded', files: 'recorded', ...more } as const
+}
+
+it('a resumed conversation is offered the recorded tools, those that no longer exist as well', () => {
+  const now = { messages: [], tools: [read, { ...read, name: 'glob' }], isOwn: () => false }
+  expect(asRecorded(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
+})
+
+it('a replay takes the recorded tools unless the author has added or removed one', () => {
+  const then = recorded({ messages: [], tools: older }, { sources: 'current' })
+  const added = [read, { ...read, name: 'glob' }]
+  const removed = recorded({ messages: [], tools: [...older, { ...read, name: 'glob' }] }, { sources: 'current' })
+  expect(asRecorded({ messages: [], tools: [read], isOwn: () => false }, then).tools).toEqual(older)
+  expect(asRecorded({ messages: [], tools: added, isOwn: () => false }, then).tools).toBe(added)
+  expect(asRecorded({ messages: [], tools: [read], isOwn: () => false }, removed).tools).toEqual([read])
+})
+
+it('a tool of an author is compared in all its parts', () => {
+  const own = { name: 'mine', description: 'Does it.', parameters }
+  const now = { messages: [], tools: [own], isOwn: () => false }
+  const other = recorded({ messages: [], tools: [{ ...own, parameters: { type: 'object', required: ['a'] } }] })
+  expect(asRecorded(now, other).tools).toEqual([own])
+})
+
+it('takes each message that differs only in texts of this program, and leaves the words of the author', () => {
+  const messages = [textMessage('system', rule), textMessage('user', 'Wash it.')]
+  const then = [textMessage('system', 'Answer briefly.'), textMessage('user', 'Dry it.')]
+  const said = asRecorded({ messages, tools: undefined, isOwn: () => false }, recorded({ messages: then }))
+  expect(said.messages).toEqual([then[0], messages[1]])
+})
+
+it('takes results of tools as they were recorded, but compares them if files are read now', () => {
+  const now = { messages: [result('two lines')], tools: undefined, isOwn: () => true }
+  const then = { messages: [result('2 lines')] }
+  expect(asRecorded(now, recorded(then)).messages).toEqual(then.messages)
+  expect(asRecorded(now, recorded(then, { files: 'current' })).messages).toEqual(now.messages)
+})

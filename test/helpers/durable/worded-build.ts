@@ -1,0 +1,40 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../baton.ts'
+
+/** How each word begins that was changed. */
+export const changedWord = 'zz'
+
+/**
+ * Makes a copy of the build in which each word of the texts that models get is another one, as in a later version.
+ * Returns its folder, which has `main.js`.
+ */
+export function wordedBuild(): string {
+  // inside the repository, so that packages are found
+  const folder = join(root, `node_modules/.cache/worded-${process.pid}`)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const dist = join(folder, 'dist')
+  cpSync(join(root, 'dist'), dist, {
+    recursive: true,
+    filter: (path) => !path.endsWith('.d.ts') && path !== join(root, 'dist/bin'),
+  })
+  for (const name of ['package.json', 'agents', 'pipelines', 'starters', 'docs']) {
+    symlinkSync(join(root, name), join(folder, name))
+  }
+  const module = join(dist, 'base/model-text.js')
+  const code = readFileSync(module, 'utf8').replace('export function modelText(', 'function ownText(')
+  writeFileSync(
+    module,
+    `${code}
+const changed = new WeakMap()
+const reworded = (strings) =>
+  strings.map((piece) => piece.replaceAll(/\\p{L}{2,}/gu, (word) => '${changedWord}' + word))
+export function modelText(strings, ...values) {
+  if (!changed.has(strings)) changed.set(strings, reworded(strings))
+  return ownText(changed.get(strings), ...values)
+}
+`,
+  )
+  return dist
+}
