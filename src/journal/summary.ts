@@ -37,7 +37,7 @@ export interface RunSummary {
   readonly exit: number | null
   readonly tasks: { readonly done: number; readonly failed: number; readonly skipped: number }
   readonly calls: number
-  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
+  readonly tokens: TokenTotals
   /** US dollars of the calls with a known price; null if there were calls and none has a price. */
   readonly cost_usd: number | null
   readonly models: readonly string[]
@@ -51,6 +51,18 @@ export interface RunSummary {
   readonly error_place: ErrorPlace | null
   /** False: everything is done, so a resume would end in the same way. Omitted otherwise. */
   readonly resumable?: false
+}
+
+/** `estimated`: partly or wholly, because a server did not report them. */
+export interface TokenTotals {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly estimated?: true
+}
+
+export function tokenTotals({ input, output, cached, estimated }: TokenTotals): TokenTotals {
+  return { input, output, cached, ...(estimated === undefined ? {} : { estimated }) }
 }
 
 /** Lines and columns count from 1. */
