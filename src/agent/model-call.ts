@@ -79,7 +79,8 @@ export async function callModel(call: ModelCall, parts: AgentParts, context: Run
       const { outputTokens } = attempt === 1 ? granted : await granted.again()
       const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
       for (const warning of chosen.unsent?.(limited.request) ?? []) emit(context, { type: 'warning', ...warning })
-      return parts.modelPool.run(() => consume(limited, { parts, granted }, inner), signal)
+      const isLimited = outputTokens !== undefined
+      return parts.modelPool.run(() => consume(limited, { parts, granted, isLimited }, inner), signal)
     }
     const { retry } = parts
     const { outageMs, spareOutageMs = outageMs } = retry
@@ -119,10 +120,12 @@ const maxCharacters = 64 * 1024 * 1024
 interface Try {
   readonly parts: AgentParts
   readonly granted: Granted
+  /** Whether a budget limits its tokens or cost. */
+  readonly isLimited: boolean
 }
 
 /** Sends one request. The usage of a failed request is counted immediately. */
-async function consume(call: ModelCall, { parts, granted }: Try, context: RunContext): Promise<Untimed> {
+async function consume(call: ModelCall, { parts, granted, isLimited }: Try, context: RunContext): Promise<Untimed> {
   const { chosen, request } = call
   // loaded while the model answers
   const prices = chosen.priced.isFree ? undefined : parts.prices()
@@ -138,8 +141,18 @@ async function consume(call: ModelCall, { parts, granted }: Try, context: RunCon
     throw error
   }
   const { costUsd: ownCost, ...answer } = arrived.answer()
-  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, answer.usage) ?? null))
-  return { ...answer, costUsd }
+  const usage = countedUsage(answer, call)
+  const warning = isLimited && usage !== answer.usage ? chosen.usageWarning?.() : undefined
+  if (warning !== undefined) emit(context, { type: 'warning', ...warning })
+  const costUsd = ownCost ?? (prices === undefined ? 0 : ((await prices).costOf(chosen.priced, usage) ?? null))
+  return { ...answer, usage, costUsd }
+}
+
+/** The reported usage of an answer; an estimate if the server reported none, or zeros. */
+function countedUsage(answer: ModelAnswer, { chosen, request }: ModelCall): Usage {
+  const { usage } = answer
+  if (usage.input + usage.output > 0 || chosen.provider.usesTokens === false) return usage
+  return estimatedUsage(request, arrivedText(answer))
 }
 
 async function receive({ chosen, request, itemId }: ModelCall, arrived: Assembly, context: RunContext): Promise<void> {

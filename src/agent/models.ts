@@ -56,6 +56,7 @@ export function createModelChooser({
       taken: takenFiles(choice, files),
       priced: pricedModel(choice, prices),
       unsent: unsentOf({ provider, label }),
+      usageWarning: () => usageWarning(label),
       ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     }
   }
@@ -67,6 +68,16 @@ export function createModelChooser({
         told.add(`${name} ${label}`)
         return { message: `${name} is not sent: ${label} ${reason}`, hint }
       })
+    }
+  }
+
+  function usageWarning(label: string): ReturnType<NonNullable<ChosenModel['usageWarning']>> {
+    const key = `usage ${label}`
+    if (told.has(key)) return undefined
+    told.add(key)
+    return {
+      message: `${label} reports no usage: its tokens are estimated`,
+      hint: 'The limits in [budget] count the estimate.',
     }
   }
 

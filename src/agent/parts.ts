@@ -30,10 +30,12 @@ export interface ChosenModel {
   /** The key of its price. */
   readonly priced: PricedModel
   /** Warnings about settings that are not sent to the model; each setting once per run. */
-  readonly unsent?: (request: ModelRequest) => readonly SettingWarning[]
+  readonly unsent?: (request: ModelRequest) => readonly ModelWarning[]
+  /** The warning that the server reports no usage, once per run; undefined: it was already given. */
+  readonly usageWarning?: () => ModelWarning | undefined
 }
 
-interface SettingWarning {
+interface ModelWarning {
   readonly message: string
   readonly hint: string
 }

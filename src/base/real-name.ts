@@ -17,10 +17,26 @@ export function realName(path: string): string {
   if (folder === path) return path
   const parent = realName(folder)
   const name = basename(path)
-  const form = plainName(name)
-  const twins = variable.test(name) ? namesIn(parent).filter((one) => plainName(one) === form) : []
+  const twins = variable.test(name) ? twinsIn(parent, name) : []
   const [twin = name] = twins.length === 1 ? twins : []
   return join(parent, twin)
+}
+
+/**
+ * The paths that differ from one that is not there (absolute) only in the kinds of spaces and the composition of letters
+ * of its name, sorted.
+ */
+export function twinsOf(path: string): readonly string[] {
+  if (!variable.test(basename(path)) || entryStatus(path) !== undefined) return []
+  const parent = realName(dirname(path))
+  return twinsIn(parent, basename(path))
+    .toSorted()
+    .map((name) => join(parent, name))
+}
+
+function twinsIn(folder: string, name: string): readonly string[] {
+  const form = plainName(name)
+  return namesIn(folder).filter((one) => plainName(one) === form)
 }
 
 function plainName(name: string): string {

@@ -68,6 +68,8 @@ const usageFields = {
   cached: count,
   reasoning: count,
   cache_write: optional(count),
+  /** `input` and `output` are partly or wholly estimated: a server did not report them. */
+  estimated: optional(always(true)),
 } satisfies Record<keyof Usage, unknown>
 
 const error: Schema<ErrorInfo> = { $ref: '#/definitions/error' }

@@ -125,6 +125,8 @@ export interface Usage {
   readonly cached: number
   readonly reasoning: number
   readonly cache_write?: number
+  /** `input` and `output` are partly or wholly estimated, because a server did not report them. */
+  readonly estimated?: true
 }
 
 export const noUsage: Usage = { calls: 0, input: 0, output: 0, cached: 0, reasoning: 0 }
@@ -138,5 +140,6 @@ export function addUsage(left: Usage, right: Usage): Usage {
     cached: left.cached + right.cached,
     reasoning: left.reasoning + right.reasoning,
     ...(written === 0 ? {} : { cache_write: written }),
+    ...(left.estimated === true || right.estimated === true ? { estimated: true } : {}),
   }
 }

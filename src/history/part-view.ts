@@ -1,7 +1,7 @@
 import { isObject } from '../base/json.ts'
 import type { JournalRecord } from '../journal/record.ts'
 import type { RecordSource } from '../journal/source.ts'
-import { type ErrorPlace, errorView, noError } from '../journal/summary.ts'
+import { type ErrorPlace, errorView, noError, type TokenTotals, tokenTotals } from '../journal/summary.ts'
 import type { Location } from '../journal/tree.ts'
 import { iterationFacts, iterationText } from './iteration.ts'
 import { type DoneStatus, hasLabel, hasStatus, isGivenWork, isMember, kindOfPlace, statusOfDone } from './place-kind.ts'
@@ -21,7 +21,7 @@ export interface PartView {
   readonly duration_ms: number | null
   /** Model calls at and below it. */
   readonly calls: number
-  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
+  readonly tokens: TokenTotals
   readonly cost_usd: number | null
   readonly shows: readonly ShowView[]
   /** How often each host function was called. */
@@ -62,7 +62,7 @@ export function viewPart(part: Part, context: ViewContext): PartView {
   const { place, paid, uses } = part
   const failure = failureIn(part, source)
   const { error, error_place } = failure === undefined ? noError : errorView(failure.message, failure.place)
-  const { calls, input, output, cached, usd } = paid
+  const { calls, usd } = paid
   return {
     place,
     kind: kindOf(part, source),
@@ -70,7 +70,7 @@ export function viewPart(part: Part, context: ViewContext): PartView {
     status: statusOfPart(part, source),
     duration_ms: durationOf(part, context),
     calls,
-    tokens: { input, output, cached },
+    tokens: tokenTotals(paid),
     cost_usd: usd,
     shows: viewShows(part.shows, source),
     uses: Object.fromEntries(uses),

@@ -10,7 +10,7 @@ import { segmentFile } from '../journal/segment.ts'
 import { openFileRecords } from '../journal/source.ts'
 import { undoneBy } from '../journal/undone.ts'
 import { roundOfTask } from '../journal/tally.ts'
-import { type ErrorView, errorView, type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
+import { type ErrorView, errorView, type RunSummary, statusOf, summaryOf, tokenTotals } from '../journal/summary.ts'
 import { addPaid, noPaid } from './run-tree.ts'
 import { failureOf, type RecordedFailure } from './recorded.ts'
 
@@ -107,9 +107,9 @@ async function readTotals(folder: string, { end }: Pick<Glance, 'end'>): Promise
   }
   const count = (wanted: string): number => [...tasks.values()].filter((status) => status === wanted).length
   const failed = end === undefined ? 0 : count('begun')
-  const { calls, input, output, cached, usd: cost_usd, models } = paid
+  const { calls, usd: cost_usd, models } = paid
   const ended = { done: count('done'), failed, skipped: count('skipped') }
-  const totals = { tasks: ended, calls, tokens: { input, output, cached }, cost_usd, models }
+  const totals = { tasks: ended, calls, tokens: tokenTotals(paid), cost_usd, models }
   return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
 }
 

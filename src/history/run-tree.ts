@@ -284,6 +284,7 @@ export interface Paid {
   readonly input: number
   readonly output: number
   readonly cached: number
+  readonly estimated?: true
   readonly usd: number | null
   readonly models: readonly string[]
 }
@@ -297,6 +298,7 @@ export function addPaid(paid: Paid, { model, usage, costUsd }: Spent): Paid {
     input: paid.input + usage.input,
     output: paid.output + usage.output,
     cached: paid.cached + usage.cached,
+    ...(paid.estimated === true || usage.estimated === true ? { estimated: true } : {}),
     usd: costUsd === null ? (paid.calls === 0 ? null : paid.usd) : (paid.usd ?? 0) + costUsd,
     models: paid.models.includes(model) ? paid.models : [...paid.models, model],
   }

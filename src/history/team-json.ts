@@ -1,3 +1,4 @@
+import { tokenTotals } from '../journal/summary.ts'
 import type { Exchange } from './team-exchanges.ts'
 import type { Member, Team, Teams } from './team.ts'
 
@@ -22,7 +23,7 @@ export function timelineJson(run: string, { teams, pauses }: Teams): TimelineJso
 }
 
 function memberJson({ id, name, role, label, place, from, depth, status, text, closed, spans, paid }: Member): object {
-  const { calls, input, output, cached, usd } = paid
+  const { calls, usd } = paid
   return {
     id,
     name,
@@ -35,7 +36,7 @@ function memberJson({ id, name, role, label, place, from, depth, status, text, c
     text,
     closed,
     calls,
-    tokens: { input, output, cached },
+    tokens: tokenTotals(paid),
     cost_usd: usd,
     spans: spans.map(({ kind, from: begin, to, on, ended }) => ({
       kind,

@@ -37,7 +37,7 @@ export interface RunSummary {
   readonly exit: number | null
   readonly tasks: { readonly done: number; readonly failed: number; readonly skipped: number }
   readonly calls: number
-  readonly tokens: { readonly input: number; readonly output: number; readonly cached: number }
+  readonly tokens: TokenTotals
   /** US dollars of the calls with a known price; null if there were calls and none has a price. */
   readonly cost_usd: number | null
   readonly models: readonly string[]
@@ -53,6 +53,18 @@ export interface RunSummary {
   readonly resumable?: false
   /** False: its process was killed before it recorded anything, so nothing was done. Omitted otherwise. */
   readonly begun?: false
+}
+
+/** `estimated`: partly or wholly, because a server did not report them. */
+export interface TokenTotals {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly estimated?: true
+}
+
+export function tokenTotals({ input, output, cached, estimated }: TokenTotals): TokenTotals {
+  return { input, output, cached, ...(estimated === undefined ? {} : { estimated }) }
 }
 
 /** Lines and columns count from 1. */

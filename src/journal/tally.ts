@@ -1,5 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
-import { errorView, type RunResult, statusOf } from './summary.ts'
+import { errorView, type RunResult, statusOf, tokenTotals } from './summary.ts'
 
 /** Counts the results of a run while it is running. */
 export interface Tally {
@@ -62,7 +62,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
         exit,
         tasks: { done: count('done'), failed: count('failed'), skipped: count('skipped') },
         calls: usage.calls,
-        tokens: { input: usage.input, output: usage.output, cached: usage.cached },
+        tokens: tokenTotals(usage),
         cost_usd,
         models: [...models],
         repeated: repeated.length,

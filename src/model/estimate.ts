@@ -50,17 +50,22 @@ function filesOf(part: MessagePart): readonly FilePart[] {
  * if the price of the model is not known.
  */
 export function estimateOf(
-  { messages, tools, output, max_tokens: asked = usualOutput }: ModelRequest,
+  request: ModelRequest,
   perToken: { readonly input: number; readonly output: number } | undefined,
 ): Estimate {
-  const schema = output === undefined ? 0 : Math.ceil(Buffer.byteLength(JSON.stringify(output.schema)) / bytesPerToken)
-  const tokens = estimateTokens(messages, tools) + schema
+  const { max_tokens: asked = usualOutput } = request
+  const tokens = inputTokens(request)
   if (perToken === undefined) return { tokens, output: { tokens: asked, least: leastOutput } }
   return {
     tokens,
     usd: tokens * perToken.input,
     output: { tokens: asked, usdPerToken: perToken.output, least: leastOutput },
   }
+}
+
+function inputTokens({ messages, tools, output }: ModelRequest): number {
+  const schema = output === undefined ? 0 : Math.ceil(Buffer.byteLength(JSON.stringify(output.schema)) / bytesPerToken)
+  return estimateTokens(messages, tools) + schema
 }
 
 function fileTokens({ mediaType, data }: FilePart): number {
@@ -89,11 +94,12 @@ export function usageOfFailedCall(error: unknown, request: ModelRequest, came: s
 }
 
 /** Estimates the usage of a call if the server did not report it; `came` is the answer received. */
-export function estimatedUsage({ messages, tools }: ModelRequest, came: string): Usage {
+export function estimatedUsage(request: ModelRequest, came: string): Usage {
   return {
     ...noUsage,
     calls: 1,
-    input: estimateTokens(messages, tools),
+    input: inputTokens(request),
     output: Math.ceil(Buffer.byteLength(came) / bytesPerToken),
+    estimated: true,
   }
 }

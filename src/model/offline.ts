@@ -19,6 +19,7 @@ export function createOfflineProvider(): ModelProvider {
   return {
     name: 'offline',
     callsTools: false,
+    usesTokens: false,
     async *stream({ messages }, signal): AsyncGenerator<ModelEvent> {
       signal.throwIfAborted()
       for (const text of chunks(extractiveAnswer(messages))) {

@@ -82,6 +82,8 @@ export interface ModelProvider {
   readonly name: string
   /** False if it does not support tools. Omitted if it does, or if that is not known. */
   readonly callsTools?: false
+  /** False if it is not a model, and processes no tokens. Omitted: its usage is estimated where it reports none. */
+  readonly usesTokens?: false
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
   /** The settings that are not sent because the model does not support them. Omitted if not known. */
   unsent?(request: ModelRequest): readonly UnsentSetting[]

@@ -8,7 +8,7 @@ export interface TranscriptBlock {
   /** The model that answered; empty if none was called. */
   readonly model: string
   /** Tokens of all calls of the task. */
-  readonly usage: { readonly input: number; readonly output: number }
+  readonly usage: { readonly input: number; readonly output: number; readonly estimated?: true }
   /** In US dollars; null if the price is not known. */
   readonly costUsd: number | null
   readonly runId: string
@@ -31,7 +31,14 @@ function blockText(block: TranscriptBlock): string {
   const { time, label, model, usage, costUsd, runId } = block
   const [input, output] = [usage.input, usage.output].map((tokens) => tokens.toLocaleString('en-US'))
   const asked = model === '' ? 'no model' : model
-  const facts = [localTime(time), label, asked, `${input} in, ${output} out`, costText(costUsd), runId]
+  const facts = [
+    localTime(time),
+    label,
+    asked,
+    `${usage.estimated === true ? '~' : ''}${input} in, ${output} out`,
+    costText(costUsd),
+    runId,
+  ]
   const answer = answerText(block.result)
   return `====\n> ${facts.map(flat).join(' · ')}\n${answer === '' ? '' : `\n${answer}\n`}`
 }

@@ -30,10 +30,10 @@ export function countOf(number: number, noun: string): string {
   return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
-/** `1,234 tokens in, 56 out`; empty if both are zero. */
-export function formatUsage({ input, output }: Pick<Usage, 'input' | 'output'>): string {
+/** `1,234 tokens in, 56 out`, or `~1,234 tokens in, 56 out` if they are estimated; empty if both are zero. */
+export function formatUsage({ input, output, estimated }: Pick<Usage, 'input' | 'output' | 'estimated'>): string {
   if (input === 0 && output === 0) return ''
-  return `${formatCount(input)} tokens in, ${formatCount(output)} out`
+  return `${estimated === true ? '~' : ''}${formatCount(input)} tokens in, ${formatCount(output)} out`
 }
 
 /** `$0.0042`; empty for zero and for an unknown cost. */

@@ -86,7 +86,7 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
     statusText(run),
     formatDuration(duration_ms),
     tasksText(run),
-    count === 0 ? '' : formatCount(count),
+    count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
     cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
     oneLine(displayPath(workspace, file)),
   ]

@@ -53,7 +53,7 @@ export function createFakeProvider(script: FakeScript): FakeProvider {
     yield { type: 'finish', reason: turn.finish ?? 'stop' }
   }
 
-  return { name: 'fake', requests, stream }
+  return { name: 'fake', usesTokens: false, requests, stream }
 }
 
 function inputOf({ toolInput = '{}' }: FakeTurn, index: number): string {

@@ -79,7 +79,7 @@ describe('usageOfFailedCall', () => {
 
   it.each(['network', 'timeout', 'garbled'] as const)('has the input and what came of the answer: %s', (name) => {
     const usage = usageOfFailedCall(failed(name), request, 'came')
-    expect(usage).toEqual({ ...noUsage, calls: 1, input: estimateTokens(request.messages), output: 2 })
+    expect(usage).toEqual({ ...noUsage, calls: 1, input: estimateTokens(request.messages), output: 2, estimated: true })
   })
 
   it('is a call and no tokens when the connection broke before anything came, or the error is not of a call', () => {

@@ -180,6 +180,7 @@ describe('formats', () => {
 
   it('says nothing about tokens that were not counted', () => {
     expect(formatUsage(noUsage)).toBe('')
+    expect(formatUsage({ input: 1200, output: 34, estimated: true })).toBe('~1,200 tokens in, 34 out')
   })
 
   it('makes one harmless line of anything', () => {

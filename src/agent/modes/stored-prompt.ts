@@ -49,6 +49,7 @@ const promptSchema = z.object({
       cached: count,
       reasoning: count,
       cache_write: count.exactOptional(),
+      estimated: z.literal(true).exactOptional(),
     })
     .exactOptional(),
 })

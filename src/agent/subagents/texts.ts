@@ -92,11 +92,12 @@ export function noticeText(order: Pick<Order, 'id' | 'description'>, end: ChildE
     : `${cutText(text, mostInNotice)}\n[cut: task_output shows everything ${id} has said]`
 }
 
-/** `3 model calls, 12345 tokens, $0.0123`. */
+/** `3 model calls, 12345 tokens, $0.0123`; with `~` before estimated tokens. */
 export function spentText({ usage, costUsd }: Spent): string {
   const price = costUsd === null ? 'price unknown' : `$${costUsd.toFixed(4)}`
   const calls = usage.calls === 1 ? '1 model call' : `${usage.calls} model calls`
-  return modelText`${calls}, ${usage.input + usage.output} tokens, ${price}`
+  const mark = usage.estimated === true ? '~' : ''
+  return modelText`${calls}, ${mark}${usage.input + usage.output} tokens, ${price}`
 }
 
 /** Paths that are listed. */

@@ -175,7 +175,7 @@ async function cost(_: string, { chat, say }: Session): Promise<void> {
       sum(({ calls }) => calls),
       'model call',
     ),
-    formatUsage({ ...usage }),
+    formatUsage({ ...usage, ...(runs.some(({ tokens }) => tokens.estimated) ? { estimated: true } : {}) }),
     price,
     isUnpriced ? 'the price of some calls is unknown' : '',
   ]

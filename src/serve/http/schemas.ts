@@ -13,7 +13,7 @@ const path = z
   .min(1)
   .max(4096)
   .refine((value) => !value.includes('\0'), 'must not contain NUL')
-const tokens = z.object({ input: count, output: count, cached: count })
+const tokens = z.object({ input: count, output: count, cached: count, estimated: z.optional(z.literal(true)) })
 const errorPlace = z.object({ file: text, line: z.optional(count), column: z.optional(count) })
 
 const run = z

@@ -2,7 +2,7 @@ import { type Document, indentOf, Line } from './document.ts'
 import { hasText } from './fence.ts'
 import { type Hunk } from './hunk.ts'
 import { withKeptText } from './kept-text.ts'
-import { markMap, translateMarks } from './marks.ts'
+import { type MarkMap, markMap, translateMarks } from './marks.ts'
 import type { Placement } from './place.ts'
 import type { LineIndices } from './place-blanks.ts'
 
@@ -24,16 +24,28 @@ export function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placemen
   const placed = at.filter((index) => index !== undefined)
   const start = placed.reduce((least, index) => Math.min(least, index), document.lines.length)
   const end = placed.reduce((most, index) => Math.max(most, index + 1), 0)
-  const indented = tier === 'exact' ? hunk.lines.map(textOf) : keptTexts(hunk, { at, lines: document.lines })
   const isMarked = tier === 'marks' || tier === 'fuzzy'
-  const added = isMarked ? translated(indented, { hunk, at, lines: document.lines }) : indented
+  const marks = isMarked ? marksOf(hunk, { at, lines: document.lines }) : undefined
+  const added = tier === 'exact' ? hunk.lines.map(textOf) : keptTexts(hunk, { at, lines: document.lines, marks })
   if (added === undefined) return undefined
   const lines = rewritten(document, { hunk, at, start, added })
   return { start, end, lines, hasFinalNewline: finalNewline(document, hunk, end) }
 }
 
-/** The texts of the hunk with the indentation, and the added lines with the spaces, that the file has. */
-function keptTexts(hunk: Hunk, { at, lines }: Omit<Translating, 'hunk'>): readonly string[] {
+/** Where the lines of a hunk are in the lines of a file. */
+interface Placed {
+  readonly at: LineIndices
+  readonly lines: readonly Line[]
+}
+
+/**
+ * The texts of the hunk with the indentation, and the added lines with the spaces and words, that the file has. With
+ * `marks`, other quotes, dashes and entities are written as in the file; undefined if it is not clear how.
+ */
+function keptTexts(
+  hunk: Hunk,
+  { at, lines, marks }: Placed & { readonly marks: MarkMap | undefined },
+): readonly string[] | undefined {
   const texts = indentedLines(hunk, at, lines)
   const removed = hunk.lines.flatMap((line, number) => {
     const found = lines[at[number] ?? -1]
@@ -43,26 +55,20 @@ function keptTexts(hunk: Hunk, { at, lines }: Omit<Translating, 'hunk'>): readon
   const kept = withKeptText(
     texts.filter((_, number) => isAdded(number)),
     removed,
+    (text) => (marks === undefined ? text : translateMarks(text, marks)),
   )
+  if (!kept.every((text) => text !== undefined)) return undefined
   let next = 0
   return texts.map((text, number) => (isAdded(number) ? (kept[next++] ?? text) : text))
 }
 
-interface Translating {
-  readonly hunk: Hunk
-  readonly at: LineIndices
-  readonly lines: readonly Line[]
-}
-
-/** The added lines, with quotes, dashes and entities as the file writes them in the lines that both have. */
-function translated(texts: readonly string[], { hunk, at, lines }: Translating): readonly string[] | undefined {
+/** How the file writes quotes, dashes and entities in the lines that both have. */
+function marksOf(hunk: Hunk, { at, lines }: Placed): MarkMap {
   const pairs = hunk.lines.flatMap((line, number) => {
     const found = lines[at[number] ?? -1]
     return found === undefined || line.kind === 'gap' ? [] : [{ written: line.text, found: found.text }]
   })
-  const map = markMap(pairs)
-  const result = texts.map((text, number) => (hunk.lines[number]?.kind === 'add' ? translateMarks(text, map) : text))
-  return result.every((text) => text !== undefined) ? result : undefined
+  return markMap(pairs)
 }
 
 /** Appends the added lines of a hunk to a document, including blank context between them. */

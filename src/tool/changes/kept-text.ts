@@ -1,3 +1,5 @@
+import { plainMarks } from './marks.ts'
+
 /** A removed line as a hunk writes it, and as the file has it. */
 export interface RemovedLine {
   readonly written: string
@@ -8,15 +10,20 @@ export interface RemovedLine {
 const mostCompared = 4_000_000
 
 /**
- * The added lines of a hunk, with the spaces and words that stay as the file has them: a no-break space, a tab or a
- * decomposed letter is kept where the hunk has a usual one. Indentation and white space at the end are the hunk's.
+ * The added lines of a hunk, with the spaces and words that stay as the file has them: a no-break space, a tab, a quote
+ * or a decomposed letter is kept where the hunk has a usual one. All other text goes through `translate`; a line is
+ * undefined if that is undefined for a part of it. Indentation and white space at the end are the hunk's.
  */
-export function withKeptText(added: readonly string[], removed: readonly RemovedLine[]): readonly string[] {
+export function withKeptText(
+  added: readonly string[],
+  removed: readonly RemovedLine[],
+  translate: (text: string) => string | undefined,
+): readonly (string | undefined)[] {
   const known = removed.flatMap(tokensOf)
-  if (known.every(({ written, found }) => written === found)) return added
+  if (known.every(({ written, found }) => written === found)) return added.map(translate)
   const parts = added.map((line) => ({ line, tokens: [...wordsOf(line), '\n'] }))
   const wanted = parts.flatMap(({ tokens }) => tokens)
-  if (known.length * wanted.length > mostCompared) return added
+  if (known.length * wanted.length > mostCompared) return added.map(translate)
   const pairs = commonTokens(known, wanted)
   const isKept = (index: number): boolean => pairs.has(index) && wanted[index] !== '\n'
   let index = 0
@@ -28,28 +35,30 @@ export function withKeptText(added: readonly string[], removed: readonly Removed
       const isBeside = [-1, 1].some(
         (step) => isKept(place + step) && pairs.get(place + step) === (pairs.get(place) ?? 0) + step,
       )
-      return found === undefined || (token.trim() === '' && !isBeside) ? token : found
+      return found === undefined || (token.trim() === '' && !isBeside) ? translate(token) : found
     })
     index += 1
+    if (texts.includes(undefined)) return undefined
     return line.slice(0, line.length - line.trimStart().length) + texts.join('') + line.slice(line.trimEnd().length)
   })
 }
 
-/** Words and the white space between them. */
+/** Words and the white space between them, which may be written as an entity. */
 function wordsOf(line: string): readonly string[] {
-  return line.trim().match(/\s+|\S+/g) ?? []
+  return line.trim().match(/(?:\s|&nbsp;)+|(?:(?!&nbsp;)\S)+/g) ?? []
 }
 
 /** A word or white space of a removed line, and what the file has there. */
 type Token = RemovedLine
 
-/** Words that differ in more than their composition are as written: their marks are translated separately. */
+/** Words that differ in more than their composition and their marks are as written. */
 function tokensOf({ written, found }: RemovedLine): readonly Token[] {
   const [left, right] = [wordsOf(written), wordsOf(found)]
   const isAligned = left.length === right.length
   const tokens = left.map((word, index): Token => {
     const other = isAligned ? (right[index] ?? word) : word
-    const isSame = word.trim() === '' ? isSpecial(other) : word.normalize() === other.normalize()
+    const isSame =
+      word.trim() === '' ? isSpecial(other) : plainMarks(word.normalize()) === plainMarks(other.normalize())
     return { written: word, found: isSame ? other : word }
   })
   return [...tokens, { written: '\n', found: '\n' }]
@@ -57,7 +66,7 @@ function tokensOf({ written, found }: RemovedLine): readonly Token[] {
 
 /** Whether white space has more in it than usual spaces, of which the hunk decides how many there are. */
 function isSpecial(text: string): boolean {
-  return text.trim() === '' && /[^ ]/.test(text)
+  return plainMarks(text).trim() === '' && /[^ ]/.test(text)
 }
 
 /** The longest common subsequence: for the index of each wanted token in it, that of the known one. */

@@ -50,7 +50,7 @@ export function markMap(pairs: readonly { readonly written: string; readonly fou
     const from = written.trim().match(mark) ?? []
     const to = found.trim().match(mark) ?? []
     // white space is converted separately
-    const [left, right] = [from, to].map((marks) => marks.filter((one) => one !== ' '))
+    const [left, right] = [from, to].map((marks) => marks.filter((one) => plainOf.get(one) !== ' '))
     if (left === undefined || right === undefined || left.length !== right.length) continue
     for (const [index, one] of left.entries()) {
       const other = right[index] ?? one

@@ -1,5 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
+import { twinsOf } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
@@ -67,6 +68,21 @@ function notThere(shown: string): never {
   throw new BatonError('FILE_FAILED', modelText`there is no file ${shown}`)
 }
 
+/** The error for a file that is not there, with the names that several files have in its place. */
+function missing(path: string, shown: string, { box }: ToolCall): BatonError {
+  const twins = twinsOf(path).map((twin) => codedName(toolPath(twin, box)))
+  const others =
+    twins.length < 2
+      ? ''
+      : `, but ${twins.length} whose names differ from it only in spaces or composed letters: write one of ${twins.join(', ')} as the path`
+  return new BatonError('FILE_FAILED', `there is no file ${shown}${others}`)
+}
+
+/** As JSON in ASCII, so that names that look the same can be told apart. */
+function codedName(name: string): string {
+  return JSON.stringify(name).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 async function onDisk(
   { path, shown }: { readonly path: string; readonly shown: string },
   input: ReadInput,
@@ -75,7 +91,7 @@ async function onDisk(
   const status = statusAt(path)
   switch (status?.kind) {
     case undefined:
-      return notThere(shown)
+      throw missing(path, shown, call)
     case 'other':
       throw notAFile(shown, 'other')
     case 'folder':

@@ -165,6 +165,20 @@ describe('white space', () => {
     expect(patched(`${long} a\n${long} b\n`, ...hunk)).toBe(`${long} a\n${long} c\n`)
   })
 
+  it.each([
+    ['«a»\u00a0b 1', '"a" b 1', '"a" b 2', '«a»\u00a0b 2'],
+    ['«\u00a0a\u00a0» b 1', '" a " b 1', '" a " b 2', '«\u00a0a\u00a0» b 2'],
+    ['say “a”\u202fb – c 1', 'say "a" b - c 1', 'say "a" b - c 2 "d"', 'say “a”\u202fb – c 2 “d”'],
+    ['a&nbsp;b &amp; c 1', 'a b & c 1', 'a b & c 2 & d', 'a&nbsp;b &amp; c 2 &amp; d'],
+    ['x - y – z 1', 'x - y - z 1', 'x - y - z 2', 'x - y – z 2'],
+    ['«cafe\u0301»\u00a0b 1', '"caf\u00e9" b 1', '"caf\u00e9" b 2', '«cafe\u0301»\u00a0b 2'],
+  ])('stays together with quotes, dashes and entities: %s', (line, before, after, expected) => {
+    for (const tolerance of ['letters', 'marks'] as const) {
+      const result = applyPatch(`${line}\nend\n`, lines('@@', `-${before}`, `+${after}`, ' end'), tolerance)
+      expect(result).toMatchObject({ content: `${expected}\nend\n`, failures: [] })
+    }
+  })
+
   it('of context stays as it is in the file', () => {
     expect(patched(lines('a  b', '  c'), '@@', ' a b', '-c', '+d')).toBe(lines('a  b', '  d'))
   })

@@ -29,6 +29,19 @@ describe('a text file', () => {
     expect((await call('read', { path: 'cafe\u0301/x.txt' })).text).toBe('1→c')
   })
 
+  it('is not guessed among several whose names look the same: each is named so that it can be told apart', async () => {
+    const { call } = toolHost(
+      tempTree({ 'a\u00a0b': '1', 'a\u2007b': '2', 'sub/caf\u00e9 x': '3', 'sub/cafe\u0301\u00a0x': '4' }),
+    )
+    const { text, isError } = await call('read', { path: 'a b' })
+    expect(isError).toBe(true)
+    expect(text).toContain(String.raw`: write one of "a\u00a0b", "a\u2007b" as the path`)
+    expect((await call('read', { path: 'a\u2007b' })).text).toBe('1→2')
+    const composed = await call('read', { path: 'sub/cafe\u0301 x' })
+    expect(composed.text).toContain(String.raw`"sub/cafe\u0301\u00a0x", "sub/caf\u00e9 x"`)
+    expect((await call('read', { path: 'a c' })).text).toMatch(/there is no file a c\.$/)
+  })
+
   it('is given in parts, which count as seen when all of them were shown', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': numbers(1, 4500) }))
     const first = await call('read', { path: 'a.txt' })
