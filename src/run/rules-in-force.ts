@@ -64,7 +64,10 @@ export async function judgeCall(
     tool,
     verdict: verdict ?? 'ask',
     ...(doubt === undefined ? {} : { doubt }),
-    parts: parts.map(({ about, rule }) => ({ about, rule: rowOf(rule) })),
+    parts: parts.map(({ about, rule }) => ({
+      about,
+      rule: { ...rowOf(rule), ...('isUnsure' in rule ? { value: 'deny' } : {}) },
+    })),
   }
 }
 

@@ -3,7 +3,9 @@ export interface ShellWord {
   readonly text: string
   /** From here on the text is unknown: a variable, a substitution, a glob. If omitted, all of it is known. */
   readonly openAt?: number
-  /** As written. */
+  /** Its unknown text may become several words, or none. */
+  readonly splits?: true
+  /** As written, without line continuations. */
   readonly raw: string
 }
 
@@ -16,6 +18,8 @@ export interface WrittenCommand {
 /** Receives the parts of a line as it is parsed. */
 export interface LineSink {
   readonly command: (command: WrittenCommand) => void
+  /** The variable of a loop. */
+  readonly variable: (name: ShellWord) => void
   /** A reason why no pattern can allow the line. */
   readonly doubt: (what: string) => void
 }

@@ -24,8 +24,10 @@ export function commandSubject(line: string): Extract<ToolSubject, { readonly ki
     if (first?.openAt !== undefined) doubts.add('a command whose name is not known')
     if (assignments.some(({ text }) => isDangerous(text))) doubts.add('a variable that decides what is run')
     commands.push({ texts: textsOf({ assignments, words }, isOpen) })
-    for (const inner of innerCommands(words)) {
-      if (depth >= deepest || inner.kind === 'unknown') {
+    for (const inner of innerCommands(words, isOpen)) {
+      if (inner.kind === 'variable') {
+        if (isDangerous(inner.name)) doubts.add('a variable that decides what is run')
+      } else if (depth >= deepest || inner.kind === 'unknown') {
         doubts.add('a command that is started by another one')
         unread = true
       } else if (inner.kind === 'line') read(inner.line, depth + 1)
@@ -33,10 +35,21 @@ export function commandSubject(line: string): Extract<ToolSubject, { readonly ki
     }
   }
 
+  /** A loop sets its variable. In lower case without `_`, programs do not read it. */
+  function assign({ text, openAt }: ShellWord, depth: number): void {
+    if (openAt === undefined && /^[a-z][a-z0-9]*$/.test(text)) return
+    const written = `${text}=`
+    add({ assignments: [{ text: written, raw: written, openAt: openAt ?? written.length }], words: [] }, depth)
+  }
+
   function read(text: string, depth: number): void {
     try {
       if (text.length > mostCharacters || text.includes('\0')) throw new NotUnderstood()
-      readShell(text, { command: (command) => add(command, depth), doubt: (what) => doubts.add(what) })
+      readShell(text, {
+        command: (command) => add(command, depth),
+        variable: (word) => assign(word, depth),
+        doubt: (what) => doubts.add(what),
+      })
     } catch (error) {
       if (!(error instanceof NotUnderstood)) throw error
       doubts.add('something that is not understood')
@@ -72,8 +85,10 @@ function textsOf({ assignments, words }: WrittenCommand, isOpen: boolean): reado
   const [program, ...rest] = words
   if (program === undefined) return [whole]
   const bare = textOf(words, isOpen)
+  // a program whose name is not known can be any
+  if (program.openAt !== undefined) return [whole, bare, { text: '', isOpen: true }]
   const named = { ...program, text: basename(program.text) }
-  const short = program.openAt === undefined && named.text !== program.text ? [textOf([named, ...rest], isOpen)] : []
+  const short = named.text === program.text ? [] : [textOf([named, ...rest], isOpen)]
   return [whole, ...(told.length === 0 ? [] : [bare]), ...short]
 }
 

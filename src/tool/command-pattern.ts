@@ -4,9 +4,9 @@ import type { CommandText, ReadCommand } from '../event/permission.ts'
 export interface CommandPattern {
   /** For allowing: the whole command, with its variables, matches whatever its unknown parts are. */
   readonly isSure: (command: ReadCommand) => boolean
-  /** For denying or asking: `may` if only a part of the command matches, or its unknown part might. */
-  readonly match: (command: ReadCommand) => 'yes' | 'may' | 'no'
-  /** For a line that could not be parsed: whether it contains, or might contain, the first word of the pattern. */
+  /** For denying or asking: `may` if only a part of the command matches, `unsure` if its unknown part might. */
+  readonly match: (command: ReadCommand) => 'yes' | 'may' | 'unsure' | 'no'
+  /** For a line that could not be parsed: whether it contains the first word of the pattern. */
   readonly isIn: (line: string) => boolean
 }
 
@@ -34,20 +34,23 @@ export function compileCommandPattern(written: string): CommandPattern {
     return isOpen === true ? last === '' && fits(text) : text === bare || fits(text)
   }
 
-  function may({ text, isOpen }: CommandText): boolean {
-    if (isOpen !== true) return text === bare || fits(text)
-    return first.startsWith(text) || (last !== undefined && text.startsWith(first))
+  function might({ text, isOpen }: CommandText): boolean {
+    return isOpen === true && (first.startsWith(text) || (last !== undefined && text.startsWith(first)))
   }
 
   return {
     isSure: ({ texts: [whole] }) => isSure(whole),
     match({ texts }) {
       if (isSure(texts[0])) return 'yes'
-      return texts.some(may) ? 'may' : 'no'
+      if (texts.some(isSure)) return 'may'
+      return texts.some(might) ? 'unsure' : 'no'
     },
     isIn(line) {
       const [word = ''] = first.split(' ')
-      return /[$`]/.test(line) || line.replaceAll(/['"\\]/g, '').includes(word)
+      return line
+        .replaceAll('\\\n', '')
+        .replaceAll(/['"\\]/g, '')
+        .includes(word)
     },
   }
 }

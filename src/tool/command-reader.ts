@@ -26,7 +26,7 @@ const keywords: ReadonlySet<string> = new Set([
   '!',
   'time',
 ])
-const beyond: ReadonlySet<string> = new Set(['case', 'select', 'coproc', '[['])
+const beyond: ReadonlySet<string> = new Set(['case', 'select', 'coproc'])
 
 /** The command being parsed. */
 interface Current {
@@ -128,9 +128,15 @@ function takeWord(cursor: ShellCursor, current: Current, begins: boolean): void 
     if (beyond.has(word.text)) throw new NotUnderstood()
     if (word.text === 'for') {
       current.isList = true
+      skipBlanks(cursor)
+      if (startsWith(cursor, '(')) throw new NotUnderstood()
+      const variable = readWord(cursor)
+      current.words.push(variable)
+      sink.variable(variable)
       return
     }
     if (word.text === 'function') return readFunctionName(cursor)
+    if (word.text === '[[') return readTest(cursor, word, current)
   }
   if (keywords.has(word.raw)) {
     if (word.raw === 'time') skipOptions(cursor)
@@ -139,6 +145,23 @@ function takeWord(cursor: ShellCursor, current: Current, begins: boolean): void 
   if (/^\d+$/.test(word.raw) && isBeforeRedirect()) return
   if (isAssignment(word)) current.assignments.push(word)
   else current.words.push(word)
+}
+
+/** Up to `]]`; bash evaluates names and numbers in it, which may contain commands. */
+function readTest(cursor: ShellCursor, first: ShellWord, current: Current): void {
+  current.words.push(first)
+  for (;;) {
+    skipBlanks(cursor)
+    const sign = ['&&', '||', '\n'].find((one) => startsWith(cursor, one))
+    if (sign !== undefined) {
+      cursor.at += sign.length
+      continue
+    }
+    const word = readWord(cursor)
+    if (/^(?:=~|-v|-R|-eq|-ne|-lt|-le|-gt|-ge)$/.test(word.text)) throw new NotUnderstood()
+    current.words.push(word)
+    if (word.raw === ']]') return
+  }
 }
 
 function readFunctionName(cursor: ShellCursor): void {
@@ -158,7 +181,8 @@ function skipOptions(cursor: ShellCursor): void {
 }
 
 function isAssignment({ raw }: ShellWord): boolean {
-  return /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.test(raw)
+  // a subscript may contain brackets and quotes
+  return /^[A-Za-z_]\w*(?:\[[^]*\])?\+?=/.test(raw)
 }
 
 function readRedirect(cursor: ShellCursor): void {
@@ -166,6 +190,8 @@ function readRedirect(cursor: ShellCursor): void {
   const written = source.slice(cursor.at, cursor.at + 3)
   const [operator = ''] = /^(?:&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>)/.exec(written) ?? []
   cursor.at += operator.length
+  // the operator may go on in the next line
+  if (startsWith(cursor, '\\\n')) throw new NotUnderstood()
   skipBlanks(cursor)
   const { text, raw, openAt } = readWord(cursor)
   const isKnown = openAt === undefined

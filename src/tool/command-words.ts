@@ -5,11 +5,12 @@ interface Draft {
   readonly start: number
   text: string
   openAt: number | undefined
+  splits: boolean
 }
 
 /** Parses a word with its quotes, variables and substitutions. @throws NotUnderstood if there is none */
 export function readWord(cursor: ShellCursor): ShellWord {
-  const draft: Draft = { start: cursor.at, text: '', openAt: undefined }
+  const draft: Draft = { start: cursor.at, text: '', openAt: undefined, splits: false }
   for (;;) {
     const next = peek(cursor)
     if (next === '' || ' \t\n;&|()'.includes(next)) break
@@ -22,15 +23,21 @@ export function readWord(cursor: ShellCursor): ShellWord {
     } else if (next === '\\') readEscape(cursor, draft)
     else if (next === "'") draft.text += readSingle(cursor)
     else if (next === '"') readDouble(cursor, draft)
-    else if (next === '$') take(draft, readDollar(cursor, false))
-    else if (next === '`') {
+    else if (next === '$') {
+      const isNumber = /^\$[?#$!]/.test(cursor.source.slice(cursor.at, cursor.at + 2))
+      const found = readDollar(cursor, false)
+      draft.splits ||= found === undefined && !isNumber
+      take(draft, found)
+    } else if (next === '`') {
       readBackticks(cursor)
+      draft.splits = true
       open(draft)
     } else readPlain(cursor, draft)
   }
-  const { start, text, openAt } = draft
+  const { start, text, openAt, splits } = draft
   if (cursor.at === start) throw new NotUnderstood()
-  return { text, raw: cursor.source.slice(start, cursor.at), ...(openAt === undefined ? {} : { openAt }) }
+  const raw = cursor.source.slice(start, cursor.at).replaceAll('\\\n', '')
+  return { text, raw, ...(openAt === undefined ? {} : { openAt }), ...(splits ? { splits } : {}) }
 }
 
 /** Parses text up to `end` that is expanded as in double quotes. */
@@ -80,8 +87,10 @@ function readDouble(cursor: ShellCursor, draft: Draft): void {
     if (next === '\\' && '$`"\\\n'.includes(peek(cursor, 1) || ' ')) {
       if (peek(cursor, 1) !== '\n') draft.text += peek(cursor, 1)
       cursor.at += 2
-    } else if (next === '$') take(draft, readDollar(cursor, true))
-    else if (next === '`') {
+    } else if (next === '$') {
+      draft.splits ||= /^\$(?:@|\{@)/.test(cursor.source.slice(cursor.at, cursor.at + 3))
+      take(draft, readDollar(cursor, true))
+    } else if (next === '`') {
       readBackticks(cursor)
       open(draft)
     } else {
@@ -118,6 +127,8 @@ function readPlain(cursor: ShellCursor, draft: Draft): void {
 function readDollar(cursor: ShellCursor, inQuotes: boolean): string | undefined {
   const { sink, source } = cursor
   cursor.at += 1
+  // what follows a continuation belongs to the `$`
+  if (startsWith(cursor, '\\\n')) throw new NotUnderstood()
   if (startsWith(cursor, '((') || peek(cursor) === '[') throw new NotUnderstood()
   if (peek(cursor) === '(') {
     sink.doubt('a substitution')
@@ -162,6 +173,8 @@ function readEscaped(cursor: ShellCursor): string {
   const [whole, inner] = /^'((?:[^'\\]|\\[^])*)'/.exec(cursor.source.slice(cursor.at)) ?? []
   if (whole === undefined || inner === undefined) throw new NotUnderstood()
   cursor.at += whole.length
+  // newer versions of bash have `\x{…}`
+  if (/\\x\{/.test(inner)) throw new NotUnderstood()
   return inner.replaceAll(/\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|([^]))/g, unescaped)
 }
 
@@ -179,8 +192,12 @@ const controls: { readonly [letter: string]: string } = {
 
 function unescaped(written: string, hex?: string, unicode?: string, octal?: string, letter = ''): string {
   const digits = hex ?? unicode
-  if (digits !== undefined) return String.fromCodePoint(Number.parseInt(digits, 16))
-  if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8) & 0xff)
+  if (digits !== undefined || octal !== undefined) {
+    const code = digits === undefined ? Number.parseInt(octal ?? '', 8) & 0xff : Number.parseInt(digits, 16)
+    // bash drops what follows a NUL character, and bytes are no characters
+    if (code === 0 || (unicode === undefined && code > 0x7f)) throw new NotUnderstood()
+    return String.fromCodePoint(code)
+  }
   if (letter in controls) return controls[letter] ?? ''
   if ('\\\'"?'.includes(letter)) return letter
   // \c and \U are not supported; bash leaves other escapes unchanged

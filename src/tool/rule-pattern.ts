@@ -14,8 +14,11 @@ export type SubjectPiece =
   | { readonly kind: 'command'; readonly command: ReadCommand; readonly isDoubtful: boolean }
   | { readonly kind: 'unread'; readonly line: string }
 
-/** `may`: unknown; then the rule applies only if it is stricter than those before it. */
-export type PatternMatch = 'yes' | 'may' | 'no'
+/**
+ * `may` and `unsure` apply only if the rule is stricter than those before it. `unsure`: the call matches only if its
+ * unknown part does; a rule that denies then asks.
+ */
+export type PatternMatch = 'yes' | 'may' | 'unsure' | 'no'
 
 /**
  * The test for a rule's pattern, which depends on the subject of the call: a glob for paths, a host, a name, a command.
@@ -49,7 +52,8 @@ export function compilePattern(
         return commands.match(piece.command)
       case 'unread':
         commands ??= compileCommandPattern(pattern)
-        return effect !== 'allow' && commands.isIn(piece.line) ? 'may' : 'no'
+        if (effect === 'allow') return 'no'
+        return commands.isIn(piece.line) ? 'may' : 'unsure'
     }
   }
 }

@@ -2,7 +2,7 @@ import { relative, sep } from 'node:path'
 import { pathText } from '../base/data-text.ts'
 import { isInside } from '../base/files.ts'
 import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
-import { decidingRule, type ToolAction } from './tool-rules.ts'
+import { decidingRule, ruleText, type ToolAction } from './tool-rules.ts'
 
 interface Around {
   /** The rules in effect, those of the run first. */
@@ -23,6 +23,10 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
   if (index > 0) return `permission denied: ${rule?.origin} asks about it, and nobody can be asked`
   if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {
     return `permission denied: the line contains ${subject.doubt}, and no pattern allows that; leave it out, or let the user be asked`
+  }
+  if (rule?.isUnsure === true) {
+    const denied = ruleText({ ...rule, effect: 'deny' })
+    return `permission denied: ${denied} (${rule.origin}) may apply, because a part of the line is not known before it runs, and nobody can be asked; write the line without variables, wildcards and constructs that hide its commands`
   }
   const ignored = decidingRule((lists[index] ?? []).map(trusted), action, workspace)
   if (ignored?.effect === 'allow') {

@@ -42,6 +42,11 @@ function strictness({ effect }: Pick<ToolRule, 'effect'>): number {
   return toolEffects.indexOf(effect)
 }
 
+/** `isUnsure`: a rule that denies, but asks about this call, because it is not known whether it matches. */
+export interface DecidingRule extends ToolRule {
+  readonly isUnsure?: true
+}
+
 type Asked = Pick<ToolAction, 'tool' | 'subject'>
 
 /**
@@ -49,12 +54,12 @@ type Asked = Pick<ToolAction, 'tool' | 'subject'>
  * matches counts only if it is stricter than what the preceding rules say. Each command of a command line is judged
  * separately, and the strictest rule decides. Undefined if none matches.
  */
-export function decidingRule(rules: readonly ToolRule[], action: Asked, workspace: string): ToolRule | undefined {
+export function decidingRule(rules: readonly ToolRule[], action: Asked, workspace: string): DecidingRule | undefined {
   const list = compiled(rules, workspace)
   return strictestOf(piecesOf(action.subject).flatMap((piece) => lastOf(list, action.tool, piece) ?? []))
 }
 
-function strictestOf(rules: readonly ToolRule[]): ToolRule | undefined {
+function strictestOf(rules: readonly DecidingRule[]): DecidingRule | undefined {
   return rules.toSorted((left, right) => strictness(right) - strictness(left))[0]
 }
 
@@ -73,16 +78,22 @@ function piecesOf(subject: ToolSubject | undefined): readonly (SubjectPiece | un
 
 const nothing: ReadCommand = { texts: [{ text: '' }] }
 
-function lastOf(rules: readonly CompiledRule[], tool: string, piece: SubjectPiece | undefined): ToolRule | undefined {
-  let deciding: ToolRule | undefined
+function lastOf(
+  rules: readonly CompiledRule[],
+  tool: string,
+  piece: SubjectPiece | undefined,
+): DecidingRule | undefined {
+  let deciding: DecidingRule | undefined
   // the result that the rules of one folder can only tighten
-  let before: ToolRule | undefined
+  let before: DecidingRule | undefined
   let source: string | undefined
-  for (const { rule, matches } of rules) {
-    if (rule.tightens !== source) before = deciding
-    source = rule.tightens
+  for (const { rule: written, matches } of rules) {
+    if (written.tightens !== source) before = deciding
+    source = written.tightens
     const match = matches(tool, piece)
-    if (match === 'no' || (match === 'may' && !isStricter(rule, deciding))) continue
+    const rule: DecidingRule =
+      match === 'unsure' && written.effect === 'deny' ? { ...written, effect: 'ask', isUnsure: true } : written
+    if (match === 'no' || (match !== 'yes' && !isStricter(rule, deciding))) continue
     deciding = source === undefined || isStricter(rule, before) ? rule : before
   }
   return deciding

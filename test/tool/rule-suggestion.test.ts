@@ -69,3 +69,13 @@ it('where no pattern would help it is said', () => {
     'permission denied: changes are shown to the user first (write_mode = "ask"), and nobody can be asked',
   )
 })
+
+it('a rule that denies and may apply to an unknown part is named, and that the line can be written without it', () => {
+  const rules: readonly ToolRule[] = [
+    { tool: 'bash', effect: 'allow', origin: 'mine:1' },
+    { tool: 'bash', pattern: 'rm *', effect: 'deny', origin: 'mine:2' },
+  ]
+  expect(told('bash', commandSubject('$X y'), rules)).toBe(
+    'permission denied: [permission] bash."rm *" = "deny" (mine:2) may apply, because a part of the line is not known before it runs, and nobody can be asked; write the line without variables, wildcards and constructs that hide its commands',
+  )
+})
