@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { BatonError } from './error.ts'
+import { BatonError, isBatonError } from './error.ts'
 import { displayPath, isInside, leavingLink, realPath } from './files.ts'
 import { isStored, type ReadLog } from './reads.ts'
 
@@ -25,6 +25,17 @@ export function refuseLeavingLink(path: string, { within, shown = path }: Writin
       hint: 'Remove the link, or name its target if that is the file you want to write.',
     },
   )
+}
+
+/** Why a file is not read, as `refuseLeadingOut` says it; undefined if it may be. */
+export function whyLeaving(path: string, options: Parameters<typeof refuseLeadingOut>[1]): string | undefined {
+  try {
+    refuseLeadingOut(path, options)
+    return undefined
+  } catch (error) {
+    if (isBatonError(error)) return error.message
+    throw error
+  }
 }
 
 /**

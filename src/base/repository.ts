@@ -12,6 +12,11 @@ export function looksLikeRepository(folder: string): boolean {
   }
 }
 
+/** Whether a folder with entries of these names, in lower case, would be one, also on a system that ignores case. */
+export function wouldBeRepository(names: ReadonlySet<string>): boolean {
+  return names.has('head') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
+}
+
 /**
  * The folder with the data of a repository, for the `.git` at its top: that folder itself, or the one that the file
  * names. Undefined if git would not take it for a repository: it is empty, or a clone was interrupted.

@@ -18,7 +18,8 @@ import { readConfigFiles } from '../config/config-files.ts'
 import { parseAgentFile } from '../config/foreign-agent.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { startedWords } from '../config/started-words.ts'
-import { filesNamed, type TrustedFile } from '../config/trust.ts'
+import { wordsIn } from '../config/named-files.ts'
+import type { TrustedFile } from '../config/trust.ts'
 import { nameKey } from '../pack/name-guard.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { packageRoot } from '../package-root.ts'
@@ -31,8 +32,8 @@ export interface Subject {
   readonly keys: readonly string[]
   /** Each with its full value. */
   readonly values: readonly string[]
-  /** The files that the values name. */
-  readonly leads: NonNullable<TrustedFile['leads']>
+  /** What the values name. */
+  readonly names: NonNullable<TrustedFile['names']>
 }
 
 /** The name by which the file defines an agent of the workspace; undefined if it defines none. */
@@ -50,17 +51,14 @@ export async function withDefinition(
   const hidden = nameSubject({ path, name, other: await otherOfName(name, around) })
   const starting: readonly string[] = isCommand(data) ? commandKeys : startingKeys
   const program = Object.entries(data).filter(([key]) => starting.includes(key))
-  const { hash, keys, values, leads } = subject
+  const { hash, keys, values, names } = subject
   return {
     hash,
     keys: [...keys, ...program.map(([key]) => key), ...hidden.keys],
     values: [...values, ...program.map(([key, value]) => `${key} = ${JSON.stringify(value)}`), ...hidden.values],
-    leads: {
-      ...leads,
-      ...filesNamed(
-        program.flatMap(([key, value]) => leadingTexts(key, value)),
-        [findWorkspace(around), dirname(path)],
-      ),
+    names: {
+      words: [...names.words, ...wordsIn(program.flatMap(([key, value]) => leadingTexts(key, value)))],
+      folders: [...new Set([...names.folders, findWorkspace(around), dirname(path)])],
     },
   }
 }
@@ -117,6 +115,8 @@ export function textsIn(value: Json): readonly string[] {
   return Object.values(value).flatMap((inner) => textsIn(inner as Json))
 }
 
+const noNames = { words: [], folders: [] }
+
 export function nameSubject({
   name,
   path,
@@ -126,11 +126,11 @@ export function nameSubject({
   readonly path: string
   readonly other: string | undefined
 }): Subject {
-  if (other === undefined) return { hash: '', keys: [], values: [], leads: {} }
+  if (other === undefined) return { hash: '', keys: [], values: [], names: noNames }
   return {
     hash: '',
     keys: [nameKey(name)],
     values: [`${nameKey(name)} means ${path}, which shadows ${other}`],
-    leads: {},
+    names: noNames,
   }
 }

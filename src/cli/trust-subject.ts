@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pathText } from '../base/data-text.ts'
-import { displayPath, readSourceFile, realPath } from '../base/files.ts'
+import { displayPath, isInside, readSourceFile } from '../base/files.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { heldModelNames } from '../config/held-model-names.ts'
@@ -16,7 +17,8 @@ import { variablesOf } from '../config/mcp-servers.ts'
 import { leftOutHint, leftOutText } from '../config/left-out-servers.ts'
 import { mcpTrustHash, usableServers } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/held-to.ts'
-import { checkTrust, filesNamed, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
+import { wordsIn } from '../config/named-files.ts'
+import { checkTrust, trustKey, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
@@ -38,7 +40,7 @@ import {
 
 /** What trusting a file or a pack would allow. */
 export interface TrustSubject extends Subject {
-  /** Absolute, links resolved. */
+  /** Absolute, see `trustKey`. */
   readonly path: string
 }
 
@@ -49,10 +51,17 @@ export interface TrustSubject extends Subject {
  */
 export async function trustSubject(name: string, around: Surroundings): Promise<TrustSubject> {
   const path = trustPath(name, around)
+  const workspace = findWorkspace(around)
+  if (/\.(?:toml|json)$/.test(path) && isInside(workspace, path)) {
+    refuseLeadingOut(path, {
+      within: packOfFile(path, packRoots(workspace, around))?.dir ?? workspace,
+      cwd: around.cwd,
+    })
+  }
   const subject = await read(path, name, around)
   if (subject.keys.length === 0)
     throw usageError(`${name} sets nothing that needs trust`, 'You can use it without trusting it.')
-  return { ...subject, path: realPath(path) }
+  return { ...subject, path: trustKey(path, findWorkspace(around)) }
 }
 
 /**
@@ -128,13 +137,13 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
     hash: mcpTrustHash(text),
     keys: names.map((server) => `mcp_servers.${server}`),
     values: [...serverLines(servers), ...unusable.map(leftOutText)],
-    leads:
+    names:
       pack === undefined
-        ? filesNamed(textsIn(servers), [workspace, dirname(path)])
-        : filesNamed(
-            textsIn(servers).map((text) => inPackFolder(text, pack.dir)),
-            [pack.dir, ...foldersOf(servers, pack.dir)],
-          ),
+        ? { words: wordsIn(textsIn(servers)), folders: [workspace, dirname(path)] }
+        : {
+            words: wordsIn(textsIn(servers).map((text) => inPackFolder(text, pack.dir))),
+            folders: [pack.dir, ...foldersOf(servers, pack.dir)],
+          },
   }
 }
 
@@ -189,10 +198,14 @@ async function settingsSubject(
           ? serverLines(value)
           : [`${key} = ${JSON.stringify(withoutQueries(value))}`],
     ),
-    leads: filesNamed(
-      all.flatMap(([key, value]) => leadingTexts(key, value)),
-      [workspace, dirname(path)],
-    ),
+    names: {
+      words: wordsIn([
+        ...all.flatMap(([key, value]) => leadingTexts(key, value)),
+        // commands may start there
+        ...(all.length > 0 && typeof data['base_dir'] === 'string' ? [data['base_dir']] : []),
+      ]),
+      folders: [workspace, dirname(path)],
+    },
   }
 }
 
@@ -203,10 +216,7 @@ function readVariables(path: string, around: Surroundings): Subject {
     hash: sha256(text),
     keys: leading.map(([name]) => name),
     values: leading.map(([name, value]) => `${name} = ${JSON.stringify(withoutQueries(value))}`),
-    leads: filesNamed(
-      leading.map(([, value]) => value),
-      [findWorkspace(around), dirname(path)],
-    ),
+    names: { words: wordsIn(leading.map(([, value]) => value)), folders: [findWorkspace(around), dirname(path)] },
   }
 }
 

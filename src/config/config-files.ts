@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { DataPath, DataText } from '../base/data-text.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -120,6 +121,7 @@ interface ReadConfigFile {
 async function readConfigFile(file: ConfigFile, context: FileContext): Promise<ReadConfigFile> {
   const { form } = file
   if (form === 'mcp') return (await import('./mcp-layer.ts')).readMcpLayer(file, context)
+  if (file.kind === 'workspace') refuseLeadingOut(file.path, { within: context.workspace, ...context })
   const written = readSource(file.path, context.reads)
   const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
   const { text, locate } = source

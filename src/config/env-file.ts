@@ -43,7 +43,7 @@ export function readEnvFile(name: string, from: string, around: Surroundings): V
   const variables = parseVariables(text)
   const names = Object.keys(variables).filter(isLeading)
   if (names.length === 0 || !isOfFolder(file, around)) return variables
-  const state = trustState({ path: file, hash: sha256(text) }, around)
+  const state = trustState({ path: file, hash: sha256(text) }, { ...around, workspace: findWorkspace(around) })
   if (state === 'trusted') return variables
   const shown = displayPath(from, file)
   const reason = state === 'changed' ? 'the file has changed since it was trusted' : 'the file is not trusted'

@@ -1,3 +1,4 @@
+import { whyLeaving } from '../base/leaving.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -14,6 +15,7 @@ import { checkServers } from './mcp-servers.ts'
 import { trustState } from './trust.ts'
 
 interface McpContext extends Surroundings {
+  readonly workspace: string
   readonly reads?: ReadLog | undefined
 }
 
@@ -35,6 +37,11 @@ export async function readMcpLayer(
   context: McpContext,
 ): Promise<McpLayer> {
   const name = displayPath(realPath(context.cwd), path)
+  const leaving = kind === 'workspace' ? whyLeaving(path, { within: context.workspace, ...context }) : undefined
+  if (leaving !== undefined) {
+    const leftOut = [{ file: name, names: [], isChanged: false, problem: leaving }]
+    return { layer: { origin: { kind, file: name }, values: {} }, issues: [], notes: [], leftOut }
+  }
   const written = readSource(path, context.reads)
   const origin = { kind, file: name }
   const state = kind === 'user' ? 'trusted' : trustState({ path, hash: mcpTrustHash(written) }, context)

@@ -108,7 +108,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const { workspace, userFile, own: held, overridden, below, above, shared, notes, leftOut } = around
   const trust = (): TrustState => {
     if (definition !== undefined) return definition.defined.isTrusted ? 'trusted' : 'none'
-    return from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, options)
+    return from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, { ...options, workspace })
   }
   const checked = await checkFrontMatter(document, { userFile, trust, own: held, overridden })
   const found = [...around.issues, ...checked.issues]

@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
-import { realPath } from '../base/files.ts'
+import { entryPath, isInside } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
@@ -12,6 +11,7 @@ import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import type { HeldTo, Loosened } from './held-to.ts'
 import { effortWord, loosened } from './loosened.ts'
+import { filesNamed, type Names, type NamedFiles } from './named-files.ts'
 import { isGuarded } from './orders.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` cannot be, because it is not a file. */
@@ -142,10 +142,12 @@ export interface TrustedFile {
   /** RFC 3339. */
   readonly since: string
   /** The files that its values name, mainly commands and scripts: by absolute path, the SHA-256 of their content. */
-  readonly leads?: Readonly<Record<string, string>>
+  readonly leads?: NamedFiles
+  /** The words of its values that could name files, and where they start: a file that appears later is found by them. */
+  readonly names?: Names
 }
 
-/** By absolute path, links resolved. */
+/** By `trustKey`. */
 export type TrustedFiles = ReadonlyMap<string, TrustedFile>
 
 /** Where trusted files are listed; need not exist. */
@@ -159,11 +161,14 @@ const trustList: DataFile<TrustedFile> = {
   hint: 'Remove it, and trust the files again with baton trust.',
   parse(value) {
     if (!isJsonObject(value)) return undefined
-    const { hash, keys, since, leads = {} } = value
+    const { hash, keys, since, leads = {}, names = null } = value
     if (typeof hash !== 'string' || !Array.isArray(keys) || typeof since !== 'string' || !isJsonObject(leads)) return
     const files = Object.entries(leads).filter(([, digest]) => typeof digest === 'string')
     const named = files.length === 0 ? {} : { leads: Object.fromEntries(files) as Record<string, string> }
-    return { hash, keys: (keys as readonly Json[]).map(String), since, ...named }
+    const { words = null, folders = null } = isJsonObject(names) ? names : {}
+    const isWhole = Array.isArray(words) && Array.isArray(folders)
+    const later = isWhole ? { names: { words: words.map(String), folders: folders.map(String) } } : {}
+    return { hash, keys: (keys as readonly Json[]).map(String), since, ...named, ...later }
   },
 }
 
@@ -176,43 +181,41 @@ export function writeTrusted(store: string, files: TrustedFiles): void {
   writePrivateDataFile(store, trustList.key, files)
 }
 
+/**
+ * The path under which a file (absolute) is trusted: where it is in its folder, so that a link to a trusted file
+ * elsewhere is another file. `workspace`: absolute, links resolved.
+ */
+export function trustKey(path: string, workspace?: string): string {
+  return workspace !== undefined && isInside(workspace, path) ? path : entryPath(path)
+}
+
+interface TrustAround extends Pick<Surroundings, 'env' | 'home'> {
+  readonly reads?: ReadLog | undefined
+  /** Where its names start as well: the workspace of this call. Omitted for the files of packs. */
+  readonly workspace?: string
+}
+
 /** Whether a file (absolute) whose content has this hash is trusted. */
 export function trustState(
   { path, hash }: { readonly path: string; readonly hash: string },
-  around: Pick<Surroundings, 'env' | 'home'> & { readonly reads?: ReadLog | undefined },
+  around: TrustAround,
 ): TrustState {
-  const trusted = readTrusted(trustFile(around), around.reads).get(realPath(path))
+  const { workspace } = around
+  const trusted = readTrusted(trustFile(around), around.reads).get(trustKey(path, workspace))
   if (trusted === undefined) return 'untrusted'
-  return trusted.hash === hash && areUnchanged(trusted) ? 'trusted' : 'changed'
+  return trusted.hash === hash && areUnchanged(trusted, workspace) ? 'trusted' : 'changed'
 }
 
-/** Whether the files that its values name are unchanged. */
-export function areUnchanged({ leads = {} }: TrustedFile): boolean {
-  return Object.entries(leads).every(([path, digest]) => fileHash(path) === digest)
-}
-
-/** Larger files are not scripts. */
-const maxLeadBytes = 64 * 1024 * 1024
-
-/**
- * The files that texts of a trusted file name, with the hashes of their content: each word that is the path of a file
- * relative to one of `folders`.
- */
-export function filesNamed(texts: readonly string[], folders: readonly string[]): Readonly<Record<string, string>> {
-  const words = texts.flatMap((text) => [text, ...text.split(/[\s"'=:;,|&<>()]+/)]).filter((word) => word !== '')
-  const paths = words.flatMap((word) => folders.map((folder) => resolve(folder, word)))
-  const found = [...new Set(paths)].map((path) => [path, fileHash(path)] as const)
-  return Object.fromEntries(found.filter((entry): entry is readonly [string, string] => entry[1] !== undefined))
-}
-
-/** Undefined for something that is not a file or cannot be read. */
-function fileHash(path: string): string | undefined {
-  try {
-    const status = statSync(path)
-    return status.isFile() && status.size <= maxLeadBytes ? sha256(readFileSync(path)) : undefined
-  } catch {
-    return undefined
-  }
+/** Whether its values name the same files as when it was trusted, with the same content. */
+export function areUnchanged(
+  { leads = {}, names = { words: [], folders: [] } }: TrustedFile,
+  workspace?: string,
+): boolean {
+  const { words, folders } = names
+  const starts = workspace === undefined || words.length === 0 ? folders : [...new Set([...folders, workspace])]
+  const present = { ...filesNamed(Object.keys(leads), []), ...filesNamed(words, starts) }
+  const paths = Object.keys(present)
+  return paths.length === Object.keys(leads).length && paths.every((path) => present[path] === leads[path])
 }
 
 /** The hash for trust in a prompt file: of the part above its `====` line, without trailing whitespace. */

@@ -51,8 +51,10 @@ function rootOf({ dir, namespace, name }: Pack, packRoots: readonly string[]): s
 function locatePack({ namespace, name }: PackRef, places: PackPlaces): Pack | undefined {
   const { packRoots, builtInDir, reads } = places
   if (namespace !== undefined) {
-    const dir = isCore({ namespace, name })
-      ? builtInDir
+    const dir = isOwn(namespace)
+      ? isCore({ namespace, name })
+        ? builtInDir
+        : undefined
       : packRoots.map((root) => join(root, namespace, name)).find((path) => isSourceFolder(path, reads))
     return dir === undefined ? undefined : packOf(namespace, name, dir)
   }
@@ -71,7 +73,7 @@ export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonl
     for (const namespace of sourceFolders(root, reads)) {
       for (const name of sourceFolders(join(root, namespace), reads)) {
         const pack = packOf(namespace, name, join(root, namespace, name))
-        if (!isCore(pack) && !found.has(pack.identity)) found.set(pack.identity, pack)
+        if (!isOwn(namespace) && !found.has(pack.identity)) found.set(pack.identity, pack)
       }
     }
   }
@@ -80,6 +82,11 @@ export function listPacks({ packRoots, builtInDir, reads }: PackPlaces): readonl
     found.set(own.identity, own)
   }
   return [...found.values()].toSorted((left, right) => compareBytes(left.identity, right.identity))
+}
+
+/** The packs of this namespace ship with Baton: a folder of that name is none, however it is spelled. */
+function isOwn(namespace: string): boolean {
+  return namespace.toLowerCase() === core.namespace
 }
 
 function packOf(namespace: string, name: string, dir: string): Pack {

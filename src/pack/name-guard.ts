@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { realPath } from '../base/files.ts'
-import { readTrusted, trustFile, writeTrusted } from '../config/trust.ts'
+import { readTrusted, trustFile, trustKey, writeTrusted } from '../config/trust.ts'
 import type { Surroundings } from '../config/locate.ts'
 
 /**
@@ -43,7 +42,7 @@ export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
   known.set(guard, passed)
   const place = `${hidden.name}\n${hidden.path}`
   if (passed.has(place)) return
-  const trusted = readTrusted(guard.trustFile).get(realPath(hidden.path))
+  const trusted = readTrusted(guard.trustFile).get(trustKey(hidden.path, guard.workspace))
   if (trusted?.keys.includes(nameKey(hidden.name)) !== true) throw refused(hidden, guard)
   passed.add(place)
 }
@@ -52,9 +51,10 @@ export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
 const known = new WeakMap<NameGuard, Set<string>>()
 
 /** Trusts a place to define a name. */
-export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, store: string): void {
+export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, guard: NameGuard): void {
+  const store = guard.trustFile
   const entry = { hash: '', keys: [nameKey(name)], since: new Date().toISOString() }
-  writeTrusted(store, new Map([...readTrusted(store), [realPath(path), entry]]))
+  writeTrusted(store, new Map([...readTrusted(store), [trustKey(path, guard.workspace), entry]]))
 }
 
 function refused({ name, path, kind, other }: HiddenName, { workspace }: NameGuard): BatonError {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
+import { whyLeaving } from '../base/leaving.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { type Issue, issuesOf } from '../config/issue.ts'
 import { type Layer, originsOf, type SourcedValue } from '../config/layers.ts'
@@ -42,12 +43,17 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
   const { identity, dir } = pack
   if (!mayHaveServers(pack, context.reads)) return undefined
   const path = serverFileOf(pack)
+  const leaving = whyLeaving(path, { within: dir, ...context })
+  const nothing = { identity, dir, tables: {}, origins: [], names: [], notes: [] }
+  if (leaving !== undefined) {
+    const file = displayPath(realPath(context.cwd), path)
+    return { ...nothing, leftOut: [{ file, names: [], isChanged: false, pack: identity, problem: leaving }] }
+  }
   const written = readSource(path, context.reads)
   const { granted } = await packGrant(pack, context.reads)
   const shown = (file: string): string => displayPath(realPath(context.cwd), file)
   const name = shown(path)
   const isDeclared = (server: string): boolean => granted?.mcp.some((one) => one === '*' || one === server) === true
-  const common = { identity, dir, tables: {}, origins: [], names: [], notes: [] }
   const leftOut = (servers: readonly string[], state: 'changed' | 'untrusted' | 'trusted' | 'none') => {
     const declared = servers.filter(isDeclared)
     const others = servers.filter((server) => !isDeclared(server))
@@ -68,12 +74,12 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
     file = readMcpFile(name, written)
   } catch (error) {
     if (state === 'trusted' || !isBatonError(error)) throw error
-    return { ...common, leftOut: [], notes: issuesOf(error) }
+    return { ...nothing, leftOut: [], notes: issuesOf(error) }
   }
   const { tables: all, issues, unusable } = await usableServers(file, 'pack')
   const wrong = unusable.map((one) => ({ ...one, pack: identity }))
   if (state !== 'trusted') {
-    return { ...common, leftOut: [...leftOut(Object.keys(all), state), ...wrong], notes: issues }
+    return { ...nothing, leftOut: [...leftOut(Object.keys(all), state), ...wrong], notes: issues }
   }
   const used = Object.fromEntries(Object.entries(all).filter(([server]) => isDeclared(server)))
   const layer: Layer = {
@@ -85,7 +91,7 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
   // they were checked above
   const tables = used as PackServers['tables']
   return {
-    ...common,
+    ...nothing,
     tables,
     origins: originsOf([layer]),
     names: Object.entries(tables).flatMap(([server, { enabled }]) => (enabled === false ? [] : [server])),

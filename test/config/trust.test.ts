@@ -105,12 +105,12 @@ describe('trusted files', () => {
     }
   })
 
-  it('are meant by where they are: a copy elsewhere is not trusted, a link to one is', async () => {
+  it('are meant by where they are: neither a copy elsewhere is trusted, nor a link', async () => {
     const { cwd, trust, spec } = world({ 'p.md': prompt, 'copy.md': prompt })
     trust('p.md', promptTrustHash(await parsePrompt('p.md', prompt)))
     symlinkSync('p.md', join(cwd, 'link.md'))
     await expect(spec('copy.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
-    expect((await spec('link.md')).settings.gateway).toBeDefined()
+    await expect(spec('link.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
     renameSync(join(cwd, 'p.md'), join(cwd, 'moved.md'))
     await expect(spec('moved.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
   })
@@ -124,4 +124,29 @@ describe('trusted files', () => {
     expect(await config()).toMatchObject({ settings: { model: 'x' } })
     expect(readFileSync(store, 'utf8')).toContain('"/x"')
   })
+})
+
+describe('a link', () => {
+  it('to a folder in which a file is trusted does not bring that trust', async () => {
+    const { cwd, store, spec } = world({})
+    const other = tempTree({ 'p.md': prompt })
+    const entry = { hash: promptTrustHash(await parsePrompt('p.md', prompt)), keys: ['gateway'], since: '' }
+    writeTrusted(store, new Map([[join(other, 'p.md'), entry]]))
+    expect((await spec(join(other, 'p.md'))).settings.gateway).toBeDefined()
+    symlinkSync(other, join(cwd, 'linked'))
+    await expect(spec('linked/p.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
+  })
+
+  it.each(['baton.toml', '.baton', '.baton/config.toml', '.aipack/config.toml'])(
+    'at %s that leads out of the folder is refused, and nothing of its target is shown',
+    async (name) => {
+      const outside = tempTree({ 'config.toml': '//registry:_authToken=hidden\n' })
+      const { cwd, config } = world({ '.baton/agents/a.md': '', '.aipack/x': '' })
+      if (name === '.baton') renameSync(join(cwd, '.baton'), join(cwd, 'old'))
+      symlinkSync(name === '.baton' ? outside : join(outside, 'config.toml'), join(cwd, name))
+      const error: unknown = await config().catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'OUTSIDE_WORKSPACE', message: expect.stringContaining(name) })
+      expect(JSON.stringify(error)).not.toContain('hidden')
+    },
+  )
 })

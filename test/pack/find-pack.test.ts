@@ -63,6 +63,14 @@ describe('the search for packs', () => {
   })
 })
 
+it.each(['baton', 'Baton'])('no other pack is in the namespace %s, with or without its namespace', (namespace) => {
+  const { roots } = world(...order.map((folder) => `${folder}/${namespace}/tools`))
+  for (const ref of [`${namespace}@tools`, '@tools']) {
+    expect(findPack(parsePackRef(ref), { packRoots: roots })).toBeUndefined()
+  }
+  expect(listPacks({ packRoots: roots })).toEqual([])
+})
+
 describe('a name without namespace', () => {
   it('is the one pack that fits', () => {
     expect(dirOf('@p', world('data/packs/ns/p', 'wks/.baton/packs/ns/p', 'data/packs/ns/q'))).toBe(

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isReserved } from '../../src/config/keys.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
+import { createJudge } from '../../src/tool/protected/answers.ts'
 import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
 import { decidingKeys, isAgentPlace, isPromptText } from '../../src/tool/protected/prompt-file.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -103,6 +104,75 @@ describe('packs with capabilities', () => {
   ])('may write %s: %s', (path, expected) => {
     const at = path.startsWith('base/') ? join(aipackBase, path.slice(5)) : join(workspace, path)
     expect(permission.check({ kind: 'write', path: at, named: at }).kind === 'allow').toBe(expected)
+  })
+})
+
+describe('a file that makes a repository of a folder', () => {
+  const half = { 'v/config': '', 'v/refs/x': '', 'v/objects/x': '', config: '', 'refs/x': '', 'objects/x': '' }
+  const answer = { paths: [], kind: 'answer', allow: ['**'], whom: 'a model' } as const
+  const granted = { read: ['**'], write: ['v/**'], hosts: [], commands: [], env: [], models: [], mcp: [] }
+  const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: [], executed: [], allow: [] }
+
+  it.each<readonly [string, boolean]>([
+    ['v/HEAD', false],
+    ['v/head', false],
+    ['v/other', true],
+    ['v/deep/HEAD', true],
+    ['HEAD', false],
+  ])('%s may be written to half a repository: %s', (path, expected) => {
+    const workspace = tempTree(half)
+    const at = join(workspace, path)
+    const rights = [{ protections: [answer] }, ...(path.startsWith('v/') ? [{ packs: [pack] }] : [])]
+    for (const right of rights) {
+      const permission = createPermission({ ...allRights, ...right }, { workspace })
+      expect(permission.check({ kind: 'write', path: at, named: at }, () => 'x').kind === 'allow').toBe(expected)
+    }
+  })
+
+  it.each(['refs/x', 'objects/pack/x', 'commondir'])('is refused whatever comes last: %s', (last) => {
+    const parts = ['HEAD', 'refs/x', 'objects/pack/x'].filter((one) => one !== last)
+    const workspace = tempTree(
+      Object.fromEntries((last === 'commondir' ? ['HEAD'] : parts).map((one) => [`v/${one}`, ''])),
+    )
+    const permission = createPermission({ ...allRights, protections: [answer] }, { workspace })
+    const at = join(workspace, 'v', last)
+    expect(permission.check({ kind: 'write', path: at, named: at }, () => 'x')).toMatchObject({
+      reason: expect.stringContaining('v is protected: with this file, git would take it for a repository'),
+    })
+  })
+
+  it('leaves the config of a workspace alone that is a repository itself', () => {
+    const workspace = tempTree({ HEAD: '', 'refs/x': '', 'objects/x': '', 'a.ts': '' })
+    const permission = createPermission({ ...allRights, protections: [answer] }, { workspace })
+    const mayWrite = (path: string): boolean =>
+      permission.check({ kind: 'write', path: join(workspace, path), named: path }, () => 'x').kind === 'allow'
+    expect(['config', 'hooks/post-checkout', 'a.ts', 'src/config'].map(mayWrite)).toEqual([false, false, true, true])
+  })
+})
+
+describe('changes of an answer', () => {
+  const files = { kindAt: () => undefined, textAt: () => '', bytesAt: () => 0 }
+  const write = (path: string, content: string) => ({ op: 'write', path, content }) as const
+
+  it('do not make a repository piece by piece', () => {
+    const workspace = tempTree({})
+    const judge = createJudge({ workspace, allow: [], isKnown: () => true, isMade: () => false })
+    const parts = ['config', 'refs/x', 'objects/x', 'HEAD'].map((one) => join(workspace, 'v', one))
+    const problems = parts.map((path) => judge(write(path, 'x'), files))
+    expect(problems).toEqual([undefined, undefined, undefined, expect.stringContaining('git would take it')])
+  })
+
+  it('do not add an install script to a package.json that the run created, but to one that was there', () => {
+    const workspace = tempTree({ 'new/package.json': '{}', 'old/package.json': '{}' })
+    const isMade = (path: string): boolean => path.includes('/new/')
+    const judge = createJudge({ workspace, allow: [], isKnown: () => true, isMade })
+    const present = { ...files, kindAt: () => 'file' as const }
+    const change = (path: string, content: string) => judge(write(join(workspace, path), content), present)
+    const script = '{"scripts": {"postinstall": "x"}}'
+    expect(change('new/package.json', '{"scripts": {"test": "x"}}')).toBeUndefined()
+    expect(change('new/package.json', script)).toContain('with "postinstall"')
+    expect(change('unwritten/package.json', script)).toContain('with "postinstall"')
+    expect(change('old/package.json', script)).toBeUndefined()
   })
 })
 

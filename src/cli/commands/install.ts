@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
-import { trustFile } from '../../config/trust.ts'
 import { agreedFile, type PackFrom, readLock } from '../../pack/lock-file.ts'
 import { describeCapabilities } from '../../pack/capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from '../../pack/fetch-pack.ts'
-import { trustName } from '../../pack/name-guard.ts'
+import { nameGuard, trustName } from '../../pack/name-guard.ts'
 import { findPack, packRoots, userPacks, workspacePacks } from '../../pack/find-pack.ts'
 import {
   install,
@@ -62,7 +61,7 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   io.signal.throwIfAborted()
   install(pack, place, { now: new Date() })
   // installing it here says that its name means this pack
-  if (flags.workspace) trustName({ name: pack.manifest.identity, path: folder }, trustFile({ env, home }))
+  if (flags.workspace) trustName({ name: pack.manifest.identity, path: folder }, nameGuard(workspace, { env, home }))
   report(pack, { outcome: 'installed', folder }, { flags, io })
   const found = findPack({ ...pack.manifest, scope: 'pack' }, { packRoots: packRoots(workspace, { env, home }) })
   if (!flags.json && found !== undefined && found.dir !== join(folder)) {

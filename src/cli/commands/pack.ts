@@ -4,7 +4,6 @@ import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
 import { refuseLeavingLink } from '../../base/leaving.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
-import { trustFile } from '../../config/trust.ts'
 import { leftOutText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
 import { isThere, putInPlace } from '../../pack/put-in-place.ts'
 import { packageRoot } from '../../package-root.ts'
@@ -16,7 +15,7 @@ import { folderPack, loosePack } from '../../pack/fetch-pack.ts'
 import { isInstallable } from '../../pack/install.ts'
 import { manifestName } from '../../pack/pack-manifest.ts'
 import { packRoots, workspacePacks } from '../../pack/find-pack.ts'
-import { trustName } from '../../pack/name-guard.ts'
+import { nameGuard, trustName } from '../../pack/name-guard.ts'
 import { countOf } from '../../render/format.ts'
 
 /** `baton pack FOLDER [-o FILE]`: creates an archive that `baton install` and AIPack accept. */
@@ -90,7 +89,7 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
   refuseTaken(target, flags)
   putInPlace(files, target, { root: flags.folder === undefined ? workspacePacks(workspace) : dirname(target) })
 
-  if (target === own) trustName({ name: identity, path: target }, trustFile({ env, home }))
+  if (target === own) trustName({ name: identity, path: target }, nameGuard(workspace, { env, home }))
   const folder = displayPath(cwd, target)
   print({ pack: identity, version, folder, files: files.length }, () => `${folder}\n`)
   note(target === own ? `in ${workspace}, ${identity} now means this copy\n` : `${identity} ${version}\n`)

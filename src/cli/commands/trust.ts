@@ -3,7 +3,9 @@ import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { escapeControls, harmlessName } from '../../base/terminal-text.ts'
 import { issuesOf } from '../../config/issue.ts'
-import { areUnchanged, readTrusted, type TrustedFile, trustFile, writeTrusted } from '../../config/trust.ts'
+import { findWorkspace } from '../../config/locate.ts'
+import { filesNamed } from '../../config/named-files.ts'
+import { areUnchanged, readTrusted, type TrustedFile, trustFile, trustKey, writeTrusted } from '../../config/trust.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
@@ -59,8 +61,10 @@ function valueLines(values: readonly string[]): string {
 function recordTrust(subjects: readonly TrustSubject[], around: Surroundings): void {
   const store = trustFile(around)
   const since = new Date().toISOString()
-  const files = subjects.map(({ path, hash, keys, leads }): readonly [string, TrustedFile] => {
-    return [path, { hash, keys, since, ...(Object.keys(leads).length === 0 ? {} : { leads }) }]
+  const files = subjects.map(({ path, hash, keys, names }): readonly [string, TrustedFile] => {
+    const leads = filesNamed(names.words, names.folders)
+    const isNone = Object.keys(leads).length === 0
+    return [path, { hash, keys, since, ...(isNone ? {} : { leads }), ...(names.words.length === 0 ? {} : { names }) }]
   })
   writeTrusted(store, new Map([...readTrusted(store), ...files]))
 }
@@ -69,11 +73,12 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
   const subjects = await trustable(files, workplace)
   recordTrust(subjects, workplace)
   const { cwd, print, note } = workplace
-  for (const { path, keys, values, leads } of subjects) {
+  for (const { path, keys, values, names } of subjects) {
     const shown = harmlessName(displayPath(cwd, path))
     print({ file: path, trusted: true, keys }, () => `${shown}: trusted with ${harmlessName(keys.join(', '))}\n`)
     note(valueLines(values))
-    for (const file of Object.keys(leads)) note(`  and with the content of ${harmlessName(displayPath(cwd, file))}\n`)
+    for (const file of Object.keys(filesNamed(names.words, names.folders)))
+      note(`  and with the content of ${harmlessName(displayPath(cwd, file))}\n`)
   }
   if (subjects.some(({ hash }) => hash !== '')) {
     const hasServers = subjects.some(({ keys }) => keys.some((key) => key.startsWith('mcp_servers')))
@@ -89,8 +94,9 @@ function removeTrust({ files, json, level }: Flags<'trust'>, workplace: Workplac
   const trusted = new Map(readTrusted(store))
   let missing = 0
   for (const name of files) {
-    const file = realPath(trustPath(name, workplace))
-    if (trusted.delete(file)) {
+    const path = trustPath(name, workplace)
+    const file = [trustKey(path, findWorkspace(workplace)), realPath(path)].find((one) => trusted.delete(one))
+    if (file !== undefined) {
       const text = `${harmlessName(displayPath(cwd, file))}: no longer trusted\n`
       print({ file, trusted: false }, () => (level === 'quiet' ? '' : text))
     } else {

@@ -73,7 +73,7 @@ export function planTransaction(
   const seen = shown && createSeen(shown)
   const isKnown = (path: string): boolean =>
     seen === undefined || seen.hashOf(path) !== undefined || isMade?.(realPath(path)) === true
-  const judge = createJudge({ workspace, allow, isKnown })
+  const judge = createJudge({ workspace, allow, isKnown, isMade: planning.context.services.sources.made })
   const disk = diskSpace(baseDir, planning.context)
   const space: ChangeSpace = { ...disk, files: files(disk.files), tolerance: 'marks', judge, maxBytes }
   return whileUnchanged(space, (present) => planIn(present, directives, { ...options, ...planning, seen }))

@@ -5,8 +5,9 @@ import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import type { ChangeAction, Files, Judge } from '../changes/space.ts'
 import { sameName } from './names.ts'
-import { allowText } from './places.ts'
-import { isHarmlessWhenNew, runsByItself } from './programs.ts'
+import { completedRepository } from './git-places.ts'
+import { allowText, completedText } from './places.ts'
+import { installScriptsIn, isHarmlessWhenNew, runsByItself } from './programs.ts'
 import { isAgentPlace, isPromptText, mayBePrompt } from './prompt-file.ts'
 
 /** What is known about an answer when its changes are judged. */
@@ -14,8 +15,10 @@ export interface Judging {
   readonly workspace: string
   /** Globs, relative to the workspace, that the user has allowed. */
   readonly allow: readonly string[]
-  /** Whether the model was shown the file (absolute), or the run created it. */
+  /** Whether the model was shown the file (absolute). */
   readonly isKnown: (path: string) => boolean
+  /** Whether the run created the file (absolute, links resolved): nobody but a model has decided what is in it. */
+  readonly isMade: (path: string) => boolean
 }
 
 /**
@@ -23,11 +26,13 @@ export interface Judging {
  * prompt file, a file that other programs run automatically and that the model was not shown, or a file whose name
  * equals that of another file on other systems.
  */
-export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
+export function createJudge({ workspace, allow, isKnown, isMade }: Judging): Judge {
   const root = realPath(workspace)
   const opened = compileGlobs(allow)
   /** Files placed by the changes so far; the disk does not have them yet. */
   const placed = new Set<string>()
+  /** The same, links resolved. */
+  const realPlaced = new Set<string>()
 
   const twins = createTwins()
 
@@ -37,10 +42,13 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
     if (steps.length === 0 || opened.matches(steps.join('/'))) return undefined
     const shown = displayPath(root, real)
     const isThere = files.kindAt(path) !== undefined
-    if (runsByItself(steps) && !(isThere ? isKnown(path) : isHarmlessWhenNew(shown, text()))) {
-      const why = isThere ? 'and the model was not shown its content' : 'so a model may not create it'
+    const isNew = entryStatus(real) === undefined || isMade(real)
+    if (runsByItself(steps) && !(isNew ? isHarmlessWhenNew(shown, text()) : isKnown(path))) {
+      const why = isNew ? whyNot(isThere, text()) : 'and the model was not shown its content'
       return `${shown} is protected: other programs run it automatically, ${why}. ${allowText(shown)}`
     }
+    const completed = isThere ? undefined : completedRepository(real, { within: root, placed: realPlaced })
+    if (completed !== undefined) return completedText(displayPath(root, completed))
     if (mayBePrompt(real) && isPromptText(text() ?? '', isAgentPlace(steps))) {
       return `${shown} would be a prompt file, which decides what is run. ${allowText(shown)}`
     }
@@ -66,10 +74,19 @@ export function createJudge({ workspace, allow, isKnown }: Judging): Judge {
     }
     for (const path of targets.keys()) {
       placed.add(path)
+      realPlaced.add(realPath(path))
       twins.place(path)
     }
     return undefined
   }
+}
+
+function whyNot(isThere: boolean, text: string | undefined): string {
+  const scripts = installScriptsIn(text ?? '')
+  const named = scripts.length === 0 ? '' : ` with ${scripts.map((name) => `"${name}"`).join(', ')}`
+  return isThere
+    ? `so a model that created it may not go on to write it${named}`
+    : `so a model may not create it${named}`
 }
 
 interface Placing {

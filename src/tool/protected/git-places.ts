@@ -1,10 +1,11 @@
-import { isFolder, entryStatus } from '../../base/entries.ts'
+import { isFolder, entryStatus, namesIn } from '../../base/entries.ts'
 import { readdirSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
-import { looksLikeRepository } from '../../base/repository.ts'
+import { looksLikeRepository, wouldBeRepository } from '../../base/repository.ts'
+import { foldedName } from './names.ts'
 
 /** Where a repository stores its own data, and what its config makes git run or read. Absolute, links resolved. */
 export interface GitPlaces {
@@ -13,6 +14,47 @@ export interface GitPlaces {
   /** Hooks, included config files and programs named by its config. */
   readonly named: readonly string[]
 }
+
+/**
+ * The folder that a new file (absolute) would turn into a repository, because it adds the last part that was missing;
+ * undefined if there is none. Only in `within`. `placed`: paths that are about to exist as well.
+ */
+export function completedRepository(
+  path: string,
+  { within, placed = [] }: { readonly within: string; readonly placed?: Iterable<string> },
+): string | undefined {
+  const others = [...placed]
+  for (let entry = path; entry !== within && isInside(within, entry); entry = dirname(entry)) {
+    const folder = dirname(entry)
+    const name = foldedName(basename(entry))
+    if (!repositoryParts.has(name)) continue
+    const below = others.filter((one) => one !== folder && isInside(folder, one))
+    const present = [...namesIn(folder), ...below.map((one) => relative(folder, one).split(sep)[0] ?? '')].map(
+      foldedName,
+    )
+    if (!wouldBeRepository(new Set(present)) && wouldBeRepository(new Set([...present, name]))) return folder
+  }
+  return undefined
+}
+
+/** A path (absolute) that belongs to a repository which the folder itself is, without a `.git`: its config, for example. */
+export function partOfBareRepository(path: string, folder: string): string | undefined {
+  if (!looksLikeRepository(folder)) return undefined
+  const [first = ''] = relative(folder, path).split(sep)
+  return bareParts.has(foldedName(first)) ? join(folder, first) : undefined
+}
+
+const repositoryParts: ReadonlySet<string> = new Set(['head', 'commondir', 'objects', 'refs'])
+const bareParts: ReadonlySet<string> = new Set([
+  ...repositoryParts,
+  'config',
+  'config.worktree',
+  'hooks',
+  'info',
+  'modules',
+  'packed-refs',
+  'worktrees',
+])
 
 /** The repository whose top folder this is; undefined if it is not one. */
 export function gitPlaces(folder: string): GitPlaces | undefined {

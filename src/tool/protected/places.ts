@@ -8,7 +8,7 @@ import { looksLikeRepository } from '../../base/repository.ts'
 import type { RunFolders } from '../../event/context.ts'
 import type { NewFileContent, Protection } from '../../event/permission.ts'
 import type { PathAction, PathRule } from '../path-rules.ts'
-import { type GitPlaces, gitPlaces } from './git-places.ts'
+import { completedRepository, type GitPlaces, gitPlaces, partOfBareRepository } from './git-places.ts'
 import { foldedName, foldedPath, nameProblem } from './names.ts'
 import { isHarmlessWhenNew, runsByItself } from './programs.ts'
 import { isAgentPlace, isPromptFile, isPromptText, mayBePrompt } from './prompt-file.ts'
@@ -32,7 +32,7 @@ const scriptEndings = /\.(?:lua|aip)$/
 interface Held {
   /** The path itself, a folder above it, or something it contains. Absolute. */
   readonly path: string
-  readonly why: 'decides' | 'others' | { readonly problem: string }
+  readonly why: 'decides' | 'others' | 'completes' | { readonly problem: string }
   /** Whether `[changes] allow` opens it. */
   readonly canBeAllowed: boolean
 }
@@ -101,6 +101,10 @@ export function protectionRule(
 
   /** `goesAway`: what the path contains is removed with it. */
   function ofGit(path: string, goesAway: boolean): Held | undefined {
+    const completed = goesAway ? undefined : completedRepository(path, { within: root })
+    if (completed !== undefined) return { path: completed, why: 'completes', canBeAllowed: false }
+    const bare = partOfBareRepository(path, root)
+    if (bare !== undefined) return decides(bare)
     const holds = (place: string): boolean => isInside(place, path) || (goesAway && isInside(path, place))
     for (let folder = dirname(path); ; folder = dirname(folder)) {
       const places = repositoryAt(folder)
@@ -171,10 +175,16 @@ export function protectionRule(
     const shown = displayPath(root, held.path)
     const wayOut = held.canBeAllowed ? `. ${allowText(shown, whom)}` : ''
     if (held.why === 'others') return `${shown} is protected, because other programs run it automatically${wayOut}`
+    if (held.why === 'completes') return completedText(shown)
     if (held.why !== 'decides') return `${shownEntry(shown)} is refused: ${held.why.problem}${wayOut}`
     if (!held.canBeAllowed) return `${shown} is protected: ${whom} never changes it`
     return `${shown} is protected, because it decides what is run${wayOut}`
   }
+}
+
+/** Why the last part of a repository is refused; the folder as displayed. */
+export function completedText(shown: string): string {
+  return `${shown} is protected: with this file, git would take it for a repository and run what its config names`
 }
 
 /** What the user has to configure to allow changes of a path, which is given as displayed. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { foldedName } from './names.ts'
 
 /** Names of files, in any folder, that other programs execute or take commands from automatically. */
@@ -113,17 +113,23 @@ const installScripts: ReadonlySet<string> = new Set([
  */
 export function isHarmlessWhenNew(path: string, text: string | undefined): boolean {
   if (!/(?:^|\/)package\.json$/.test(path) || text === undefined) return false
+  const manifest = manifestIn(text)
+  if (manifest === undefined) return false
+  const { scripts = {}, husky, gypfile } = manifest
+  return husky === undefined && gypfile === undefined && isJsonObject(scripts) && installScriptsIn(text).length === 0
+}
+
+/** The names of install scripts in the text of a `package.json`. */
+export function installScriptsIn(text: string): readonly string[] {
+  const { scripts = null } = manifestIn(text) ?? {}
+  return isJsonObject(scripts) ? Object.keys(scripts).filter((name) => installScripts.has(name)) : []
+}
+
+function manifestIn(text: string): JsonObject | undefined {
   try {
     const manifest = JSON.parse(text) as Json
-    if (!isJsonObject(manifest)) return false
-    const { scripts = {}, husky, gypfile } = manifest
-    return (
-      husky === undefined &&
-      gypfile === undefined &&
-      isJsonObject(scripts) &&
-      !Object.keys(scripts).some((name) => installScripts.has(name))
-    )
+    return isJsonObject(manifest) ? manifest : undefined
   } catch {
-    return false
+    return undefined
   }
 }
