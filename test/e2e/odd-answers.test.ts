@@ -115,6 +115,14 @@ describe('a call with broken arguments', () => {
   })
 })
 
+it('arguments of a tool that are nested without end are an error for the model', async () => {
+  const deep = `{"path": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+  const script: readonly ModelReply[] = [{ toolCalls: [{ id: 'x', name: 'read', pieces: [deep] }] }, { text: 'done' }]
+  const { code, stdout, stderr } = await ask((_, index) => script[index] ?? { text: 'done' }, 'tools = ["read"]')
+  expect([code, stdout]).toEqual([0, 'done\n'])
+  expect(stderr).toContain('is nested deeper than 200 levels')
+})
+
 describe('a tool call that is written as text', () => {
   const written = '<tool_call>\n{"name": "write", "arguments": {"path": "b.txt", "content": "x"}}\n</tool_call>'
   const front = 'write_mode = true\ntools = ["write"]'
