@@ -73,7 +73,11 @@ async function runTool(
       .filter(isOffered)
       .map((one) => one.name)
       .join(', ')
-    return { text: `Tool "${name}" not found. Available tools: ${known}`, isError: true, reason: 'TOOL_NOT_FOUND' }
+    return {
+      text: `Tool "${cutText(name, 200)}" not found. Available tools: ${known}`,
+      isError: true,
+      reason: 'TOOL_NOT_FOUND',
+    }
   }
   try {
     return await tool.run(input, context, onProgress)

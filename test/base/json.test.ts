@@ -54,3 +54,10 @@ it('an answer of an MCP server that is too deep is an error of its request, and 
     { jsonrpc: '2.0', method: 'note' },
   ])
 })
+
+it('a problem of a value repeats no long key in full', async () => {
+  const result = await compileSchema({ additionalProperties: false })
+  if (result.kind === 'invalid') throw new Error(result.message)
+  const [problem] = result.compiled.validate({ ['x'.repeat(1_000_000)]: 1 })
+  expect(problem?.message).toMatch(/^the key "x{200}… \(999800 more characters\)" is not allowed$/)
+})
