@@ -1,5 +1,5 @@
 import { messageOf } from '../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject, parseSentJson } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
 
@@ -48,7 +48,7 @@ function readBlock({ language, text }: Block): AnswerTable | Promise<AnswerTable
 
 function readJson(text: string): AnswerTable {
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseSentJson(text)
     return isJsonObject(value) ? { kind: 'table', table: value } : { kind: 'wrong', problem: 'is not a table' }
   } catch (error) {
     return { kind: 'wrong', problem: `is not valid JSON: ${messageOf(error)}` }

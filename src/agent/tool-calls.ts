@@ -74,7 +74,7 @@ async function runTool(
       .filter(isOffered)
       .map((one) => one.name)
       .join(', ')
-    const text = modelText`Tool "${name}" not found. Available tools: ${known}`
+    const text = modelText`Tool "${cutText(name, 200)}" not found. Available tools: ${known}`
     return { text, isError: true, reason: 'TOOL_NOT_FOUND' }
   }
   try {

@@ -3,7 +3,7 @@ import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import { ApartLimit, runApart } from './apart.ts'
 import type { DataPath } from './data-text.ts'
 import { messageOf } from './error.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { isDeeper, isObject, type JsonObject, maxJsonDepth } from './json.ts'
 import { isPattern, patternMemoryMb, patternMs, repeats } from './pattern.ts'
 import { schemaProblems, type SchemaFinding, type SchemaProblem, valuePath } from './schema-problem.ts'
 
@@ -52,7 +52,7 @@ export async function compileSchema(schema: JsonObject): Promise<SchemaResult> {
 }
 
 function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject): readonly SchemaProblem[] {
-  if (isDeeper(value, maxDepth)) return [{ path: '$', message: `is nested deeper than ${maxDepth} levels` }]
+  if (isDeeper(value, maxJsonDepth)) return tooDeep
   try {
     if (check(value)) return []
   } catch (error) {
@@ -63,6 +63,8 @@ function problemsOf(value: unknown, check: ValidateFunction, schema: JsonObject)
   const findings = (check.errors ?? []).map((error) => findingOf(error, schema))
   return schemaProblems(findings, value)
 }
+
+const tooDeep: readonly SchemaProblem[] = [{ path: '$', message: `is nested deeper than ${maxJsonDepth} levels` }]
 
 const endlessReferences = 'cannot be checked: the references of the schema form a cycle'
 
@@ -87,6 +89,8 @@ export async function checkBySchema(
   value: unknown,
   signal: AbortSignal,
 ): Promise<readonly SchemaProblem[]> {
+  // a value that deep cannot be copied to the thread
+  if (isDeeper(value, maxJsonDepth)) return tooDeep
   if (!hasPatterns(schema)) return validate(value)
   try {
     const limits = { timeMs: patternMs, memoryMb: patternMemoryMb, signal }
@@ -193,17 +197,4 @@ function* entriesBelow(value: unknown, path: DataPath): Generator<Entry> {
     yield [place, inner]
     yield* entriesBelow(inner, place)
   }
-}
-
-/** Deeper values are refused: code that reads them later is recursive. */
-const maxDepth = 200
-
-/** Iterative, so that any depth can be measured. */
-function isDeeper(value: unknown, levels: number): boolean {
-  let layer: unknown[] = [value]
-  for (let level = 0; layer.length > 0; level += 1) {
-    if (level > levels) return true
-    layer = layer.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
-  }
-  return false
 }

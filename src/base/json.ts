@@ -41,6 +41,29 @@ export function equalJson(left: Json | undefined, right: Json | undefined): bool
   return ours.every(([key, value]) => Object.hasOwn(theirs, key) && equalJson(value, theirs[key]))
 }
 
+/** Deeper values that come from outside are refused: code that reads them later is recursive. */
+export const maxJsonDepth = 200
+
+/** Iterative, so that any depth can be measured. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  let layer: unknown[] = [value]
+  for (let level = 0; layer.length > 0; level += 1) {
+    if (level > levels) return true
+    layer = layer.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
+  }
+  return false
+}
+
+/**
+ * Parses JSON that a model, a server, a program or a client has sent.
+ * @throws SyntaxError, also for more than 200 levels
+ */
+export function parseSentJson(text: string): Json {
+  const value = JSON.parse(text) as Json
+  if (isDeeper(value, maxJsonDepth)) throw new SyntaxError(`values nested deeper than ${maxJsonDepth} levels`)
+  return value
+}
+
 /** An object without its fields that are undefined. */
 export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>

@@ -1,3 +1,4 @@
+import { cutText } from './cut-text.ts'
 import type { DataPath } from './data-text.ts'
 import { isObject } from './json.ts'
 
@@ -136,7 +137,7 @@ function sentence(finding: SchemaFinding): string {
 }
 
 function quoted(name: unknown): string {
-  return JSON.stringify(name) ?? ''
+  return JSON.stringify(typeof name === 'string' ? cutText(name, 200) : name) ?? ''
 }
 
 function plural(count: unknown, what: string): string {

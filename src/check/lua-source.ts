@@ -105,23 +105,30 @@ interface NamedCall {
   readonly endColumn: number
 }
 
-const comment = String.raw`--\[(?<cm>=*)\[[^]*?\]\k<cm>\]|--[^\n]*`
-const longText = String.raw`\[(?<tx>=*)\[[^]*?\]\k<tx>\]`
-const quoted = String.raw`"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'`
-const module = String.raw`(?<![\w.:])require\s*\(?\s*(?<module>${quoted})(?!\s*\.\.)`
-const agent = String.raw`(?<![\w.:])aip\.agent\.run\s*\(\s*(?<agent>${quoted})\s*[,)]`
+// what is not closed extends to the end, so that no part of the code is read twice
+const comment = String.raw`--\[(?<cm>=*)\[[^]*?(?:\]\k<cm>\]|$)|--[^\n]*`
+const longText = String.raw`\[(?<tx>=*)\[[^]*?(?:\]\k<tx>\]|$)`
+const quoted = String.raw`"(?:\\[^]|[^"\\\n])*"?|'(?:\\[^]|[^'\\\n])*'?`
+// the lookahead keeps a text whole
+const module = String.raw`(?<![\w.:])require\s*(?:\(\s*)?(?=(?<module>${quoted}))\k<module>(?!\s*\.\.)`
+const agent = String.raw`(?<![\w.:])aip\.agent\.run\s*\(\s*(?=(?<agent>${quoted}))\k<agent>\s*[,)]`
 
 /** Literal names of modules and agents in Lua code, in order. Computed names, comments and strings are ignored. */
 export function namedCalls(code: string): readonly NamedCall[] {
   const calls = code.matchAll(new RegExp([comment, longText, module, agent, quoted].join('|'), 'g'))
+  let [line, lineStart, counted] = [1, 0, 0]
   return [...calls].flatMap(({ 0: whole, index, groups = {} }): readonly NamedCall[] => {
     const written = groups['module'] ?? groups['agent']
     const name = written?.slice(1, -1)
     if (written === undefined || name === undefined || name.includes('\\')) return []
+    if (written.length < 2 || written.at(-1) !== written[0]) return []
     const start = index + whole.indexOf(written)
-    const before = code.slice(0, start)
-    const column = start - before.lastIndexOf('\n')
-    const line = before.split('\n').length
+    for (const { index: end } of code.slice(counted, start).matchAll(/\n/g)) {
+      line += 1
+      lineStart = counted + end + 1
+    }
+    counted = start
+    const column = start - lineStart + 1
     return [
       {
         kind: groups['module'] === undefined ? 'agent' : 'module',

@@ -71,10 +71,7 @@ export async function checkFrontMatter(
     warnings:
       findings.length > 0
         ? []
-        : await placeFindings(
-            hasReader ? top.flatMap((key) => lookalike(key, data)) : unread.map(withoutReader),
-            source,
-          ),
+        : await placeFindings(hasReader ? top.flatMap((key) => lookalike(key, data)) : withoutReaders(unread), source),
   }
 }
 
@@ -172,6 +169,17 @@ function checkParam(key: string, data: JsonObject): readonly Finding[] {
   if (!Object.hasOwn(data, key)) return []
   const message = `duplicate key "${key}": it is set at the top level and in [params]`
   return [wrongKey(path, { message, hint: 'Keep one of them.' })]
+}
+
+/** Each warning shows a part of the file; more than this are counted only. */
+const mostUnread = 100
+
+function withoutReaders(paths: readonly (readonly string[])[]): readonly Finding[] {
+  const [next] = paths.slice(mostUnread)
+  const found = paths.slice(0, mostUnread).map(withoutReader)
+  if (next === undefined) return found
+  const hint = 'Name an agent in sub_agents that reads them, or remove them.'
+  return [...found, wrongKey(next, { message: `nothing reads ${paths.length - mostUnread} more parameters`, hint })]
 }
 
 function withoutReader(path: readonly string[]): Finding {

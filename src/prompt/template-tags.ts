@@ -112,7 +112,7 @@ const mostProblems = 50
 /** Blocks whose body is rendered at most once. */
 const choices: ReadonlySet<string> = new Set('if unless with eq ne gt gte lt lte and or not raw'.split(' '))
 
-/** The number of tags of a template, and the nesting depth of its blocks that may be loops. */
+/** The number of tags and calls of a template, and the nesting depth of its blocks that may be loops. */
 export function shapeOf(template: string): { readonly tags: number; readonly loops: number } {
   let [tags, loops] = [0, 0]
   const open: boolean[] = []
@@ -126,7 +126,7 @@ export function shapeOf(template: string): { readonly tags: number; readonly loo
     if (sign === 'close' && open.pop() === true) depth -= 1
     loops = Math.max(loops, depth)
   }
-  return { tags, loops }
+  return { tags: tags + (template.match(/\(/g)?.length ?? 0), loops }
 }
 
 /** What would take the parser too long: too many expressions, or blocks that are nested too deep. */
@@ -138,11 +138,22 @@ export function sizeProblem(template: string): TemplateProblem | undefined {
     count += 1
     if (count > mostTags) return { message: `it has more than ${mostTags} expressions`, ...at }
     if (tag.kind !== 'expression') continue
-    const { sign } = readExpression(template, tag)
+    const { sign, body } = readExpression(template, tag)
+    if (callDepth(body) > mostDepth) return { message: `its calls are nested deeper than ${mostDepth} levels`, ...at }
     depth += sign === 'open' ? 1 : sign === 'close' ? -1 : 0
     if (depth > mostDepth) return { message: `its blocks are nested deeper than ${mostDepth} levels`, ...at }
   }
   return undefined
+}
+
+/** How deeply the calls in an expression are nested; brackets in texts count too. */
+function callDepth(body: string): number {
+  let [open, deepest] = [0, 0]
+  for (const [bracket] of body.matchAll(/[()]/g)) {
+    open += bracket === '(' ? 1 : -1
+    deepest = Math.max(deepest, open)
+  }
+  return deepest
 }
 
 /**

@@ -1,7 +1,7 @@
 import { modelText } from '../base/model-text.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { indentJson, jsonStringEnd, parseJsonc } from '../base/json-text.ts'
-import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { canonicalJson, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
 import { checkBySchema } from '../base/json-schema.ts'
 import type { SchemaProblem } from '../base/schema-problem.ts'
 import type { ModelResult } from '../event/agent.ts'
@@ -158,7 +158,7 @@ function findJson(text: string): readonly JsonPart[] {
 function readPart(part: string): JsonPart {
   const text = part.trim()
   try {
-    return { kind: 'json', text, value: JSON.parse(text) as Json }
+    return { kind: 'json', text, value: parseSentJson(text) }
   } catch (error) {
     try {
       // reports line and column, which JSON.parse does not always do, and accepts comments

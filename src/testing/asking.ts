@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { readSourceFile } from '../base/files.ts'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
 import { variableFlags } from '../config/input-variables.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import type { Asking, Verdict } from './expectations.ts'
@@ -35,7 +35,7 @@ export function resultOf({ tasks, outputs }: Pick<RunReport, 'tasks' | 'outputs'
 
 function jsonOf(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return parseSentJson(text)
   } catch {
     return undefined
   }

@@ -115,6 +115,28 @@ describe('a call with broken arguments', () => {
   })
 })
 
+it('arguments of a tool that are nested without end are an error for the model', async () => {
+  const deep = `{"path": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`
+  const script: readonly ModelReply[] = [{ toolCalls: [{ id: 'x', name: 'read', pieces: [deep] }] }, { text: 'done' }]
+  const { code, stdout, stderr } = await ask((_, index) => script[index] ?? { text: 'done' }, 'tools = ["read"]')
+  expect([code, stdout]).toEqual([0, 'done\n'])
+  expect(stderr).toContain('is nested deeper than 200 levels')
+})
+
+it('names, keys and paths of any length are cut in the errors that the model gets', async () => {
+  const long = 'x'.repeat(300_000)
+  const script: readonly ModelReply[] = [
+    { toolCalls: [{ id: 'a', name: long, pieces: ['{}'] }] },
+    { toolCalls: [{ id: 'b', name: 'read', pieces: [JSON.stringify({ [long]: 1 })] }] },
+    { toolCalls: [{ id: 'c', name: 'read', pieces: [JSON.stringify({ path: long })] }] },
+  ]
+  const { code, requests } = await ask((_, index) => script[index] ?? { text: 'done' }, 'tools = ["read"]')
+  expect(code).toBe(0)
+  const results = requests.at(-1)?.filter(({ role }) => role === 'tool') ?? []
+  expect(results).toHaveLength(3)
+  for (const { content } of results) expect(String(content).length).toBeLessThan(3_000)
+})
+
 describe('a tool call that is written as text', () => {
   const written = '<tool_call>\n{"name": "write", "arguments": {"path": "b.txt", "content": "x"}}\n</tool_call>'
   const front = 'write_mode = true\ntools = ["write"]'

@@ -1,5 +1,5 @@
 import { cutText } from '../../base/cut-text.ts'
-import { isJsonObject, type Json } from '../../base/json.ts'
+import { isJsonObject, type Json, parseSentJson } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
@@ -128,7 +128,7 @@ function eventIn(line: string): ReturnType<typeof jsonObjectIn> {
 
 function jsonObjectIn(line: string) {
   try {
-    const value = JSON.parse(line) as Json
+    const value = parseSentJson(line)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseSentJson } from '../../base/json.ts'
 import type { ItemStatus, WorkItem } from './items.ts'
 import type { ListForm, ReadItem } from './list-form.ts'
 
@@ -40,7 +40,7 @@ export const jsonForm: ListForm = {
 function entriesOf(text: string): readonly Json[] | undefined {
   if (text.trim() === '') return []
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseSentJson(text)
     return Array.isArray(value) ? (value as readonly Json[]) : undefined
   } catch {
     return undefined

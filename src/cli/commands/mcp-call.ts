@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../base/error.ts'
-import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject, parseSentJson } from '../../base/json.ts'
 import { safeJson } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
 import type { AskPerson, McpContent, McpResult } from '../../event/mcp.ts'
@@ -93,7 +93,7 @@ function progressLine(flags: Flags<'mcp'>, io: CommandIo): ProgressLine {
 function readArguments(text = '{}'): JsonObject {
   let value: Json
   try {
-    value = JSON.parse(text) as Json
+    value = parseSentJson(text)
   } catch (error) {
     throw usageError(
       `--args is not JSON: ${messageOf(error)}`,

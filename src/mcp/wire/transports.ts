@@ -1,4 +1,4 @@
-import { defined } from '../../base/json.ts'
+import { defined, isDeeper, maxJsonDepth } from '../../base/json.ts'
 import { brokenStream, tooLarge } from './failures.ts'
 import type { JSONRPCMessage, StreamableHTTPClientTransport, Transport } from './sdk.ts'
 import type { Channel } from './wire.ts'
@@ -7,7 +7,7 @@ import type { Channel } from './wire.ts'
 export function createHub({ pid, send, listen }: Channel): { readonly transport: () => Transport } {
   let current: Transport | undefined
   listen({
-    onMessage: (message) => current?.onmessage?.(message as unknown as JSONRPCMessage),
+    onMessage: (message) => current?.onmessage?.(flat(message as unknown as JSONRPCMessage)),
     onEnd: () => current?.onclose?.(),
   })
   return {
@@ -41,7 +41,7 @@ export function answering(inner: StreamableHTTPClientTransport, wasTooLarge: () 
       inner.onerror = (error) => outer.onerror?.(error)
       inner.onmessage = (message) => {
         if (!('method' in message)) open.delete(message.id)
-        outer.onmessage?.(message)
+        outer.onmessage?.(flat(message))
       }
       await inner.start()
     },
@@ -62,3 +62,18 @@ export function answering(inner: StreamableHTTPClientTransport, wasTooLarge: () 
   }
   return outer
 }
+
+/** A message without contents that are nested too deeply to be read: an answer becomes an error, so nobody waits for it. */
+function flat(message: JSONRPCMessage): JSONRPCMessage {
+  if (!isDeeper(message, maxJsonDepth)) return message
+  const { jsonrpc } = message
+  if ('method' in message) {
+    const { method } = message
+    return 'id' in message ? { jsonrpc, id: message.id, method } : { jsonrpc, method }
+  }
+  const error = { code: tooDeep, message: `its answer is nested deeper than ${maxJsonDepth} levels` }
+  return { jsonrpc, id: message.id ?? 0, error }
+}
+
+/** The code of JSON-RPC for a message that cannot be read. */
+const tooDeep = -32_700

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts'
+import { isDeeper, isObject, maxJsonDepth } from '../../base/json.ts'
 import type { ModelFault } from '../errors.ts'
 import type { FinishReason } from '../provider.ts'
 import type { SseEvent } from '../sse.ts'
@@ -32,12 +32,27 @@ export function finishReasons(words: { readonly [reason in FinishReason]?: strin
   return (word) => (reasons.get(word) ?? 'other') as FinishReason
 }
 
+/** Far more than an event is nested without the arguments of a call. */
+const deepestKept = 2 * maxJsonDepth
+
+/**
+ * A value from a server; undefined if it is not JSON. What is nested deeper than 400 levels is left out: the arguments
+ * of a call are still deep enough then for their tool to refuse them, and the rest can be recorded.
+ */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isDeeper(value, deepestKept) ? withoutDeeper(value, deepestKept) : value
   } catch {
     return undefined
   }
+}
+
+function withoutDeeper(value: unknown, levels: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return null
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutDeeper(item, levels - 1))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutDeeper(item, levels - 1)]))
 }
 
 /** The fault for an answer in an unknown form. `detail` is the text received. */

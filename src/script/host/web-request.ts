@@ -10,6 +10,8 @@ import { jsonText } from './json-text.ts'
 import { withoutTopNull } from './json.ts'
 import { readUrl, userAgents } from './web-url.ts'
 
+/** Far more than a page has: following them is work of the script, which no limit of it interrupts. */
+const mostRedirects = 100
 const maxBytes = 32 * 1024 * 1024
 
 /** `aip.web.get`: a page as a table. Rejects if there is no response. */
@@ -42,7 +44,7 @@ function webOptions(call: HostCall, index: number) {
   if (redirectLimit < 0) throw call.error('the option redirect_limit must not be negative')
   return {
     headers: withUserAgent(headersOf(options.get('headers'), call), options.get('user_agent'), call),
-    redirectLimit,
+    redirectLimit: Math.min(redirectLimit, mostRedirects),
     timeLimitMs: options.milliseconds('timeout_ms') ?? 120_000,
     maxBytes,
     parse: options.flag('parse'),

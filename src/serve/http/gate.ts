@@ -1,3 +1,4 @@
+import { isDeeper, maxJsonDepth } from '../../base/json.ts'
 import { bearerToken, isLocal, isSame } from '../listen.ts'
 import { Refusal, refusalAnswer } from './refusal.ts'
 
@@ -118,9 +119,12 @@ export async function readJson({ body }: Request): Promise<unknown> {
   }
   const text = Buffer.concat(chunks).toString('utf8')
   if (text.trim() === '') return {}
+  let value: unknown
   try {
-    return JSON.parse(text) as unknown
+    value = JSON.parse(text)
   } catch {
     throw new Refusal(400, 'the body is not valid JSON')
   }
+  if (isDeeper(value, maxJsonDepth)) throw new Refusal(400, `the body is nested deeper than ${maxJsonDepth} levels`)
+  return value
 }

@@ -52,7 +52,7 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
   await loadToolJudge()
   const schema = await schemaOf(kind, context)
   const input = await readInput(text, { name, spellings, schema, signal: services.signal })
-  if (typeof input === 'string') return { text: input, isError: true }
+  if (typeof input === 'string') return { text: cutText(input, mostOfError), isError: true }
   const work = async (): Promise<Recorded> => {
     const notNow = whyNotInPlan(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
@@ -107,6 +107,9 @@ async function compile({ name, parameters, server }: ToolKind, context: RunConte
   if (any.kind === 'ok') return any.compiled
   throw new Error(any.message)
 }
+
+/** In characters: an error repeats what the model wrote, which can be of any length. */
+const mostOfError = 2_000
 
 interface Reading extends Required<Pick<ToolKind, 'name' | 'spellings'>> {
   readonly schema: CompiledSchema
@@ -230,7 +233,8 @@ function deniedText(
 
 function told(name: string, error: unknown): string {
   const hint = isBatonError(error) && error.hint !== undefined ? ` ${error.hint}` : ''
-  return modelText`Error in tool "${name}": ${messageOf(error)}.${hint}`.replace(/\.\.(?= |$)/, '.')
+  const reason = cutText(messageOf(error), mostOfError)
+  return modelText`Error in tool "${name}": ${reason}.${hint}`.replace(/\.\.(?= |$)/, '.')
 }
 
 function resultOf(

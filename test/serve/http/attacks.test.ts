@@ -278,6 +278,7 @@ describe('a body', () => {
       '""',
       '',
       '['.repeat(100_000),
+      `{"file":"say.md","input":${'['.repeat(9000)}${']'.repeat(9000)}}`,
       '{"file":1}',
       '{"__proto__":{"file":"say.md"}}',
     ])

@@ -1,4 +1,4 @@
-import type { Json } from '../../../base/json.ts'
+import { type Json, parseSentJson } from '../../../base/json.ts'
 import { toolNames } from '../../../tool/toolbox/names.ts'
 
 /** Whether the tool's result is always text, even if it looks like JSON. */
@@ -13,7 +13,7 @@ export function isTextTool(name: string): boolean {
 export function resultOf(name: string, text: string): Json {
   if (isTextTool(name) || !/^\s*[[{]/.test(text)) return text
   try {
-    return JSON.parse(text) as Json
+    return parseSentJson(text)
   } catch {
     return text
   }
