@@ -16,6 +16,8 @@ export interface GitCommand {
   readonly settings?: GitSettings
   /** Runs the hooks, filters and other programs that the repository configures, as when its user runs the command. */
   readonly asUser?: true
+  /** More environment variables, such as a password for a credential helper: arguments are visible to other users. */
+  readonly variables?: Readonly<Record<string, string>>
   /** Absolute path of the index to use instead of the repository's own. */
   readonly indexFile?: string
 }
@@ -41,12 +43,24 @@ const careful: GitSettings = [
  * of `runProcess`.
  */
 export function runGit(command: GitCommand, signal: AbortSignal): Promise<ProcessResult> {
-  const { args, cwd, env, timeLimitMs, maxOutputBytes, transports = [], settings = [], asUser, indexFile } = command
+  const {
+    args,
+    cwd,
+    env,
+    timeLimitMs,
+    maxOutputBytes,
+    transports = [],
+    settings = [],
+    asUser,
+    indexFile,
+    variables,
+  } = command
   const given = [...(asUser ? [] : careful), ...settings].flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const environment = {
     ...commandEnvironment(env),
     ...(asUser && authors(env)),
     ...quiet,
+    ...variables,
     ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
     // takes precedence over all `protocol.*` settings, also for transports that are programs, such as `ext::`
     GIT_ALLOW_PROTOCOL: transports.length === 0 ? 'none' : transports.join(':'),

@@ -66,6 +66,8 @@ export interface Chat {
   /** The id of its first run; undefined until then. */
   readonly id: () => string | undefined
   readonly settings: () => ChatSettings
+  /** Masks the secrets of the environment and of the config files. */
+  readonly mask: () => Promise<SecretMask>
   /** For the next messages. */
   readonly change: (settings: Partial<ChatSettings>) => void
   /** The run of the latest message that the next one knows about. */
@@ -343,6 +345,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   return {
     id: () => id,
     settings: () => settings,
+    mask: async () => (await begin.store()).mask,
     change: (changed) => void (settings = { ...settings, ...changed }),
     last: () => last,
     taken: () => taken,

@@ -1,5 +1,6 @@
 import { formsOf, inForm, type SecretForm, secretForms } from './secret-forms.ts'
 import { createTextSearch, type TextSearch } from './secret-search.ts'
+import { createSpellingSearch, hasEscapes, inSpelling, type SpellingSearch } from './secret-spellings.ts'
 import { type Environment, type MaskOptions, secretValues } from './secret-values.ts'
 
 export type { Environment, MaskOptions } from './secret-values.ts'
@@ -8,7 +9,7 @@ export type { Environment, MaskOptions } from './secret-values.ts'
 export interface SecretMask {
   /**
    * Each secret value becomes `«secret:NAME»`, also inside longer text, and `«secret:NAME:FORM»` if it is in base64,
-   * URL-encoded or escaped for JSON. For records, error texts and rendering.
+   * URL-encoded, escaped for JSON, or written in another mixture of such encodings. For records, error texts and rendering.
    */
   readonly mask: (text: string) => string
   /** Like `mask`, for display: only the values are replaced, so it cannot be reversed. */
@@ -29,6 +30,8 @@ const opening = '«secret:'
 /** Stands for the opening itself if it occurs in the text; no environment variable can have this name. */
 const literalName = '='
 const written = new RegExp(`${opening}([^»]*)»`, 'g')
+const spelling = 'spelled.'
+const spellingEnd = /:spelled\.([0-9a-z]+)$/
 const formEnd = new RegExp(`:(${secretForms.map((form) => form.replace('.', '\\.')).join('|')})$`)
 
 /**
@@ -43,9 +46,22 @@ export function createMask(environment: Environment, options: MaskOptions = {}):
     if (label === literalName) return opening
     const value = secrets.get(label)
     if (value !== undefined) return value
+    const digits = spellingEnd.exec(label)
+    if (digits !== null) {
+      const spelled = secrets.get(label.slice(0, digits.index))
+      return spelled === undefined ? found : (inSpelling(spelled, digits[1] ?? '') ?? found)
+    }
     const form = formEnd.exec(label)
     const inner = form === null ? undefined : secrets.get(label.slice(0, form.index))
     return inner === undefined ? found : (inForm(inner, form?.[1] as SecretForm) ?? found)
+  }
+
+  /** What is found as it is and in the forms takes precedence over values in other spellings. */
+  function marked(text: string, by: 'all' | 'shown'): string {
+    const { labels, spellings, [by]: texts } = search()
+    const done = texts.replace(text, (found) => `${opening}${labels.get(found) ?? literalName}»`)
+    if (!hasEscapes(done)) return done
+    return spellings().replace(done, (value, digits) => `${opening}${labels.get(value)}:${spelling}${digits}»`)
   }
 
   return {
@@ -53,10 +69,17 @@ export function createMask(environment: Environment, options: MaskOptions = {}):
       secrets = new Map([...secretValues(environment, more), ...secrets])
       search = once(() => prepared(secrets))
     },
-    mask: (text) => search().all.replace(text, (found) => `${opening}${search().labels.get(found) ?? literalName}»`),
-    hide: (text) => search().shown.replace(text, (found) => `${opening}${search().labels.get(found)}»`),
+    mask: (text) => marked(text, 'all'),
+    hide: (text) => marked(text, 'shown'),
     unmask: (text) => (text.includes(opening) ? text.replace(written, unmasked) : text),
-    begun: (text) => search().shown.begun(text),
+    begun(text) {
+      const { shown, spellings } = search()
+      const least = shown.begun(text)
+      if (!hasEscapes(text)) return least
+      // what is complete is not searched again
+      const rest = shown.replace(text, (found) => '\0'.repeat(found.length))
+      return spellings().begun(rest, least)
+    },
   }
 }
 
@@ -66,6 +89,8 @@ interface Prepared {
   readonly shown: TextSearch
   /** Also finds the opening of a mask itself. */
   readonly all: TextSearch
+  /** Created when a text contains encoded characters. */
+  readonly spellings: () => SpellingSearch
 }
 
 /**
@@ -82,6 +107,7 @@ function prepared(secrets: ReadonlyMap<string, string>): Prepared {
     labels,
     shown: createTextSearch(labels.keys()),
     all: createTextSearch([...labels.keys(), opening]),
+    spellings: once(() => createSpellingSearch(secrets.values())),
   }
 }
 
@@ -93,7 +119,7 @@ function once<T>(make: () => T): () => T {
 /** The variables of the secrets in masked text; `mask` writes nothing else that looks like one. */
 export function secretNames(masked: string): readonly string[] {
   const labels = [...masked.matchAll(written)].map(([, label = '']) => label)
-  const names = labels.map((label) => label.replace(formEnd, '').replace(/#\d+$/, ''))
+  const names = labels.map((label) => label.replace(formEnd, '').replace(spellingEnd, '').replace(/#\d+$/, ''))
   return [...new Set(names)].filter((name) => name !== literalName)
 }
 

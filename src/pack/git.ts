@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { decodeUri } from '../base/decode-uri.ts'
 import { BatonError } from '../base/error.ts'
 import { packLimits } from './pack-files.ts'
 import { withoutSecrets } from './source.ts'
@@ -62,12 +63,14 @@ async function tryGit(
   { env, signal }: FetchContext,
 ): Promise<{ readonly isDone: boolean; readonly text: string }> {
   const { runGit } = await import('../base/git.ts')
+  const { url, helper, variables } = withoutPassword(source.url)
   const { end, stderr } = await runGit(
     {
-      args,
+      args: args.map((arg) => (arg === source.url ? url : arg)),
       cwd: folder,
       env,
-      settings,
+      settings: [...settings, ...helper],
+      variables,
       transports: source.url.startsWith('file:') ? [...transports, 'file'] : transports,
       timeLimitMs: packLimits.cloneMs,
       maxOutputBytes: 64 * 1024,
@@ -85,6 +88,39 @@ async function tryGit(
       })
     case 'not_started':
       throw new BatonError('NOT_AVAILABLE', `git cannot be run: ${end.reason}`, { hint: 'Install git.' })
+  }
+}
+
+interface WithoutPassword {
+  readonly url: string
+  readonly helper: readonly (readonly [string, string])[]
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/**
+ * Everyone on the machine can read the arguments of a process, but not its environment: a password is given to git by
+ * a credential helper, which reads it from there. Helpers of the user are not asked, so none of them stores it.
+ */
+function withoutPassword(url: string): WithoutPassword {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  const isHttp = /^https?:$/.test(parsed?.protocol ?? '')
+  if (parsed === undefined || (parsed.password === '' && !(isHttp && parsed.username !== ''))) {
+    return { url, helper: [], variables: {} }
+  }
+  const [username, password] = [decodeUri(parsed.username), decodeUri(parsed.password)]
+  parsed.password = ''
+  // ssh takes no password from a URL
+  if (!isHttp) return { url: parsed.href, helper: [], variables: {} }
+  // the name may be a token
+  parsed.username = ''
+  const answer = String.raw`test "$1" = get && printf 'username=%s\npassword=%s\n' "$BATON_GIT_USER" "$BATON_GIT_PASSWORD"`
+  return {
+    url: parsed.href,
+    helper: [
+      ['credential.helper', ''],
+      [`credential.${parsed.origin}.helper`, `!f() { ${answer}; }; f`],
+    ],
+    variables: { BATON_GIT_USER: username, BATON_GIT_PASSWORD: password },
   }
 }
 

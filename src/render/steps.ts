@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
 import { countOf, formatCost, formatClock, formatDuration, formatUsage, oneLine } from './format.ts'
@@ -246,10 +247,11 @@ function toolText(
   { output, is_error, denied }: ToolEnd,
   { paint, level, of, nameOf }: StepOptions & ToolContext,
 ): string {
-  const call = teamCallText(name, input, nameOf) ?? callText(name, input)
+  const shownName = harmlessName(name)
+  const call = teamCallText(name, input, nameOf) ?? callText(shownName, input)
   const how = denied === true ? `${paint('red', 'denied')} ` : is_error ? `${paint('yellow', 'failed')} ` : ''
   const who = of === undefined ? '' : `${paint('dim', `${oneLine(of, 60)}:`)} `
-  const head = who + how + paint('cyan', name) + call.slice(name.length)
+  const head = who + how + paint('cyan', shownName) + call.slice(shownName.length)
   if (level !== 'verbose') return is_error ? `${head}: ${failureText(output)}` : head
   const details = [oneLine(JSON.stringify(input), 200), ...resultLines(output)]
   return [head, ...details.map((text) => paint('dim', `  ${text}`))].join('\n')

@@ -107,6 +107,25 @@ describe('other forms of a secret', () => {
     expect(secretNames(mask(text))).toEqual(['A_TOKEN'])
   })
 
+  it.each([
+    ['percent-encoded in lower case', 'sk-SEC%2fret%2bkey%3d(x)!*0123abcd'],
+    ['percent-encoded with more characters than needed', 'sk-SEC%2Fret%2Bkey%3D%28x%29%21%2A0123abcd'],
+    ['percent-encoded in part', 'sk-SEC%2fret+key=%28x)!*0123abcd'],
+    ['percent-encoded twice', 'sk-SEC%252Fret%252bkey%3D(x)!*0123abcd'],
+    ['in JSON with an escaped slash', String.raw`sk-SEC\/ret+key=(x)!*0123abcd`],
+    ['in JSON in JSON', String.raw`sk-SEC\\/ret\\u002bkey=(x)!*0123abcd`],
+    ['in JSON with escaped characters', String.raw`\u0073k-SEC\u002Fret\u002bkey\u003d(x)!*0123abcd`],
+    ['in HTML', 'sk-SEC&#x2F;ret&#43;key&#x3d;(x)!*0123abcd'],
+  ])('are found %s, and put back as they were', (_, written) => {
+    const { mask, hide, unmask, begun } = createMask({ A_TOKEN: 'sk-SEC/ret+key=(x)!*0123abcd' })
+    const text = `bad key ${written}, 100%; a\\b &c`
+    expect(mask(text)).toMatch(/^bad key «secret:A_TOKEN:spelled\.[0-9a-z]{28}», 100%; a\\b &c$/)
+    expect(hide(text)).toBe(mask(text))
+    expect(unmask(mask(text))).toBe(text)
+    expect(secretNames(mask(text))).toEqual(['A_TOKEN'])
+    for (let end = 1; end < written.length; end += 1) expect(begun(`bad key ${written.slice(0, end)}`)).toBe(end)
+  })
+
   it('are found in pieces: what may be the beginning of one is known', () => {
     const whole = Buffer.from(`xy${key}`).toString('base64').slice(3, -4)
     for (let end = 1; end < whole.length - 1; end += 1) expect(begun(`- ${whole.slice(0, end)}`)).toBe(end)

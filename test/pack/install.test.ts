@@ -51,10 +51,10 @@ function place(): InstallPlace {
   return installPlace(join(folder, 'packs'), { agreedFile: join(folder, 'agreed.json') })
 }
 
-function get(source: string): Promise<FetchedPack> {
+function get(source: string, { env, signal } = context): Promise<FetchedPack> {
   const read = parseSource(source, { cwd: '/', home: '/' })
   if (read.kind === 'identity') throw new Error('no source')
-  return fetchPack(read, context)
+  return fetchPack(read, { env, signal })
 }
 
 async function put(source: string, to: InstallPlace): Promise<FetchedPack> {
@@ -367,6 +367,33 @@ describe('packs in git', () => {
     git(folder, 'commit', '-qm', 'more')
     return git(folder, 'rev-parse', 'HEAD')
   }
+
+  it('gives the password of a URL to git in no argument', async () => {
+    const { folder } = repository()
+    const commit = git(folder, 'rev-parse', 'HEAD')
+    git(folder, 'update-server-info')
+    const programs = tempTree()
+    const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()
+    const log = join(programs, 'log')
+    writeFileSync(join(programs, 'git'), `#!/bin/sh\necho "$@" >> '${log}'\nexec '${real}' "$@"\n`, { mode: 0o755 })
+    const wanted = `Basic ${Buffer.from('user:S3cret/Passw0rd').toString('base64')}`
+    const answer: RequestListener = ({ headers, url = '' }, response) => {
+      const file = join(folder, new URL(url, 'http://x').pathname.replace(/^\/x\.git/, '.git'))
+      if (headers.authorization !== wanted) response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
+      else if (existsSync(file)) response.end(readFileSync(file))
+      else response.writeHead(404).end()
+    }
+    const env = { PATH: `${programs}:${process.env['PATH']}`, HOME: programs }
+    await serve(answer, async (base) => {
+      const address = base.replace('//', '//user:S3cret%2FPassw0rd@')
+      const pack = await get(`git+${address}/x.git@${commit}#packs/notes`, { ...context, env })
+      expect(pack.origin).toMatchObject({ kind: 'git', commit })
+      const wrong = get(`git+${base.replace('//', '//user:wr0ngPassword@')}/x.git`, { ...context, env })
+      await expect(wrong).rejects.toThrow(/^git cannot fetch (?!.*wr0ng)/)
+    })
+    expect(readFileSync(log, 'utf8')).toContain('fetch')
+    expect(readFileSync(log, 'utf8')).not.toMatch(/Passw0rd|wr0ng|user:/)
+  })
 
   it('takes a tag, a branch or a commit, in a folder of the repository, without running anything of it', async () => {
     const { folder, url } = repository()

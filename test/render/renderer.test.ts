@@ -297,3 +297,15 @@ describe('agents of a team in plain lines', () => {
     expect(draw('quiet')).toBe('')
   })
 })
+
+it('keeps the name of a tool, which a model chose, on its line and without escape sequences', () => {
+  const name = 'x\n::error file=a.ts::forged\u001b]0;T\u0007'
+  const text = drawn(
+    (write) => createStepRenderer(write, { paint: plain, level: 'normal' }),
+    [
+      { type: 'tool.started', id: '1', name, input: {} },
+      { type: 'tool.completed', id: '1', name, output: 'unknown', is_error: true, duration_ms: 1 } as EventBody,
+    ],
+  )
+  expect(text).toMatch(/^failed x␊::error file=a\.ts::forged␛\]0;T␇: unknown\n$/)
+})

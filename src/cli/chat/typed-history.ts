@@ -1,5 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { SecretMask } from '../../journal/secrets.ts'
 
 /** What was typed into chats, across all sessions. */
 export interface TypedHistory {
@@ -14,11 +15,11 @@ const most = 1000
 const longest = 20_000
 
 /**
- * Keeps the history in a file that only the owner may read, one JSON string per line. If the file cannot be written,
- * the history lasts as long as the process.
+ * Keeps the history in a file that only the owner may read, one JSON string per line, with secrets masked: they can be
+ * typed again as long as the process lasts. If the file cannot be written, the same holds for the history.
  */
-export function openTypedHistory(file: string): TypedHistory {
-  let lines = readLines(file)
+export function openTypedHistory(file: string, { hide }: Pick<SecretMask, 'hide'>): TypedHistory {
+  let lines = readLines(file, hide)
   return {
     lines: () => lines,
     add(text) {
@@ -26,7 +27,7 @@ export function openTypedHistory(file: string): TypedHistory {
       lines = [...lines, text].slice(-most)
       try {
         mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-        appendFileSync(file, `${JSON.stringify(text)}\n`, { mode: 0o600 })
+        appendFileSync(file, `${JSON.stringify(hide(text))}\n`, { mode: 0o600 })
       } catch {
         // best effort: the history is a convenience
       }
@@ -34,7 +35,8 @@ export function openTypedHistory(file: string): TypedHistory {
   }
 }
 
-function readLines(file: string): readonly string[] {
+/** Secrets that an earlier version wrote, or that were not known to be secret, are masked in the file. */
+function readLines(file: string, hide: (text: string) => string): readonly string[] {
   try {
     const written = readFileSync(file, 'utf8')
       .split('\n')
@@ -47,16 +49,17 @@ function readLines(file: string): readonly string[] {
         return []
       }
     })
-    if (written.length > 2 * most)
+    const hidden = lines.map(hide)
+    if (written.length > 2 * most || hidden.some((line, at) => line !== lines[at]))
       writeFileSync(
         file,
-        lines
+        hidden
           .slice(-most)
           .map((text) => `${JSON.stringify(text)}\n`)
           .join(''),
         { mode: 0o600 },
       )
-    return lines.slice(-most)
+    return hidden.slice(-most)
   } catch {
     return []
   }

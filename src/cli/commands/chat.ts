@@ -39,7 +39,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
     ? terminalInput({
         io,
         prompt: '> ',
-        history: openTypedHistory(join(stateFolder(around), 'chat-history.jsonl')),
+        history: openTypedHistory(join(stateFolder(around), 'chat-history.jsonl'), await chat.mask()),
         complete: async (text) => completeTyped(text, around.cwd, [...(await fileCommands(around)).byName.keys()]),
       })
     : undefined
