@@ -106,13 +106,23 @@ async function nameOf(at: AgentPath): Promise<string | undefined> {
 
 /** The strings of a setting that may name files; of the command line of `gate`, only the words that may be executed. */
 export function leadingTexts(key: string, value: Json): readonly string[] {
-  return key === 'gate' && typeof value === 'string' ? startedWords(value) : textsIn(value)
+  return key === 'gate' && typeof value === 'string' ? startedWords(value) : textsIn({ [key]: value })
 }
 
+/** The texts of a value. Of variables and headers, which may hold keys, only the words that look like files. */
 export function textsIn(value: Json): readonly string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap((inner) => textsIn(inner as Json))
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const texts = textsIn(inner as Json)
+    return key === 'env' || key === 'headers' ? texts.flatMap(fileWords) : texts
+  })
+}
+
+function fileWords(text: string): readonly string[] {
+  return text
+    .split(/[\s"'=:;,]+/)
+    .filter((word) => /^(?:\.{1,2}|~|\$\w+|\$\{\w+\})?\/|^[\w@-]{1,24}\.[a-z]{1,4}$/i.test(word))
 }
 
 const noNames = { words: [], folders: [] }

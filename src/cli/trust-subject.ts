@@ -139,21 +139,12 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
     values: [...serverLines(servers), ...unusable.map(leftOutText)],
     names:
       pack === undefined
-        ? { words: serverWords(servers), folders: [workspace, dirname(path)] }
+        ? { words: wordsIn(textsIn(servers)), folders: [workspace, dirname(path)] }
         : {
-            words: serverWords(servers, (text) => inPackFolder(text, pack.dir)),
+            words: wordsIn(textsIn(servers).map((text) => inPackFolder(text, pack.dir))),
             folders: [pack.dir, ...foldersOf(servers, pack.dir)],
           },
   }
-}
-
-/** The words are stored: of the values of `env` and `headers`, which may be keys, only those that look like paths. */
-function serverWords(servers: JsonObject, placed = (text: string): string => text): readonly string[] {
-  return Object.values(servers).flatMap((server) => {
-    const { env = {}, headers = {}, ...others } = isJsonObject(server) ? server : {}
-    const values = wordsIn(textsIn([env, headers]).map(placed))
-    return [...wordsIn(textsIn(others).map(placed)), ...values.filter((word) => word.includes('/'))]
-  })
 }
 
 /** The folders that servers of a pack work in. */
