@@ -14,7 +14,7 @@ import { openCassette } from '../journal/open-cassette.ts'
 import { createPathTokens, foldersOf } from '../journal/portable.ts'
 import { replayedContents } from '../journal/replayed-contents.ts'
 import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed-effects.ts'
-import { createMask, noMask, type SecretMask } from '../journal/secrets.ts'
+import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
 import { recordedServers } from '../run/recorded-servers.ts'
 import { createReplayedChooser } from '../run/replayed-chooser.ts'
@@ -82,13 +82,12 @@ export async function replayRun(
 ): Promise<ReplayReport> {
   const workspace = findWorkspace(options)
   const opened = await openRecord(options, workspace)
-  const { source, index, restore } = opened
+  const { source, index } = opened
   const scratch = createScratch(workspace)
   try {
     const replayed = createReplayedEffects({
       index,
       signal: options.signal,
-      restore,
       files: options.observations === 'recorded' ? { kind: 'recorded', scratch } : { kind: 'live' },
     })
     const mcp = recordedServers(index)
@@ -117,11 +116,7 @@ export async function replayRun(
       { ...options, env: environmentOf(invocation, options.env) },
       listener,
     )
-    return {
-      ...report,
-      canResume: false,
-      ...(await summary({ index, replayed, scratch, report, workspace, restore }, options)),
-    }
+    return { ...report, canResume: false, ...(await summary({ index, replayed, scratch, report, workspace }, options)) }
   } catch (error) {
     scratch.discard()
     throw error
@@ -135,16 +130,11 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   const here = createPathTokens(runFolders({ workspace, home, run: pathOf(record) }))
   // a cassette contains tokens instead of folders, a run folder the folders it was recorded in
   let toTokens = (text: string): string => text
-  // whoever wrote a cassette chose its marks, and what is replayed is printed and written to files
-  const { unmask } = record.kind === 'cassette' ? noMask : secrets
-  const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(unmask(text))) }
-  const restore = (text: string): string => secrets.unmask(text)
+  const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
   const key = record.kind === 'run' ? openSigningKey({ env, home }) : undefined
   if (record.kind === 'run' && key !== undefined) await refuseForeign(record.folder, key, 'replayed')
   const source =
-    record.kind === 'cassette'
-      ? openCassette(record.file, { mask, restore })
-      : openFileRecords(record.folder, { mask, key })
+    record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask, key })
   try {
     const index = await indexRun(source, { keeps: 'everything' })
     const [start] = index.records('run.start')
@@ -159,7 +149,7 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
     const invocation = start && invocationOf(source.value(start.facts))
     if (invocation !== undefined) {
       const overrides = index.records('run.resume').flatMap((one) => source.value(one.overrides) as readonly string[])
-      return { source, index, restore, invocation: withOverrides(invocation, overrides) }
+      return { source, index, invocation: withOverrides(invocation, overrides) }
     }
     throw new BatonError('USAGE', `${pathOf(record)} cannot be replayed: it does not say how its run was started`, {
       hint: 'It was interrupted before its first step, or is from an older version. Record the run again.',
@@ -221,13 +211,9 @@ interface Replayed {
   readonly scratch: Scratch
   readonly report: RunReport
   readonly workspace: string
-  readonly restore: (text: string) => string
 }
 
-async function summary(
-  { index, replayed, scratch, report, workspace, restore }: Replayed,
-  { home, record }: ReplayOptions,
-) {
+async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home, record }: ReplayOptions) {
   const { source } = index
   const end = index.records('run.end').at(-1)
   const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
@@ -239,10 +225,7 @@ async function summary(
     replayed: replayed.counts,
     recordedCostUsd: recordedCost(index),
     recordedExit: end?.exit,
-    isSameResult:
-      facts?.result === undefined
-        ? undefined
-        : [toTokens, (text: string) => toTokens(restore(text))].some((map) => facts.result === resultHash(report, map)),
+    isSameResult: facts?.result === undefined ? undefined : facts.result === resultHash(report, toTokens),
     scratch: folder === undefined ? undefined : { folder, files, unlike },
   }
 }

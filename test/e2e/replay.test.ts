@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { baton, type BatonResult, jsonLines } from '../helpers/baton.ts'
 import { moveAway, startRecordedRun } from '../helpers/recorded-run.ts'
-import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 let recorded: BatonResult
@@ -65,25 +64,4 @@ it('names the first difference and shows the request of then and now', async () 
   const error = jsonLines(json.stdout).at(-1)?.['error']
   expect(error).toMatchObject({ code: 'DIVERGED', diff: expect.stringContaining('Be long.') })
   expect(existsSync(join(cwd, 'made'))).toBe(false)
-})
-
-it('leaves the marks of secrets in a cassette as they are, although the same variable is set here', async () => {
-  const key = 'tok-0123456789-abcdef'
-  const server = await startModelServer(() => ({ text: `the token is ${key}` }))
-  const folder = tempTree({
-    '.git/HEAD': 'ref: refs/heads/main\n',
-    'a.md': `+++\nmodel = "m"\n+++\nSay ${key}.\n`,
-  })
-  const env = { BATON_GATEWAY_URL: server.url, MY_TOKEN: key }
-  const first = await baton(['a.md', '--record', 'a.cassette'], { cwd: folder, env })
-  await server.close()
-  expect([first.code, first.stdout.trim(), first.stderr]).toEqual([0, `the token is ${key}`, expect.any(String)])
-  const replay = ['--replay', 'a.cassette', '--output', 'out.txt']
-  for (const given of [['run'], ['a.md']]) {
-    const { code, stdout, stderr } = await baton([...given, ...replay], { cwd: folder, env: { MY_TOKEN: key } })
-    expect([code, stderr]).toEqual([0, expect.stringContaining('the result is the same as recorded')])
-    expect(stdout + readFileSync(join(folder, 'out.txt'), 'utf8')).toContain('the token is «secret:MY_TOKEN»')
-    expect(stdout + readFileSync(join(folder, 'out.txt'), 'utf8')).not.toContain(key)
-    rmSync(join(folder, 'out.txt'))
-  }
 })
