@@ -180,7 +180,15 @@ type PromptSource = Pick<RunSpec, 'document' | 'source' | 'file' | 'promptDir' |
   readonly isAgent?: boolean
 }
 
-async function readPrompt({ cwd, env, home, file: name, text, definition, reads }: RunSpecOptions): Promise<PromptSource> {
+async function readPrompt({
+  cwd,
+  env,
+  home,
+  file: name,
+  text,
+  definition,
+  reads,
+}: RunSpecOptions): Promise<PromptSource> {
   if (definition !== undefined) {
     const { definitionDocument } = await import('./definition-document.ts')
     const document = await definitionDocument(definition)

@@ -33,7 +33,9 @@ it.each([
     const end = isCode ? { text: "output('Done.'); done()" } : { text: 'Done.' }
     // the first task ends in time
     const model = await startToolModel([call('one'), end, call('two'), call('three'), call('four'), end])
-    const cwd = tempTree({ 'ask.md': `+++\nmodel = "m"\n${how}\n${limit} = 2\ninput_concurrency = 1\ntemplate = true\n+++\nPlan {{input}}.\n` })
+    const cwd = tempTree({
+      'ask.md': `+++\nmodel = "m"\n${how}\n${limit} = 2\ninput_concurrency = 1\ntemplate = true\n+++\nPlan {{input}}.\n`,
+    })
     const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: tempTree() }
     const stopped = await baton(['ask.md', '-i', 'a', '-i', 'b'], { cwd, env })
     expect(stopped, stopped.stderr).toMatchObject({ code: 4, stdout: `==> a <==\n${said}` })
