@@ -16,6 +16,7 @@ export async function changes({ library, folder, small }) {
   const { openRun } = await import(`${library}/journal/store.js`)
   const { noMask } = await import(`${library}/journal/secrets.js`)
   const { sha256 } = await import(`${library}/base/hash.js`)
+  const { createSources } = await import(`${library}/event/sources.js`)
 
   const lines = Array.from({ length: small ? 500 : 50_000 }, (_, index) => lineOf(index))
   const before = `${lines.join('\n')}\n`
@@ -39,6 +40,7 @@ export async function changes({ library, folder, small }) {
         signal,
         events: () => undefined,
         files: () => undefined,
+        sources: createSources([]),
       },
     }
     return { context, close: () => journal.close() }

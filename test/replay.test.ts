@@ -220,7 +220,7 @@ aip.file.copy("own.txt", "own2.txt")`,
 it('refuses what is no record', async () => {
   const cassette = { kind: 'cassette', file: join(cwd, 'ask.md') } as const
   await expect(replay({ record: cassette })).rejects.toThrow('is not a cassette')
-  await expect(replay({ record: { kind: 'run', folder: tempTree() } })).rejects.toThrow('cannot be replayed')
+  await expect(replay({ record: { kind: 'run', folder: tempTree() } })).rejects.toThrow('was never begun')
 })
 
 it('calls that look at the files before they act find what they found then', async () => {

@@ -44,7 +44,7 @@ describe('a server over stdio that fails', () => {
     const waits: number[] = []
     const clock = {
       ...systemClock,
-      now: () => now,
+      monotonic: () => now,
       sleep: async (ms: number) => {
         waits.push(ms)
         now += ms
@@ -74,7 +74,7 @@ describe('a server over stdio that fails', () => {
 
   it('waits after an end, and not any more after a call that was good', async () => {
     const waits: number[] = []
-    const clock = { ...systemClock, now: () => 0, sleep: async (ms: number) => void waits.push(ms) }
+    const clock = { ...systemClock, monotonic: () => 0, sleep: async (ms: number) => void waits.push(ms) }
     await using mcp = testServers([stdioServer()], { clock })
     const crash = async (): Promise<unknown> => mcp.call('test', 'crash', {}, { signal }).catch(() => 'crashed')
     await crash()

@@ -136,7 +136,7 @@ describe('what a sub-agent returns', () => {
       'a.lua': 'return { coder_params = { model = "other", level = 2 } }',
       'b.lua': seen,
     })
-    expect(notes(replaced.folder)).toEqual([{ params: { model: 'other', level: 2 }, prompts: ['Hi'] }])
+    expect(notes(replaced.folder)).toEqual([{ params: { ...lists, model: 'other', level: 2 }, prompts: ['Hi'] }])
     expect(replaced.requests.map(({ model }) => model)).toEqual(['other'])
   })
 
@@ -147,7 +147,7 @@ describe('what a sub-agent returns', () => {
       'less.lua': 'return { coder_prompts = { input.coder_prompts[3] }, coder_params = { level = 1 } }',
       'b.lua': seen,
     })
-    expect(notes(folder)).toEqual([{ params: { level: 1 }, prompts: ['more'] }])
+    expect(notes(folder)).toEqual([{ params: { ...lists, level: 1 }, prompts: ['more'] }])
     expect(requests.map(({ messages }) => textIn(messages.at(-1)))).toEqual(['more'])
     expect(requests.map(({ model }) => model)).not.toContain('m')
   })

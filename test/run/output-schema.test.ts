@@ -195,7 +195,7 @@ describe('reading a structured answer', () => {
   it('ends on hostile ones', async () => {
     expect(await problems('['.repeat(core(200_000, 1_000_000)))).toHaveLength(1)
     expect(await problems('['.repeat(core(60_000, 300_000)) + ']'.repeat(core(60_000, 300_000)))).toStrictEqual([
-      '$ is nested deeper than 200 levels',
+      '$ is not valid JSON: values nested deeper than 200 levels at line 1, column 202',
     ])
     expect(await problems('{} '.repeat(core(40_000, 200_000)))).toStrictEqual(['$ the key "name" is missing'])
     expect(await problems('{"'.repeat(core(100_000, 500_000)))).toHaveLength(1)
