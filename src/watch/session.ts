@@ -202,8 +202,11 @@ async function settled({ held, ...watched }: Watched, { clock, signal, ownAmong,
     const { own, isPending } = ownAmong(look.changed)
     if (isPending) continue
     if (own.size === 0) break
+    const adopted = adopt(plan, (path) => own.has(path))
+    // what somebody has saved since then must not be taken over with it
+    if (ownAmong([...own]).own.size < own.size) continue
+    plan = adopted
     say({ kind: 'own', paths: look.changed.filter((path) => own.has(path)) })
-    plan = adopt(plan, (path) => own.has(path))
     look = lookAt(plan, held)
     if (look.changed.some((path) => own.has(path))) break
   }

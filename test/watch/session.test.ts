@@ -209,6 +209,23 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second']])
   })
 
+  it('runs for what is saved at the moment in which it looks at what Baton itself has changed', async () => {
+    const own = new Set<string>()
+    const isPending = (): boolean => {
+      // the answer was already given
+      if (own.delete('/a')) session.write('/a', 'saved')
+      return false
+    }
+    const session = startSession(['/a', '/b'], () => {}, { own, isPending })
+    await session.rests(1)
+    own.add('/a')
+    session.write('/a', 'undone')
+    await session.rests(2)
+    session.key('q')
+    await session.end
+    expect(kinds(session)).toEqual(['waiting', 'changed', 'waiting'])
+  })
+
   it('does not run for what Baton itself has changed, and runs for what is saved there later', async () => {
     const own = new Set<string>()
     const session = startSession(['/a', '/b'], () => {}, { own })
