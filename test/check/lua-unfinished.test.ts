@@ -4,7 +4,7 @@ import { namedCalls } from '../../src/check/lua-source.ts'
 const call = 'require("a")\n'
 const found = { kind: 'module', name: 'a', line: 1, column: 9, endColumn: 12 }
 
-// each of these took more than 35 s when what is not closed was searched again from every position
+// slow, the first one for more than 35 s, when what is not closed was searched again from every position
 it.each([
   ['long texts', '['.repeat(300_000)],
   ['comments', '--[['.repeat(75_000)],
