@@ -5,12 +5,13 @@ import type { Listener } from './event/bus.ts'
 import { usualRounds } from './event/limits.ts'
 import { attempt, passOn } from './journal/attempt.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
+import { isForbidden } from './journal/failure.ts'
 import { createMemoryJournal } from './journal/memory.ts'
 import { isOnNetwork } from './journal/network.ts'
 import { newRunId, runsFolder } from './journal/run-id.ts'
 import { openSigningKey } from './journal/signing.ts'
 import { openRun } from './journal/store.ts'
-import { whyUnwritable } from './journal/writable.ts'
+import { checkWritable } from './journal/writable.ts'
 import {
   conduct,
   type OpenedRun,
@@ -123,26 +124,31 @@ function invocationOf(file: string, options: StartOptions): Invocation {
   }
 }
 
-/** The record of a run in its folder; if that is impossible, in memory, so that the run can still work. */
+/**
+ * The record of a run in its folder, or in memory if the folder is of a kind in which runs are not recorded.
+ * @throws BatonError JOURNAL_FAILED if a disk or a limit fails: nothing is paid without a record
+ */
 async function openJournal(
   folder: string,
   { bus, mask, ...around }: OpenParts & Pick<Surroundings, 'env' | 'home'>,
 ): Promise<OpenedRun> {
   const now = (): Date => new Date()
-  const key = attempt(() => openSigningKey(around))
+  const key = attempt(() => {
+    checkWritable(folder)
+    return openSigningKey(around)
+  })
+  if (key.status === 'failed' && !isForbidden(key.error)) throw key.error
   const why = isOnNetwork(folder)
     ? `${folder} is on a network file system`
-    : (unwritableText(folder) ?? (key.status === 'failed' ? messageOf(key.error) : undefined))
+    : key.status === 'failed'
+      ? messageOf(key.error)
+      : undefined
   if (why === undefined) return { journal: await openRun({ folder, now, mask, key: passOn(key) }), folder }
   bus.send([], {
     type: 'warning',
     message: `${why}: this run is not recorded and cannot be resumed`,
     hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
+    urgent: true,
   })
   return { journal: createMemoryJournal({ now, mask }) }
-}
-
-function unwritableText(folder: string): string | undefined {
-  const why = whyUnwritable(folder)
-  return why === undefined ? undefined : `no file can be created in ${folder} (${why})`
 }

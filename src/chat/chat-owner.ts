@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BatonError, hasSystemCode } from '../base/error.ts'
+import { BatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import { randomName } from '../base/random-name.ts'
 import { harmlessName } from '../base/terminal-text.ts'
+import { adviceFor, isForbidden } from '../journal/failure.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 import { beatMs, leaseMs } from '../journal/ownership.ts'
 import { chatFolder } from './chat-list.ts'
@@ -80,9 +81,9 @@ function announce(runs: string, chat: string, owner: ChatOwner): string | undefi
     renameSync(temporary, file)
     return file
   } catch (error) {
-    if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) return undefined
+    if (isForbidden(error)) return undefined
     throw new BatonError('FILE_FAILED', `${runs} cannot be written: ${(error as Error).message}`, {
-      hint: 'Check the disk, or set a different folder with dir in [runs].',
+      hint: adviceFor(error, 'set a different folder with dir in [runs]'),
       cause: error,
     })
   }

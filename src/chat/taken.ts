@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
+import { BatonError, messageOf } from '../base/error.ts'
 import { createSigner } from '../base/hash.ts'
 import { isObject, mapTexts } from '../base/json.ts'
 import { randomName } from '../base/random-name.ts'
+import { adviceFor, isForbidden } from '../journal/failure.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { isSameSignature, type SigningKey } from '../journal/signing.ts'
 import { chatFolder, type ListedMessage } from './chat-list.ts'
@@ -47,9 +48,9 @@ export function takeMessage(message: TakenMessage, { runs, mask, key }: TakenOpt
     writeFileSync(temporary, `${signatureOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx', flush: true })
     renameSync(temporary, fileOf(runs, message.run))
   } catch (error) {
-    if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) return
+    if (isForbidden(error)) return
     throw new BatonError('FILE_FAILED', `the message cannot be recorded in ${runs}: ${messageOf(error)}`, {
-      hint: 'Nothing was sent. Check the disk, or set a different folder with dir in [runs].',
+      hint: `Nothing was sent. ${adviceFor(error, 'set a different folder with dir in [runs]')}`,
       cause: error,
     })
   }

@@ -1,13 +1,15 @@
 import { createScriptLoader } from '../agent/script-loader.ts'
 import { isFile } from '../base/entries.ts'
+import { messageOf } from '../base/error.ts'
 import { runProcess } from '../base/process.ts'
 import { findProgram } from '../base/program.ts'
 import { proxyOf, shownProxy } from '../base/proxy.ts'
 import type { Settings } from '../config/settings.ts'
 import { findBoxer } from '../tool/sandbox/probe.ts'
+import { attempt } from '../journal/attempt.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { runsFolder } from '../journal/run-id.ts'
-import { whyUnwritable } from '../journal/writable.ts'
+import { checkWritable } from '../journal/writable.ts'
 import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
 
 const oldestNode = '20.19.0'
@@ -104,10 +106,10 @@ export function checkRuns(
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Check {
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  const problem = whyUnwritable(folder, { isTried: true })
-  if (problem !== undefined) {
+  const tried = attempt(() => checkWritable(folder, { isTried: true }))
+  if (tried.status === 'failed') {
     const hint = 'Make the folder writable, or set dir in [runs] of your config file, or BATON_HOME.'
-    return fail('runs', `cannot be recorded in ${folder}: ${problem}`, hint)
+    return fail('runs', `cannot be recorded: ${messageOf(tried.error)}`, hint)
   }
   if (!isOnNetwork(folder)) return ok('runs', `are recorded in ${folder}`)
   const hint = 'Set dir in [runs] of your config file to a local folder.'

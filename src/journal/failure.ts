@@ -5,27 +5,33 @@ import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/erro
 export function journalFailure(folder: string, error: unknown): BatonError {
   if (isBatonError(error)) return error
   return new BatonError('JOURNAL_FAILED', `the journal in ${folder} cannot be written: ${messageOf(error)}`, {
-    hint: adviceFor(error),
+    hint: adviceFor(error, 'set a different folder with dir in [runs]'),
     cause: error,
   })
+}
+
+/**
+ * Whether an error says that a folder is not ours to write in: it is read-only, cannot exist, or belongs to another
+ * user. Any other error is a disk or a limit that fails.
+ */
+export function isForbidden(error: unknown): boolean {
+  if (isBatonError(error)) return error.code === 'UNTRUSTED' || (error.cause !== undefined && isForbidden(error.cause))
+  return hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOENT', 'ENOTDIR')
 }
 
 /** The error for a run folder that cannot be removed. */
 export function removalFailure(folder: string, error: unknown): BatonError {
   const runs = dirname(folder)
-  const isForbidden = hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM')
   return new BatonError('FILE_FAILED', `${basename(folder)} cannot be removed: ${messageOf(error)}`, {
-    hint: isForbidden ? `Make ${runs} and its contents writable.` : `Check ${runs}.`,
+    hint: isForbidden(error) ? `Make ${runs} and its contents writable.` : `Check ${runs}.`,
     cause: error,
   })
 }
 
-function adviceFor(error: unknown): string {
-  if (hasSystemCode(error, 'ENOSPC', 'EDQUOT'))
-    return 'Free some space there, or set a different folder with dir in [runs].'
-  if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) {
-    return 'Make the folder writable, or set a different folder with dir in [runs].'
-  }
+/** What to do about a system error. `instead`: the other way, as an order without its full stop. */
+export function adviceFor(error: unknown, instead: string): string {
+  if (hasSystemCode(error, 'ENOSPC', 'EDQUOT')) return `Free some space there, or ${instead}.`
+  if (hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR')) return `Make the folder writable, or ${instead}.`
   if (hasSystemCode(error, 'EMFILE', 'ENFILE')) return 'Too many files are open: raise the limit (ulimit -n).'
-  return 'Check the disk, or set a different folder with dir in [runs].'
+  return `Check the disk, or ${instead}.`
 }

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { createSigner } from '../base/hash.ts'
 import { closeOwnFolder } from '../base/own-folder.ts'
+import { adviceFor } from './failure.ts'
 import { nodeFiles } from './file-port.ts'
 import { stateFolder } from './run-id.ts'
 import type { Environment } from './secrets.ts'
@@ -30,6 +31,8 @@ const ownState = {
   hint: 'Set BATON_HOME or XDG_STATE_HOME to a folder of your own.',
 }
 
+const unusable = 'the key that records are signed with cannot be used:'
+
 /** Where the key of this installation is stored. */
 function signingKeyFile(around: { readonly env: Environment; readonly home: string }): string {
   return join(stateFolder(around), 'run-key')
@@ -37,7 +40,7 @@ function signingKeyFile(around: { readonly env: Environment; readonly home: stri
 
 /**
  * The key of this installation; created if it does not exist. If several processes create one, all get the same key.
- * @throws BatonError JOURNAL_FAILED if it cannot be read or created, or belongs to another user
+ * @throws BatonError UNTRUSTED if it or its folder belongs to another user, JOURNAL_FAILED if it cannot be read or created
  */
 export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   const file = signingKeyFile(around)
@@ -46,7 +49,10 @@ export function openSigningKey(around: { readonly env: Environment; readonly hom
     return readKey(file) ?? makeKey(file)
   } catch (error) {
     if (error instanceof BatonError) throw error
-    throw keyError(file, messageOf(error), error)
+    throw new BatonError('JOURNAL_FAILED', `${unusable} ${file}: ${messageOf(error)}`, {
+      hint: adviceFor(error, 'set BATON_HOME to another folder'),
+      cause: error,
+    })
   }
 }
 
@@ -65,7 +71,9 @@ function readKey(file: string): SigningKey | undefined {
   }
   try {
     const { mode, uid } = fstatSync(descriptor)
-    if (process.getuid !== undefined && uid !== process.getuid()) throw keyError(file, 'it belongs to another user')
+    if (process.getuid !== undefined && uid !== process.getuid()) {
+      throw new BatonError('UNTRUSTED', `${unusable} ${file}: it belongs to another user`, { hint: ownState.hint })
+    }
     const key = Buffer.from(readFileSync(descriptor, 'utf8').trim(), 'hex')
     if (key.length !== keyBytes) throw keyError(file, 'it does not contain a key')
     if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
@@ -96,10 +104,9 @@ function makeKey(file: string): SigningKey {
   return key
 }
 
-function keyError(file: string, why: string, cause?: unknown): BatonError {
-  return new BatonError('JOURNAL_FAILED', `the key that records are signed with cannot be used: ${file}: ${why}`, {
-    hint: 'Make it readable only for yourself. If you remove it, a new one is created, and earlier runs can no longer be resumed.',
-    cause,
+function keyError(file: string, why: string): BatonError {
+  return new BatonError('JOURNAL_FAILED', `${unusable} ${file}: ${why}`, {
+    hint: 'Remove it: a new one is created, and earlier runs can no longer be resumed.',
   })
 }
 

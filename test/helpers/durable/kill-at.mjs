@@ -1,9 +1,10 @@
 // Loaded into the command by `node --import`: counts the file operations below one folder and, at the K-th, kills its own
 // process or lets the operation fail. The product has no hook for this: node:fs itself is wrapped.
 //
-// DISTURB: JSON { scope, match?, at?, when?, code?, shifts?, report? }
+// DISTURB: JSON { scope, match?, reads?, at?, when?, code?, shifts?, report? }
 //   scope   absolute folder; operations on paths below it, and on what was opened there, count from 1
 //   match   text: `at` counts only writes that hold it
+//   reads   files that are opened for reading count too
 //   at      which one is disturbed; left out: none, they are only counted
 //   when    before | half (of a write; else before) | after: killed there
 //           fail: the operation throws `code`, once · failing: so do all later ones, and a write takes half before
@@ -20,6 +21,7 @@ import { dirname, isAbsolute, resolve } from 'node:path'
 const {
   scope,
   match,
+  reads = false,
   at,
   when,
   code = 'EIO',
@@ -157,7 +159,7 @@ for (const name of ['fdatasyncSync', 'fsyncSync', 'ftruncateSync']) wrapSync(nam
 for (const name of ['fdatasync', 'fsync']) wrapCallback(name, descriptor)
 
 const opens = (flags) => (typeof flags === 'string' ? /[awx+]/.test(flags) : (flags & fs.constants.O_CREAT) !== 0)
-wrapSync('openSync', ([path, flags = 'r']) => (isInside(path) && opens(flags) ? placeOf(path) : undefined))
+wrapSync('openSync', ([path, flags = 'r']) => (isInside(path) && (reads || opens(flags)) ? placeOf(path) : undefined))
 const openAndCount = fs.openSync
 fs.openSync = (...given) => {
   const number = openAndCount(...given)

@@ -24,8 +24,10 @@ export interface Disturbance {
   readonly machine?: string
   /** Milliseconds the wall clock jumps by at each file operation, used one after another. */
   readonly shifts?: readonly number[]
-  /** `journal` (default): operations on the folder of runs. `workspace`: on the user's files. */
-  readonly scope?: 'journal' | 'workspace'
+  /** `journal` (default): operations on the folder of runs. `state`: on all state. `workspace`: on the user's files. */
+  readonly scope?: 'journal' | 'state' | 'workspace'
+  /** Files that are opened for reading count too. */
+  readonly reads?: boolean
 }
 
 export interface PlayOptions {
@@ -106,7 +108,11 @@ function playAlone(
 ): Promise<Played> {
   const report = join(world.outside, `report-${randomUUID()}.json`)
   const { scope: what = 'journal', ...disturbance } = disturb
-  const scope = what === 'journal' ? join(world.home, 'state/runs') : world.workspace
+  const scope = {
+    journal: join(world.home, 'state/runs'),
+    state: join(world.home, 'state'),
+    workspace: world.workspace,
+  }[what]
   const file = script === undefined ? command : join(import.meta.dirname, script)
   const [program, ...rest] = [...through, process.execPath, ...lean, '--import', preload, file]
   const child = spawn(program, [...rest, ...args], {
