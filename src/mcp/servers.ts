@@ -3,7 +3,7 @@ import { atMost, manyListeners } from '../base/concurrency.ts'
 import { commandEnvironment } from '../base/command.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
-import { harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
 import { ConnectionFailure } from './connection.ts'
@@ -164,6 +164,7 @@ function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] 
   return (level, text) => {
     count += 1
     if (count === mostNotices) send('debug', 'it logs too much; the rest is not shown')
-    if (count < mostNotices || level === 'warning') send(level, text.slice(0, longestNotice))
+    // what a server says is one line, and no terminal obeys it
+    if (count < mostNotices || level === 'warning') send(level, harmlessName(harmless(text.slice(0, longestNotice))))
   }
 }

@@ -94,6 +94,14 @@ describe('a server over HTTP', () => {
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })
   })
 
+  it('that sends notifications without end is not listened to any more', async () => {
+    await using served = await serveHttp()
+    await using mcp = testServers([httpServer(served.url)])
+    await expect(mcp.call('test', 'chatter', {}, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining('was stopped because it sent thousands of messages that nobody asked for'),
+    })
+  })
+
   it('that sends too much is not listened to', async () => {
     await using plain = await serveHttp({ json: true })
     await using streams = await serveHttp()

@@ -143,6 +143,21 @@ describe('a server over stdio that fails', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
+  it.each([
+    ['nests a line 100,000 levels deep', 'deep', 'it sent JSON with thousands of nested levels'],
+    ['logs without end', 'chatter', 'it sent thousands of messages that nobody asked for'],
+  ])('%s: it is stopped, and another one is started for the next call', async (_, tool, why) => {
+    await using mcp = testServers([stdioServer()], { clock: eager })
+    await expect(mcp.call('test', tool, {}, { signal })).rejects.toMatchObject({
+      code: 'MCP_FAILED',
+      message: expect.stringMatching(
+        new RegExp(`^the MCP server test was stopped because .*${why} when asked for ${tool}: `),
+      ),
+    })
+    await vi.waitFor(() => expect(isAlive(mcp.pids[0])).toBe(false), patient)
+    expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
+  })
+
   it('takes a large message, up to the limit', async () => {
     await using mcp = testServers([stdioServer()], { maxBytes: 1024 ** 2 })
     const { content } = await mcp.call('test', 'big', { bytes: 990_000 }, { signal })
