@@ -35,6 +35,8 @@ export interface ReplayOptions {
   /** The index of the entire record. */
   readonly index: RunIndex
   readonly signal: AbortSignal | undefined
+  /** Restores masked secrets, only to compare: the record of a cassette has marks where a run of today has values. */
+  readonly restore?: (text: string) => string
   /**
    * `recorded`: reads are answered from the record, changes go to `scratch`. `live`: files are read and changed in
    * place; only what does not involve files comes from the record.
@@ -72,9 +74,10 @@ const mostModels = 32
  * boundaries and calls do their work again. Nothing outside is called, paid, waited for or changed.
  * @throws BatonError DIVERGED from any of its methods at the first difference, and from all of them from then on
  */
-export function createReplayedEffects({ index, signal, files }: ReplayOptions): ReplayedEffects {
+export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
+  const { index, signal, files, restore = (text) => text } = options
   const { source, tree } = index
-  const matcher = createMatcher(index, decodedComparison(index, noMask))
+  const matcher = createMatcher(index, decodedComparison(index, restore))
   const first = createFirstDifference()
   const answered = new Set<Location>()
   const counts: Record<string, number> = {}
