@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import { atMost, manyListeners } from '../base/concurrency.ts'
-import { commandEnvironment } from '../base/command.ts'
+import { commandEnvironment, givesAccess } from '../base/command.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
@@ -66,7 +66,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     return {
       version: options.version,
       env,
-      environment: commandEnvironment(env),
+      environment: commandEnvironment(env, (variable) => !givesAccess(variable)),
       roots: options.roots,
       canAsk: options.canAsk ?? true,
       maxBytes: options.maxBytes ?? defaultMaxBytes,

@@ -123,7 +123,10 @@ describe('a call', () => {
 
   it('is refused without a character that a terminal obeys, and without a secret of the server', async () => {
     const key = 'tok-0123456789-abcdef'
-    await using mcp = testServers([stdioServer({}, { env: { API_KEY: key } })])
+    await using mcp = testServers([stdioServer({}, { env: { API_KEY: key, THING: 'odd/9876+x' } })])
+    await expect(mcp.call('test', 'refuse', { message: 'odd/9876+x' }, { signal })).rejects.not.toMatchObject({
+      message: expect.stringContaining('9876'),
+    })
     const message = `no \u001b]0;T\u0007 \u001b[31mred\u001b[0m \u009b2J \u202e txt\r\nerror: forged ${key}`
     await expect(mcp.call('test', 'refuse', { message }, { signal })).rejects.toMatchObject({
       message:

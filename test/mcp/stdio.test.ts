@@ -242,8 +242,10 @@ describe('processes of servers', () => {
   })
 
   it('get the variables that commands get, and those of their own', async () => {
-    const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C' }
-    await using mcp = testServers([stdioServer({}, { env: { SERVER_KEY: 'of-the-server' } })], { env })
+    const access = { SSH_AUTH_SOCK: '/run/agent', KUBECONFIG: '/home/a/kube', DOCKER_HOST: 'unix:///run/d' }
+    const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C', ...access }
+    const own = { SERVER_KEY: 'of-the-server', KUBECONFIG: access.KUBECONFIG }
+    await using mcp = testServers([stdioServer({}, { env: own })], { env })
     const variable = async (name: string): Promise<unknown> => {
       const { content } = await mcp.call('test', 'variable', { name }, { signal })
       return content[0]
@@ -251,6 +253,14 @@ describe('processes of servers', () => {
     expect(await variable('OPENAI_API_KEY')).toEqual({ type: 'text', text: 'undefined' })
     expect(await variable('LANG')).toEqual({ type: 'text', text: 'C' })
     expect(await variable('SERVER_KEY')).toEqual({ type: 'text', text: 'of-the-server' })
+    // what acts for the user, only where it is named
+    const names = ['SSH_AUTH_SOCK', 'DOCKER_HOST', 'KUBECONFIG']
+    const values = await Promise.all(names.map(variable))
+    expect(values.map((value) => (value as { readonly text: string }).text)).toEqual([
+      'undefined',
+      'undefined',
+      access.KUBECONFIG,
+    ])
   })
 })
 
