@@ -115,12 +115,12 @@ function shownIn(value: unknown, as?: string, key = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shownIn(item, as, name)]))
 }
 
-/** Each line of what a script prints names the script. */
+/** What a script prints, with a mark before each further line. */
 function printedText({ name, text }: Extract<RunEvent, { readonly type: 'print' }>, paint: Paint): string {
-  return text
-    .split('\n')
-    .map((line) => `${paint('dim', `[${name}]`)} ${line}`.trimEnd())
-    .join('\n')
+  const [first, ...others] = text.split('\n')
+  return [`${paint('dim', `[${name}]`)} ${first}`, ...others.map((line) => (line === '' ? '' : `  │ ${line}`))].join(
+    '\n',
+  )
 }
 
 function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): string | undefined {

@@ -40,7 +40,7 @@ type Given = Partial<
   Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'stdin' | 'outputSchema'>
 >
 
-export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal'> {
+export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal' | 'aipackBase'> {
   readonly record: RecordedRun
   /** Absolute; determines the workspace. */
   readonly cwd: string
