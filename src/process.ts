@@ -1,6 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { guarded } from './base/terminal-text.ts'
+import { format } from 'node:util'
+import { guarded, harmlessName } from './base/terminal-text.ts'
 import { homeFolder } from './base/home.ts'
 import { BatonError, closedPipe, messageOf, OutputLost, StopSignal } from './base/error.ts'
 import type { CommandIo } from './cli/io.ts'
@@ -21,6 +22,7 @@ export async function main(args: readonly string[]): Promise<number> {
   process.stderr.on('error', () => undefined)
 
   const io = createIo(signals, outlet)
+  catchConsole(io)
   const exitCode = await run(args, io)
   const lost = await outlet.end()
   if (lost === undefined) return exitCode
@@ -62,7 +64,8 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
     input: () => process.stdin,
     inputKind,
     out: outIsTerminal ? (text) => outlet.write(guarded(text)) : outlet.write,
-    err: errIsTerminal ? (text) => draw(guarded(text)) : draw,
+    // logs are read by terminals and other programs later
+    err: (text) => draw(guarded(text)),
     draw,
     outIsTerminal,
     errIsTerminal,
@@ -80,6 +83,12 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
     interrupt: () => void process.kill(process.pid, 'SIGINT'),
     suspend: () => void process.kill(process.pid, 'SIGTSTP'),
   }
+}
+
+/** Packages warn with what a server has sent, which must not act on a terminal or begin lines in a log. */
+function catchConsole({ err }: CommandIo): void {
+  const warn = (...parts: readonly unknown[]): void => err(`warning ${harmlessName(format(...parts))}\n`)
+  Object.assign(console, { warn, error: warn, log: warn, info: warn, debug: warn })
 }
 
 function inputKind(): ReturnType<CommandIo['inputKind']> {

@@ -39,6 +39,24 @@ export function commandEnvironment(
   )
 }
 
+/** Variables of the list that lead to something that acts for the user: what that is. */
+const access: ReadonlyMap<string, string> = new Map([
+  ['SSH_AUTH_SOCK', 'the SSH agent, which signs with the keys of the user'],
+  ['GNUPGHOME', 'the keys and the agent of GnuPG'],
+  ['GPG_TTY', 'the terminal on which GnuPG asks'],
+  ['DBUS_SESSION_BUS_ADDRESS', 'the session: keyrings, notifications, programs to start'],
+  ['XDG_RUNTIME_DIR', 'sockets of the session: agents, containers, sound'],
+  ['DISPLAY', 'keyboard and screen, by X11'],
+  ['WAYLAND_DISPLAY', 'keyboard and screen, by Wayland'],
+  ['DOCKER_HOST', 'a container engine, which can do everything on its machine'],
+  ['KUBECONFIG', 'clusters, with their credentials'],
+])
+
+/** Whether a variable leads to something that acts for the user, so that not every program gets it. */
+export function givesAccess(name: string): boolean {
+  return access.has(name)
+}
+
 /** Whether commands get this variable. */
 export function commandVariables(name: string): boolean {
   return passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))

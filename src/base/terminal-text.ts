@@ -12,6 +12,9 @@ function pattern(...alternatives: readonly string[]): RegExp {
   return new RegExp(alternatives.join('|'), 'gu')
 }
 
+/** Text that every terminal shows as it is. */
+const plain = /^[\n -~]*$/
+
 /** Zero-width characters, which make one name look like another. */
 const unseen = /[\n\t]|[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/gu
 
@@ -20,6 +23,7 @@ const unseen = /[\n\t]|[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/gu
  * what is seen becomes visible (`␛[2J`); line breaks and tabs are kept.
  */
 export function harmless(text: string): string {
+  if (plain.test(text)) return text
   return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
     return found.startsWith('\u001b[') ? '' : picture(found)
@@ -32,10 +36,19 @@ export function harmlessName(text: string): string {
 }
 
 /**
- * For Baton's own text on its way to a terminal: our colors are kept, everything else is treated as in `harmless`, so
+ * Harmless text of several lines behind a heading of Baton's: the lines after the first are marked, unless they are
+ * indented, so that none of them passes for a line of Baton or of another program.
+ */
+export function continued(text: string): string {
+  return harmless(text).replaceAll(/\n(?! {2}|\n|$)/g, '\n  │ ')
+}
+
+/**
+ * For Baton's own text on its way to people: our colors are kept, everything else is treated as in `harmless`, so
  * that nothing a command forgot to sanitize can do harm.
  */
 export function guarded(text: string): string {
+  if (plain.test(text)) return text
   return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
     if (found.startsWith('\u001b[')) return ownColour.test(found) ? found : ''

@@ -4,6 +4,7 @@ import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { AskedByServer, AskPerson, McpAnswer } from '../event/mcp.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { type FormField, formFields, readField } from '../mcp/form.ts'
+import { isPageAddress } from '../mcp/login-addresses.ts'
 import { createPaint, type Paint } from '../render/style.ts'
 import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
@@ -158,8 +159,8 @@ function shownValue(value: Json): string {
 /** Opens nothing: only the user may open a URL that a server names. */
 async function askToOpen(url: string, { put, paint, tell }: Asking): Promise<McpAnswer> {
   const address = URL.canParse(url) ? new URL(url) : undefined
-  if (address === undefined || !['https:', 'http:'].includes(address.protocol)) {
-    tell([`it asks you to open a URL that is not http or https: ${label(url)}; this is declined`])
+  if (address === undefined || !isPageAddress(address)) {
+    tell([`it asks you to open a URL that is not https, nor on this machine: ${label(url)}; this is declined`])
     return { action: 'decline' }
   }
   tell([

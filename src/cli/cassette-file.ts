@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
+import { defined } from '../base/json.ts'
+import type { Environment } from '../journal/secrets.ts'
 import { writeCassette } from '../journal/cassette.ts'
 import { isCassette } from '../journal/is-cassette.ts'
 import { refuseLeavingLink } from '../base/leaving.ts'
@@ -25,21 +27,27 @@ const noCassette = 'exists and is not a cassette: it is not overwritten'
 
 /**
  * Writes a recorded run as a cassette, atomically, and returns its size in bytes. Replaces an older cassette, but never
- * another file. The cassette contains prompts and files, so only the owner may read it.
+ * another file. The cassette contains prompts and files, so only the owner may read it. `env`: the environment of a run
+ * of this installation.
  * @throws BatonError FILE_FAILED, JOURNAL_FAILED; the reason of the signal
  */
-export async function writeCassetteFile(file: string, folder: string, signal?: AbortSignal): Promise<number> {
+export async function writeCassetteFile(
+  file: string,
+  folder: string,
+  { env, signal }: { readonly env?: Environment | undefined; readonly signal?: AbortSignal } = {},
+): Promise<number> {
   const temporary = join(dirname(file), `.baton-${randomBytes(6).toString('hex')}.tmp`)
   let bytes = 0
   try {
     const descriptor = openSync(temporary, 'wx', 0o600)
     try {
-      await writeCassette(folder, (text) => {
+      const write = (text: string): void => {
         signal?.throwIfAborted()
         const part = Buffer.from(text)
         for (let done = 0; done < part.length;) done += writeSync(descriptor, part, done)
         bytes += part.length
-      })
+      }
+      await writeCassette(folder, write, defined({ env }))
     } finally {
       closeSync(descriptor)
     }

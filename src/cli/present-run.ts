@@ -12,7 +12,7 @@ import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
 import { isRoundLimit } from '../event/limits.ts'
-import { harmless } from '../base/terminal-text.ts'
+import { continued, harmless, harmlessName } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
   createAnswerRenderer,
@@ -96,7 +96,7 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
 
 function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  io.err(`${paint('yellow', 'stopped')}: ${mask(harmless(messageOf(error)))}; your next message continues\n`)
+  io.err(`${paint('yellow', 'stopped')}: ${mask(continued(messageOf(error)))}; your next message continues\n`)
 }
 
 async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {
@@ -105,7 +105,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   const isQuiet = flags.level === 'quiet' || flags.json
   const hint = (text: string): void => io.err(`${paint('cyan', 'hint')}: ${text}\n`)
   if (repeated.length > 0 && !isQuiet) {
-    io.err(`${paint('yellow', 'repeated')}: ${harmless(await repeatedText(repeated))}\n`)
+    io.err(`${paint('yellow', 'repeated')}: ${continued(await repeatedText(repeated))}\n`)
     hint('They were in progress when the run was interrupted; model calls among them may have been paid for twice.')
   }
   if (error instanceof StopSignal) {
@@ -118,20 +118,21 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
     const lines = waitingLines(report.approvals, { paint, command: report.canResume ? command : undefined })
     for (const line of lines) io.err(`${report.mask(line)}\n`)
   } else if (isSuspension(error)) {
-    io.err(`${paint('yellow', 'suspended')}: ${report.mask(harmless(messageOf(error)))}\n`)
-    for (const { kind, place } of report.suspended) io.err(`  ${kind} ${harmless(place)}\n`)
+    io.err(`${paint('yellow', 'suspended')}: ${report.mask(continued(messageOf(error)))}\n`)
+    for (const { kind, place } of report.suspended) io.err(`  ${kind} ${harmlessName(place)}\n`)
   } else if (error !== undefined) {
     io.err(report.mask(describeError(error, { cwd: io.cwd, paint })))
   }
   if (skipped !== undefined && flags.level !== 'quiet') {
-    io.err(`${paint('yellow', 'skipped')}: ${harmless(skipped.reason)}\n`)
-    hint(harmless(skipped.hint))
+    io.err(`${paint('yellow', 'skipped')}: ${continued(skipped.reason)}\n`)
+    hint(continued(skipped.hint))
   }
   if (exitCode === 0 || !report.canResume || isQuiet) return
   const faulty = faultyScript(error)
   // the unusable answer was paid for, but a resume does not use it again
   const anew = isUnusable(error) ? '  # asks for a new answer' : ''
-  const once = faulty === undefined ? anew : ` --use-current  # once ${harmless(displayPath(io.cwd, faulty))} is fixed`
+  const once =
+    faulty === undefined ? anew : ` --use-current  # once ${harmlessName(displayPath(io.cwd, faulty))} is fixed`
   // a resume does not read the file again, so the limit must be a flag
   const limit = limitOfRun(error)
   const raised = limit === undefined ? '' : ` -c ${limit}=N`
@@ -193,9 +194,6 @@ export function createScreen(
   const isQuiet = level === 'quiet'
   const live = isWatched(io) && !isQuiet ? createLiveView(draw, { ...io, paint, now, below }) : undefined
   const above = live?.above ?? ((write: Write) => write)
-  const forTerminal = (renderer: Renderer, isTerminal: boolean): Renderer =>
-    isTerminal ? withHarmlessText(renderer) : renderer
-
   const outPaint = createPaint({ env, isTerminal: outIsTerminal })
   const writeOut = outIsTerminal ? above(out) : out
   const finalAnswers = createAnswerRenderer(
@@ -205,14 +203,16 @@ export function createScreen(
   )
   const answers =
     drawAnswers === undefined
-      ? forTerminal(finalAnswers, outIsTerminal)
+      ? outIsTerminal
+        ? withHarmlessText(finalAnswers)
+        : finalAnswers
       : drawAnswers((text) => writeOut(outIsTerminal ? harmless(text) : text))
   return joined(
     [
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
-      ...(isQuiet ? [] : [forTerminal(createPinRenderer(above(err), { paint }), errIsTerminal)]),
-      forTerminal(createStepRenderer(above(err), { paint, level, ...defined({ said }) }), errIsTerminal),
+      ...(isQuiet ? [] : [createPinRenderer(above(err), { paint })]),
+      createStepRenderer(above(err), { paint, level, ...defined({ said }) }),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,

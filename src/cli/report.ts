@@ -1,6 +1,6 @@
 import { codeFrame } from '../base/code-frame.ts'
 import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { harmless, harmlessName } from '../base/terminal-text.ts'
+import { continued, harmlessName } from '../base/terminal-text.ts'
 import { placeText } from '../render/format.ts'
 import { type Paint, paintDiff } from '../render/style.ts'
 
@@ -34,11 +34,11 @@ export function describeReported(reported: Reported, { cwd, paint }: ReportOptio
   const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
   const lines = [
-    `${title}${paint('bold', ':')} ${harmless(nameAsShown(message, place, cwd))}`,
+    `${title}${paint('bold', ':')} ${continued(nameAsShown(message, place, cwd))}`,
     ...(place === undefined ? [] : describePlace(place, { cwd, paint })),
     ...trailLines(trail, cwd).map((line) => `  ${paint('dim', harmlessName(line))}`),
     ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
-    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${harmless(hint)}`]),
+    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${continued(hint)}`]),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -44,6 +44,8 @@ export interface McpServer {
   readonly login?: McpLogin
   /** It may call Baton's model, subject to budget and permission. */
   readonly sampling: boolean
+  /** What its settings contain that is masked in errors: names of variables, and values by a name. */
+  readonly secrets?: () => { readonly keys: readonly string[]; readonly values: Readonly<Record<string, string>> }
   /** Where it is defined, for messages: `baton.toml:3`. */
   readonly origin: string
   /** The pack that provides it to its own agents: `namespace@name`. Omitted: it belongs to the run. */

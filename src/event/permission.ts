@@ -37,6 +37,11 @@ export type Action =
       readonly subject?: ToolSubject
       /** What would change, as a unified diff, for the approver. */
       readonly diff?: string
+      /**
+       * Of a tool of a server: a hash of what the server says about it. A grant is for this version. It is no part of
+       * the recorded question.
+       */
+      readonly version?: string
     }
 
 /** The subject of a tool call, which patterns of `[permission]` match. */
@@ -131,11 +136,20 @@ export type Decision =
 export interface Grant {
   readonly tool: string
   readonly subject?: ToolSubject
+  /** Of a tool of a server: only as it was then. */
+  readonly version?: string
 }
 
 /** The grant that `always` gives for a call. */
-export function grantFor({ tool, subject }: Extract<Action, { readonly kind: 'tool' }>): Grant {
-  return { tool, ...(subject === undefined ? {} : { subject }) }
+export function grantFor({ tool, subject, version }: Extract<Action, { readonly kind: 'tool' }>): Grant {
+  return { tool, ...(subject === undefined ? {} : { subject }), ...(version === undefined ? {} : { version }) }
+}
+
+/** The question about an action, as it is recorded. */
+export function askedRequest(action: Action): Action {
+  if (action.kind !== 'tool') return { ...action }
+  const { version: _, ...request } = action
+  return request
 }
 
 /** A question to the user. */

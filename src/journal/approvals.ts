@@ -51,7 +51,18 @@ export interface Approvals {
 export function createApprovals({ approver, before, limitMs, events, onWaiting }: ApprovalOptions = {}): Approvals {
   const numbers = new Map(before?.places.map((place, index) => [place, index + 1]))
   const grants: Grant[] = [...(before?.grants ?? [])]
-  const isGranted = (action: Action): boolean => grants.some((grant) => covers(grant, action))
+  /** The versions of grants that name none, because another process gave them: that of their first use here. */
+  const firstUse = new Map<Grant, string>()
+
+  function isGranted(action: Action): boolean {
+    return grants.some((grant) => {
+      if (!covers(grant, action)) return false
+      const { version } = action
+      const given = grant.version ?? firstUse.get(grant) ?? version
+      if (given !== undefined) firstUse.set(grant, given)
+      return given === version
+    })
+  }
 
   function number(place: string): string {
     const known = numbers.get(place) ?? numbers.size + 1
@@ -147,8 +158,8 @@ function expired(asked: number, until: number): Decision {
   return { expired: durationText(until - asked) }
 }
 
-/** Whether a grant for the rest of the run covers a call. */
-function covers({ tool, subject }: Grant, action: Action): boolean {
+/** Whether a grant for the rest of the run covers a call, as far as its version goes. */
+function covers({ tool, subject }: Grant, action: Action): action is Extract<Action, { readonly kind: 'tool' }> {
   if (action.kind !== 'tool' || action.tool !== tool) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
   return text(subject) === text(action.subject)

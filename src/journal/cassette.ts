@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer'
 import { keptContent } from '../event/effects.ts'
 import { type BlobReference, isBlobReference, maxInlineBytes, readBlob } from './blobs.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
-import { type SecretMask, noMask } from './secrets.ts'
+import { createProofWriter, type SecretProofs } from './cassette-proof.ts'
+import { type Environment, type SecretMask, noMask } from './secrets.ts'
 import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
@@ -24,7 +25,7 @@ export const cassetteVersion = 1
 export type CassetteEntry =
   | { readonly k: 'cassette'; readonly v: number }
   | { readonly k: 'blob'; readonly hash: string; readonly part: number; readonly parts: number; readonly text: string }
-  | { readonly k: 'cassette.end'; readonly records: number }
+  | { readonly k: 'cassette.end'; readonly records: number; readonly proofs?: SecretProofs }
 
 /** Characters of a blob per line: at most 1 MB, whatever the characters. */
 const chunkCharacters = 256 * 1024
@@ -35,20 +36,25 @@ const untouched: ReadonlySet<string> = new Set(['k', 'p', 'fp', 'hash', 'kind', 
  * Writes a recorded run as one portable file: the lines of its journal, all epochs, in the same line format, with large
  * values as separate lines, and with the workspace, home and folder of the run as tokens. Secrets are already tokens in
  * the journal. The sources of the run are omitted: a replay runs the current files, and config belongs to the user who
- * replays.
+ * replays. With the environment of its own run (`env`), its last line proves which secrets the writer knew.
  * @throws BatonError JOURNAL_FAILED if a record or a large value is damaged, USAGE for a folder without a run
  */
 export async function writeCassette(
   folder: string,
   write: (text: string) => void | Promise<void>,
-  files: FilePort = nodeFiles,
+  { env, files = nodeFiles }: { readonly env?: Environment; readonly files?: FilePort } = {},
 ): Promise<void> {
+  const proof = createProofWriter()
   const written = new Map<string, BlobReference>()
   let toTokens: TextMap | undefined
   let own = 0
   let records = 0
-  const writeOwn = (entry: CassetteEntry): void | Promise<void> =>
-    write(encodeLine(safeJson({ e: 0, n: own++, t: 0, ...entry })))
+  const writeLine = (value: object): void | Promise<void> => {
+    const line = encodeLine(safeJson(value))
+    proof.add(line)
+    return write(line)
+  }
+  const writeOwn = (entry: CassetteEntry): void | Promise<void> => writeLine({ e: 0, n: own++, t: 0, ...entry })
 
   async function copyBlob(reference: BlobReference, map: TextMap): Promise<BlobReference> {
     const known = written.get(reference.$blob)
@@ -65,6 +71,7 @@ export async function writeCassette(
   }
 
   async function writeBlobLines(text: string): Promise<BlobReference> {
+    proof.look(text)
     const copied = { $blob: sha256(text), bytes: Buffer.byteLength(text) }
     const parts = Math.max(1, Math.ceil(text.length / chunkCharacters))
     for (let part = 0; part < parts; part += 1) {
@@ -102,7 +109,9 @@ export async function writeCassette(
     const text = writtenText(record)
     if (text !== undefined) fields.push(['text', await writeLong(map(text))])
     records += 1
-    await write(encodeLine(safeJson(Object.fromEntries(fields))))
+    const copied = Object.fromEntries(fields)
+    proof.look(JSON.stringify(copied))
+    await writeLine(copied)
   }
 
   await writeOwn({ k: 'cassette', v: cassetteVersion })
@@ -116,7 +125,9 @@ export async function writeCassette(
     if (kind !== 'source' && kind !== sealKind) await copyRecord(reading.record)
   }
   if (records === 0) throw new BatonError('USAGE', `there is no recorded run in ${folder}`)
-  await writeOwn({ k: 'cassette.end', records })
+  const proofs = env === undefined ? {} : proof.proofs(env)
+  const end = { k: 'cassette.end', records, ...(Object.keys(proofs).length > 0 && { proofs }) }
+  await write(encodeLine(safeJson({ e: 0, n: own, t: 0, ...end })))
 }
 
 /** A value with all its texts and keys rewritten by `map`. */

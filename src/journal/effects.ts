@@ -12,7 +12,7 @@ import type {
 } from '../event/effects.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
-import type { Action, Decision, Permission } from '../event/permission.ts'
+import { type Action, askedRequest, type Decision, type Permission } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
 import { allowedBy, denied, permitOf } from './allowed.ts'
 import type { ApprovalOptions, Approvals } from './approvals.ts'
@@ -250,7 +250,7 @@ export function createEffects(options: EffectsOptions): Effects {
     const p = placeText(place)
     const { times, answer } = open(action, { at, place: p, since })
     const isBegun = (): void => void number(p)
-    const ask = { kind: 'approval', request: { ...action }, action, repeat: 'safe', times, isBegun } as const
+    const ask = { kind: 'approval', request: askedRequest(action), action, repeat: 'safe', times, isBegun } as const
     const decision = await run<Decision>(place, ask, answer)
     settle(decision)
     return decision

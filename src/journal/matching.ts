@@ -7,7 +7,7 @@ import { isBlobReference } from './blobs.ts'
 import type { JournalRecord, Outcome } from './record.ts'
 import { revivedFrom } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
-import type { SecretMask } from './secrets.ts'
+import { noMask, type SecretMask } from './secrets.ts'
 import type { Location, PlaceNode } from './tree.ts'
 import { encodeValue } from './value.ts'
 
@@ -153,10 +153,10 @@ export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: Sec
   }
 }
 
-/** Compares the decoded values, with the paths and secrets of this machine: for replays. */
-export function decodedComparison({ source }: Pick<RunIndex, 'source'>, noMask: SecretMask): Comparison {
+/** Compares the decoded values, with the paths of this machine and secrets restored: for replays. */
+export function decodedComparison({ source }: Pick<RunIndex, 'source'>, restore: (text: string) => string): Comparison {
   const isSame = (now: unknown, then: unknown): boolean =>
-    canonicalJson(encodeValue(now, noMask.mask)) === canonicalJson(encodeValue(then, noMask.mask))
+    canonicalJson(encodeValue(now, restore)) === canonicalJson(encodeValue(then, restore))
   return {
     isSameValue: (value, field) => isSame(value, source.value(field)),
     isSameRequest: (request, { request: field }) => isSame(request, source.value(field)),

@@ -9,12 +9,18 @@ import { lineAt, readLineBatches } from './lines.ts'
 import { assertReadable, decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { decodeValue } from './value.ts'
 
+interface CassetteOptions extends FileRecordsOptions {
+  /** Restores secrets that `mask` leaves masked, only to verify texts. */
+  readonly restore?: (text: string) => string
+}
+
 /**
  * The records of a cassette, read in place. Holds the file open until it is closed.
  * @throws BatonError USAGE for a file that cannot be opened; `scan` rejects with JOURNAL_FAILED, naming line and byte,
  * for one that is damaged, truncated, or not a cassette
  */
-export function openCassette(file: string, { mask, files = nodeFiles }: FileRecordsOptions): RecordSource {
+export function openCassette(file: string, options: CassetteOptions): RecordSource {
+  const { mask, files = nodeFiles, restore = (text) => text } = options
   const descriptor = openNow()
   /** The offsets of the parts of each large value. */
   const blobs = new Map<string, number[]>()
@@ -98,8 +104,8 @@ export function openCassette(file: string, { mask, files = nodeFiles }: FileReco
       const location = texts.get(hash)
       const record = location === undefined ? undefined : recordAt(location)
       const text = record?.k === 'started' ? value(record.text) : undefined
-      const bytes = typeof text === 'string' ? Buffer.from(text) : undefined
-      return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined
+      if (typeof text !== 'string') return undefined
+      return [text, restore(text)].some((one) => sha256(one) === hash) ? Buffer.from(text) : undefined
     },
     close: () => files.close(descriptor),
   }

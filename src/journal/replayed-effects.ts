@@ -9,7 +9,7 @@ import {
   type FileChangeRecord,
   keptContent,
 } from '../event/effects.ts'
-import type { Action, Permission, Permit } from '../event/permission.ts'
+import { type Action, askedRequest, type Permission, type Permit } from '../event/permission.ts'
 import { callPlace, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { attempt, attemptAsync, type Attempt, passOn } from './attempt.ts'
 import { modelOf } from './budget.ts'
@@ -35,6 +35,8 @@ export interface ReplayOptions {
   /** The index of the entire record. */
   readonly index: RunIndex
   readonly signal: AbortSignal | undefined
+  /** Restores masked secrets, only to compare: the record of a cassette has marks where a run of today has values. */
+  readonly restore?: (text: string) => string
   /**
    * `recorded`: reads are answered from the record, changes go to `scratch`. `live`: files are read and changed in
    * place; only what does not involve files comes from the record.
@@ -72,9 +74,10 @@ const mostModels = 32
  * boundaries and calls do their work again. Nothing outside is called, paid, waited for or changed.
  * @throws BatonError DIVERGED from any of its methods at the first difference, and from all of them from then on
  */
-export function createReplayedEffects({ index, signal, files }: ReplayOptions): ReplayedEffects {
+export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
+  const { index, signal, files, restore = (text) => text } = options
   const { source, tree } = index
-  const matcher = createMatcher(index, decodedComparison(index, noMask))
+  const matcher = createMatcher(index, decodedComparison(index, restore))
   const first = createFirstDifference()
   const answered = new Set<Location>()
   const counts: Record<string, number> = {}
@@ -194,7 +197,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
   /** The permit for an action: a recorded approval counts as the user's answer. */
   function permitted(at: Place, action: Action, permission: Permission): Permit {
     const node = nodeAt([...at, part('approval')])
-    const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
+    const match = matcher.effect(node, { kind: 'approval', request: askedRequest(action) })
     waitAgain(at, node)
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)

@@ -6,6 +6,7 @@ import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText } from '../event/place.ts'
 import { passOn } from './attempt.ts'
 import { callText } from './call-text.ts'
+import { askedRequest } from '../event/permission.ts'
 import { permitOf } from './allowed.ts'
 import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
@@ -246,7 +247,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
 
       async permit(at, action) {
         const p = placeText([...at, part('approval')])
-        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: { ...action } })
+        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: askedRequest(action) })
         if (match.kind === 'ended' && match.outcome.status === 'ok')
           return permitOf(action, matcher.recall(match.outcome))
         // a decision about a different call does not apply to this one, and neither does its waiting time

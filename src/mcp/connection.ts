@@ -57,11 +57,14 @@ export interface Authorizing<Provider> {
   readonly signal: AbortSignal
 }
 
+/** What a server sent too much of. */
+export type Flood = { readonly of: 'bytes'; readonly bytes: number } | { readonly of: 'messages' | 'levels' }
+
 /** How a process ended. `words`: the tail of its stderr. */
 export type ServerEnd =
   | { readonly kind: 'exited'; readonly code: number; readonly words: string }
   | { readonly kind: 'killed'; readonly signal: string; readonly words: string }
-  | { readonly kind: 'flooded'; readonly bytes: number; readonly words: string }
+  | { readonly kind: 'flooded'; readonly flood: Flood; readonly words: string }
   | { readonly kind: 'stopped'; readonly words: string }
 
 export type ConnectionProblem =
@@ -74,6 +77,8 @@ export type ConnectionProblem =
   /** The connection failed or broke. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'http'; readonly status: number; readonly text: string }
+  /** It names an address for its login that is not used. */
+  | { readonly kind: 'foreign'; readonly address: string }
   /** It no longer knows the session; the request was not processed. */
   | { readonly kind: 'session_lost' }
   /** It answered with an error. */

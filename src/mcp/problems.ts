@@ -5,9 +5,9 @@ import { cutText } from '../base/cut-text.ts'
 import { BatonError } from '../base/error.ts'
 import { shownUrl } from '../base/shown-url.ts'
 import { sizeText } from '../base/size.ts'
-import { harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
-import { ConnectionFailure, type ConnectionProblem, type ServerEnd } from './connection.ts'
+import { ConnectionFailure, type ConnectionProblem, type Flood, type ServerEnd } from './connection.ts'
 import { fullName } from './names.ts'
 
 /** What the server was asked, as the end of "when asked …". Undefined: to start. */
@@ -35,9 +35,37 @@ export function mcpError(
   },
 ): unknown {
   if (!(error instanceof ConnectionFailure)) return error
-  const { message, hint } = told(error.problem, server, transport, doing, maxBytes)
+  const { message, hint } = told(cleaned(error.problem, hide), server, transport, doing, maxBytes)
   return new BatonError('MCP_FAILED', hide(message), { hint: hide(hint), cause: error })
 }
+
+/** The problem with its texts masked while they are whole: of a secret that is cut, the rest would be shown. */
+function cleaned(problem: ConnectionProblem, hide: (text: string) => string): ConnectionProblem {
+  const clean = (text: string): string => hide(harmless(text.slice(0, mostRead)))
+  switch (problem.kind) {
+    case 'not_started':
+    case 'unreachable':
+    case 'invalid':
+      return { ...problem, reason: clean(problem.reason) }
+    case 'refused':
+      return { ...problem, message: clean(problem.message) }
+    case 'http':
+      return { ...problem, text: clean(problem.text) }
+    case 'slow_start':
+      return { ...problem, words: clean(problem.words) }
+    case 'ended':
+      return { ...problem, end: { ...problem.end, words: clean(problem.end.words) } }
+    case 'foreign':
+      return { ...problem, address: clean(problem.address) }
+    case 'slow_answer':
+    case 'session_lost':
+    case 'too_large':
+      return problem
+  }
+}
+
+/** Maximum characters that are read of a text of a server: far more than is shown. */
+const mostRead = 100_000
 
 interface Told {
   readonly message: string
@@ -82,8 +110,13 @@ function told(
       }
     case 'unreachable':
       return {
-        message: `${called} cannot be reached at ${where}${while_}: ${problem.reason}`,
+        message: `${called} cannot be reached at ${where}${while_}: ${saidText(problem.reason)}`,
         hint: `Check that it is running and that the url in ${origin} is correct.`,
+      }
+    case 'foreign':
+      return {
+        message: `${called} names an address for its login that is refused: ${saidText(problem.address)}`,
+        hint: `Only the host in its url, and authorization servers that it names there, get what a login needs, over https. If the address is right, contact whoever runs ${where}.`,
       }
     case 'session_lost':
       return {
@@ -155,14 +188,25 @@ function endText(end: ServerEnd): string {
     case 'killed':
       return `was killed by ${end.signal}`
     case 'flooded':
-      return `was stopped because it wrote more than ${sizeText(end.bytes)} without a message`
+      return `was stopped because ${floodText(end.flood)}`
     case 'stopped':
       return 'was stopped'
   }
 }
 
+function floodText(flood: Flood): string {
+  switch (flood.of) {
+    case 'bytes':
+      return `it wrote more than ${sizeText(flood.bytes)} without a message`
+    case 'messages':
+      return 'it sent thousands of messages that nobody asked for'
+    case 'levels':
+      return 'it sent JSON with thousands of nested levels'
+  }
+}
+
 function notStarted(reason: string, transport: McpTransport): string {
-  if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return reason
+  if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return saidText(reason)
   const { command, cwd } = transport
   return existsSync(cwd) ? `there is no program ${command}` : `there is no folder ${cwd}`
 }
@@ -174,13 +218,7 @@ function whereText(transport: McpTransport): string {
 
 /** Text of the server on one line, so that it cannot pass for output of Baton. */
 function saidText(words: string): string {
-  return cutText(
-    words
-      .slice(0, 2 * mostSaid)
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
-    mostSaid,
-  )
+  return cutText(words.replaceAll(/\s+/g, ' ').trim(), mostSaid)
 }
 
 /** Maximum characters of an error: one that lists every invalid argument is long. */

@@ -1,9 +1,12 @@
+import { cutText } from '../base/cut-text.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import type { AskPerson, McpAnswer, McpCall, McpQuestion, McpServer } from '../event/mcp.ts'
 import { item, part, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
+import { isPageAddress } from './login-addresses.ts'
 import { fullName } from './names.ts'
 
 /** The call during which a server asks. */
@@ -74,6 +77,9 @@ export function questionsTo(askPerson: AskPerson, server: string, signal: AbortS
   }
 }
 
+/** Characters of an address that are shown of one that is refused. */
+const mostOfAddress = 200
+
 type Asked = AskedCall & { readonly signal: AbortSignal }
 
 async function askPerson(
@@ -81,6 +87,12 @@ async function askPerson(
   { server, at, context, signal }: Asked,
 ): Promise<McpAnswer> {
   const name = fullName(server)
+  if (question.kind === 'url' && !isPageAddress(question.url)) {
+    const shown = harmlessName(cutText(question.url, mostOfAddress))
+    const message = `the MCP server ${name} asked the user to open an address that is not https: ${shown}`
+    tellOnce(context, { key: message, message: `${message}: it was declined` })
+    return { action: 'decline' }
+  }
   const { askPerson: ask, asking = (work) => work() } = context.services
   const answer = ask && (await asking(() => ask({ server: name, question, at }, signal)))
   if (answer !== undefined) return answer

@@ -1,6 +1,7 @@
 import { underBoth } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type {
@@ -208,6 +209,6 @@ const mostNames = 10
 
 function shownNames(names: readonly string[]): string {
   const more = names.length - mostNames
-  const shown = names.slice(0, mostNames).map((name) => JSON.stringify(name).slice(1, -1))
+  const shown = names.slice(0, mostNames).map(harmlessName)
   return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }

@@ -4,6 +4,7 @@ import { BatonError, messageOf } from '../base/error.ts'
 import { startPausableLimit } from '../base/pausable-limit.ts'
 import type { McpAbout, McpCall, McpPrompt, McpResource, McpServer, McpTool, McpTransport } from '../event/mcp.ts'
 import { createMask } from '../journal/secrets.ts'
+import { serverSecrets } from '../journal/server-secrets.ts'
 import type { McpAuthProvider } from './wire/wire.ts'
 import {
   type Asker,
@@ -28,7 +29,11 @@ export interface LifeOptions {
   readonly canAsk: boolean
   readonly maxBytes: number
   readonly clock: Clock
-  readonly authProvider: (server: McpServer, url: string) => McpAuthProvider | undefined
+  /** `secrets`: the tokens that it has. */
+  readonly authProvider: (
+    server: McpServer,
+    url: string,
+  ) => (McpAuthProvider & { readonly secrets?: () => readonly string[] }) | undefined
   readonly onNotice: (level: 'debug' | 'warning', text: string) => void
   readonly onStart: (pid: number) => void
 }
@@ -81,9 +86,15 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   let isJunkTold = false
   const kept = new Map<ListName, Kept>()
 
+  /** Masks what the server was given: it may send all of it back. */
+  function hider(given: McpTransport): (text: string) => string {
+    const provider = given.kind === 'stdio' ? undefined : options.authProvider(server, given.url)
+    return hiderOf(given, { server, env: options.env, login: provider?.secrets?.() ?? [] })
+  }
+
   function told(error: unknown, doing?: string): unknown {
     if (transport === undefined) return error
-    return mcpError(error, { server, transport, doing, maxBytes, hide: hiderOf(options.env, transport) })
+    return mcpError(error, { server, transport, doing, maxBytes, hide: hider(transport) })
   }
 
   function failed(): void {
@@ -95,7 +106,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     if (startError !== undefined && clock.monotonic() < waitUntil) throw startError
     await clock.sleep(Math.max(0, waitUntil - clock.monotonic()), stop.signal)
     transport = server.transport()
-    const hide = hiderOf(options.env, transport)
+    const hide = hider(transport)
     const { connect } = await import('./session.ts')
     kept.clear()
     try {
@@ -239,14 +250,29 @@ function askerOf({ onProgress, onQuestion }: McpCall, without: <T>(work: () => P
   }
 }
 
-/** Masks the secrets of the environment, and the server's own variables and headers. */
-function hiderOf(env: LifeOptions['env'], transport: McpTransport): (text: string) => string {
-  if (transport.kind === 'stdio') return createMask({ ...env, ...transport.env }).hide
-  const values = Object.entries(transport.headers).flatMap(([name, value]) => [
-    [name, value],
-    [`${name}#1`, value.replace(/^\w+ /, '')],
+interface Given {
+  readonly server: McpServer
+  readonly env: LifeOptions['env']
+  /** The tokens of its login. */
+  readonly login: readonly string[]
+}
+
+/** Masks the secrets of the environment, and the server's own variables, headers, parameters and tokens. */
+function hiderOf(transport: McpTransport, { server, env, login }: Given): (text: string) => string {
+  const { name, secrets = () => ({ keys: [], values: {} }) } = server
+  const { keys, values } = secrets()
+  if (transport.kind === 'stdio') {
+    const own = serverSecrets({ [name]: { env: transport.env } }, {})
+    return createMask({ ...env, ...transport.env }, { keys, values: { ...values, ...own.values } }).hide
+  }
+  const headers = Object.entries(transport.headers).flatMap(([header, value]) => [
+    [header, value],
+    [`${header}#1`, value.replace(/^\w+ /, '')],
   ])
-  return createMask(env, { values: Object.fromEntries(values) as Record<string, string> }).hide
+  const tokens = login.map((token, index) => [`${name}#${index + 1}`, token])
+  const own = serverSecrets({ [name]: { url: transport.url } }, {})
+  const all = { ...values, ...own.values, ...(Object.fromEntries([...headers, ...tokens]) as Record<string, string>) }
+  return createMask(env, { keys, values: all }).hide
 }
 
 /** A limit whose signal is aborted when the time is up, or when `signal` is aborted. */

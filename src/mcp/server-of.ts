@@ -8,6 +8,7 @@ import { packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { isServerUrl, type ServerSettings } from '../config/mcp-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import type { McpLogin, McpServer, McpTransport } from '../event/mcp.ts'
+import { serverSecrets } from '../journal/server-secrets.ts'
 import { fullName } from './names.ts'
 
 /** In seconds: R304, R305. */
@@ -63,6 +64,7 @@ function serverOf(name: string, given: ServerSettings, options: ServersOfOptions
     ...defined({ tools, disallowedTools, login: oauth && loginOf(oauth, env, missing) }),
     isTrusted: trusted,
     sampling,
+    secrets: () => serverSecrets({ [name]: given }, env),
     origin,
     ...defined({ pack: pack?.identity }),
   }

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import { atMost, manyListeners } from '../base/concurrency.ts'
-import { commandEnvironment } from '../base/command.ts'
+import { commandEnvironment, givesAccess } from '../base/command.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
-import { harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
 import { ConnectionFailure } from './connection.ts'
@@ -66,7 +66,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     return {
       version: options.version,
       env,
-      environment: commandEnvironment(env),
+      environment: commandEnvironment(env, (variable) => !givesAccess(variable)),
       roots: options.roots,
       canAsk: options.canAsk ?? true,
       maxBytes: options.maxBytes ?? defaultMaxBytes,
@@ -164,6 +164,7 @@ function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] 
   return (level, text) => {
     count += 1
     if (count === mostNotices) send('debug', 'it logs too much; the rest is not shown')
-    if (count < mostNotices || level === 'warning') send(level, text.slice(0, longestNotice))
+    // what a server says is one line, and no terminal obeys it
+    if (count < mostNotices || level === 'warning') send(level, harmlessName(harmless(text.slice(0, longestNotice))))
   }
 }

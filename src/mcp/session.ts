@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { startLimit } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { defined, isObject } from '../base/json.ts'
+import { sizeText } from '../base/size.ts'
 import type { McpTransport } from '../event/mcp.ts'
 import { openChannel, openHttp } from './wire/open.ts'
 import type { Channel, Handlers, McpAuthProvider, Wire } from './wire/wire.ts'
@@ -148,6 +149,7 @@ function createQuestions(): Pick<Handlers, 'ask'> & {
 /** No real server offers more; only an endless list exceeds this. */
 const mostItems = 10_000
 const mostPages = 500
+const mostCharacters = 64 * 1024 ** 2
 
 function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): Omit<Connection, 'ended' | 'close'> {
   async function list<Item>(
@@ -160,9 +162,16 @@ function connectionOf({ about, has, keepMs }: Wire, request: Wire['request']): O
     // by content: a server that ignores the cursor sends the same page again
     const items = new Map<string, Item>()
     const seen = new Set<string>()
+    let characters = 0
     for (let cursor: string | undefined, shortest: number | undefined; ;) {
       const page = await request(method, defined({ cursor }), {}, signal)
-      for (const item of itemsOf(page, field, read)) items.set(JSON.stringify(item), item)
+      for (const item of itemsOf(page, field, read)) {
+        const key = JSON.stringify(item)
+        characters += key.length
+        if (characters > mostCharacters)
+          return invalid(`its list of ${name} is longer than ${sizeText(mostCharacters)}`)
+        items.set(key, item)
+      }
       const { nextCursor, ttlMs } = isObject(page) ? page : {}
       if (typeof ttlMs === 'number') shortest = Math.min(shortest ?? Infinity, ttlMs)
       // some servers end a list with an empty cursor, or with the one they were asked for

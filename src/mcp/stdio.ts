@@ -2,7 +2,8 @@ import { atMost } from '../base/concurrency.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { signalOf, underWatch } from '../base/process-watch.ts'
 import { startProcess } from '../base/process.ts'
-import { ConnectionFailure, type ServerEnd } from './connection.ts'
+import { ConnectionFailure, type Flood, type ServerEnd } from './connection.ts'
+import { createFloodLimit, isTooDeep } from './flood-limit.ts'
 import { createLineReader } from './line-reader.ts'
 
 export interface StdioOptions {
@@ -13,7 +14,10 @@ export interface StdioOptions {
   readonly cwd: string
   /** The complete environment. */
   readonly environment: Readonly<Record<string, string>>
-  /** Limit for one message, and for output without any message in it; a server that sends more is stopped. */
+  /**
+   * Limit for one message, and for output without any message in it; a server that sends more is stopped, and so is one
+   * that sends thousands of messages that nobody asked for, or thousands of nested levels.
+   */
   readonly maxBytes: number
   /** Called with the process id, which is also the process group id, before the server reads anything. */
   readonly onStart: (pid: number) => void
@@ -46,33 +50,39 @@ const keptWords = 8_192
 export async function startStdio(options: StdioOptions): Promise<StdioServer> {
   const { cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
   const words = createTail(keptWords)
-  let flooded = false
+  const limit = createFloodLimit()
+  let flooded: Flood | undefined
   let closing: Promise<void> | undefined
   let junkBytes = 0
   let isJunkTold = false
 
   const lines = createLineReader({
     maxBytes,
-    onTooLong: flood,
+    onTooLong: () => flood({ of: 'bytes', bytes: maxBytes }),
     onLine(line, bytes) {
+      if (flooded !== undefined) return
+      if (isTooDeep(line)) return flood({ of: 'levels' })
       const messages = messagesIn(line)
       if (messages.length > 0) {
         junkBytes = 0
-        for (const message of messages) onMessage(message)
+        for (const message of messages) {
+          if (!limit.take()) return flood({ of: 'messages' })
+          onMessage(message)
+        }
         return
       }
       if (line.trim() === '') return
       junkBytes += bytes
-      if (junkBytes > maxBytes) return flood()
+      if (junkBytes > maxBytes) return flood({ of: 'bytes', bytes: maxBytes })
       if (isJunkTold) return
       isJunkTold = true
       onJunk(line)
     },
   })
 
-  function flood(): void {
-    if (flooded) return
-    flooded = true
+  function flood(by: Flood): void {
+    if (flooded !== undefined) return
+    flooded = by
     void started.stop()
   }
 
@@ -82,7 +92,7 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
     environment,
     readsInput: true,
     onStart,
-    onOutput: { stdout: (bytes) => (flooded ? undefined : lines.add(bytes)), stderr: words.add },
+    onOutput: { stdout: (bytes) => (flooded === undefined ? lines.add(bytes) : undefined), stderr: words.add },
   }).then((result) => {
     if (result.kind === 'started') return result
     throw new ConnectionFailure({ kind: 'not_started', reason: result.reason })
@@ -90,7 +100,7 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
 
   void started.ended.then(({ end }) => {
     const said = { words: words.text() }
-    if (flooded) return onEnd({ kind: 'flooded', bytes: maxBytes, ...said })
+    if (flooded !== undefined) return onEnd({ kind: 'flooded', flood: flooded, ...said })
     if (closing !== undefined) return onEnd({ kind: 'stopped', ...said })
     if (end.kind === 'timed_out') return onEnd({ kind: 'stopped', ...said })
     const signal = end.kind === 'exited' ? signalOf(end.code) : undefined
@@ -106,7 +116,10 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
 
   return {
     pid: started.pid,
-    send: (message) => started.write(`${JSON.stringify(message)}\n`),
+    send(message) {
+      limit.expect()
+      started.write(`${JSON.stringify(message)}\n`)
+    },
     words: words.text,
     close: () => (closing ??= leave()),
   }

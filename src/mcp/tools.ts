@@ -1,11 +1,12 @@
 import { BatonError, isBatonError, messageOf, stopsRun } from '../base/error.ts'
-import { defined } from '../base/json.ts'
+import { sha256 } from '../base/hash.ts'
+import { canonicalJson, defined } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Tool } from '../event/agent.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { McpServer, McpTool } from '../event/mcp.ts'
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
-import { callPlace, type Place } from '../event/place.ts'
+import { callPlace, part, type Place } from '../event/place.ts'
 import type { RunSources } from '../event/sources.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
@@ -169,6 +170,8 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
     parameters: describedInput(tool),
     ...defined({ output: output && describedSchema(output) }),
     ...(isReader ? { reads: true } : {}),
+    version: async ({ context, at }) =>
+      sha256(canonicalJson((await currentTool(server, tool, { context, at })) ?? tool)),
     preview: async (_, { context }) => (isDry(context) && !isReader ? notInDryRun(name) : undefined),
     async run(input, { at, context, permit, onProgress }) {
       const { taken = { image: true, document: true } } = context.scope
@@ -178,6 +181,22 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
       return toolOutput(result, { name, taken })
     },
   }
+}
+
+/**
+ * The tool as its server describes it now, which may be another one than this conversation was offered; undefined for a
+ * call that the record answers, and if the server does not answer.
+ */
+async function currentTool(
+  server: McpServer,
+  { name }: McpTool,
+  { context, at }: Giving,
+): Promise<McpTool | undefined> {
+  const { effects, mcp, signal } = context.services
+  if (effects.answers([...at, part('approval')])) return undefined
+  const tools = await mcp?.tools(server.name, signal).catch(() => undefined)
+  signal.throwIfAborted()
+  return tools?.find((tool) => tool.name === name)
 }
 
 function isDry({ scope }: RunContext): boolean {

@@ -126,10 +126,10 @@ function withoutPassword(url: string): WithoutPassword {
 
 function failed({ url, ref, commit }: GitSource, text: string): BatonError {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const said = (lines.find((line) => /^(?:fatal|error|remote):/.test(line)) ?? lines[0] ?? '').slice(0, 300)
+  const said = withoutSecrets(lines.find((line) => /^(?:fatal|error|remote):/.test(line)) ?? lines[0] ?? '')
   const wanted = commit ?? ref
   const what = withoutSecrets(url) + (wanted === undefined ? '' : ` at ${wanted}`)
-  return new BatonError('FILE_FAILED', `git cannot fetch ${what}: ${withoutSecrets(said)}`, {
+  return new BatonError('FILE_FAILED', `git cannot fetch ${what}: ${said.slice(0, 300)}`, {
     hint: 'Check the address, the branch or tag, and that you may read it without a password prompt.',
   })
 }

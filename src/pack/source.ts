@@ -47,7 +47,9 @@ function gitSource(text: string, from: number): PackSource {
   const url = (at === -1 ? address : address.slice(0, at)).replace(/^git\+/, '')
   const ref = at === -1 ? undefined : address.slice(at + 1)
   if (ref !== undefined && !isRef(ref)) throw invalid(text, `"${ref}" is not a branch, a tag or a commit`)
-  if (/^https?:/.test(url)) parseUrl(url)
+  if (/^https?:/.test(url) && parseUrl(url).search !== '') {
+    throw invalid(text, 'git sends no query; a token goes before the host, as in https://TOKEN@HOST/PATH')
+  }
   return { kind: 'git', url, ...defined({ ref, subdir }) }
 }
 

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
-import { harmless, safeJson } from '../base/terminal-text.ts'
+import { continued, harmless, harmlessName, safeJson } from '../base/terminal-text.ts'
 import type { Paint } from './style.ts'
 
 /** Draws the events of a run. `close` leaves the screen as a shell expects it. */
@@ -40,7 +40,7 @@ export function createAnswerRenderer(
           target = event.target
           return
         case 'answer':
-          if (event.count > 1) line(`${answers > 0 ? '\n' : ''}==> ${event.label} <==\n`)
+          if (event.count > 1) line(`${answers > 0 ? '\n' : ''}==> ${harmlessName(event.label)} <==\n`)
           line(result ?? event.text)
           answers += 1
           return
@@ -92,7 +92,7 @@ export function createPinRenderer(write: Write, { paint }: { readonly paint: Pai
 
   function show(): void {
     for (const { event } of [...pins.values()].toSorted(comparePins)) {
-      write(`${paint('bold', event.label)} ${event.content}\n`)
+      write(`${paint('bold', harmlessName(event.label))} ${continued(event.content)}\n`)
     }
     pins.clear()
   }

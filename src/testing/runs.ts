@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
@@ -79,11 +80,13 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
     if (event.type === 'item.started' && event.item.type === 'agent_message') calls += 1
   }
   const { source, file, cwd, vars, inputs, overrides } = options
+  // in the workspace, so that records name it independently of the place of the copy
+  const placed = { ...options, aipackBase: join(cwd, '.aipack', 'base') }
   const prepare = withParams(options)
   if (source.kind === 'cassette') {
     const { text, model, outputSchema } = options
     const given = { vars, overrides, ...defined({ text, model, outputSchema }), ...(inputs.length > 0 && { inputs }) }
-    const replay = { ...options, cwd, record: source, observations: 'live-files', given, prepare } as const
+    const replay = { ...placed, cwd, record: source, observations: 'live-files', given, prepare } as const
     const report = await replayRun(text === undefined ? file : undefined, replay, listener)
     return { report, calls, costUsd: report.recordedCostUsd }
   }
@@ -94,7 +97,7 @@ export async function runForTest(options: TestRunOptions): Promise<TestRun> {
       ? { runs: source.folder }
       : { open: async (target: Target, { mask }: OpenParts) => openWithoutCassette(target, { mask, signal }) }
   const onRecord = (folder: string): void => void (record = folder)
-  const report = await startRun(file, { ...options, ...opening, ...patience, prepare, onRecord }, listener)
+  const report = await startRun(file, { ...placed, ...opening, ...patience, prepare, onRecord }, listener)
   return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
 }
 

@@ -49,6 +49,8 @@ export interface Surroundings {
   readonly isAttended?: boolean
   /** The longest time to wait for a host that cannot be reached or fails; default: 30 s if attended, else the patience. */
   readonly mostOutageMs?: number
+  /** Where packs keep files for all workspaces, absolute; default: AIPack's folder in the home folder. */
+  readonly aipackBase?: string
   /** Tracks what the run reads and changes, for a watch session. */
   readonly log?: SourceLog
   /** Creates the budget of the run from its limits; omitted: a new budget, without what earlier runs spent. */

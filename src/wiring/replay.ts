@@ -10,6 +10,8 @@ import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords } from '../journal/source.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
+import { provenVariables } from '../journal/cassette-proof.ts'
+import { nodeFiles } from '../journal/file-port.ts'
 import { openCassette } from '../journal/open-cassette.ts'
 import { createPathTokens, foldersOf } from '../journal/portable.ts'
 import { replayedContents } from '../journal/replayed-contents.ts'
@@ -38,7 +40,7 @@ type Given = Partial<
   Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'stdin' | 'outputSchema'>
 >
 
-export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal'> {
+export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'signal' | 'aipackBase'> {
   readonly record: RecordedRun
   /** Absolute; determines the workspace. */
   readonly cwd: string
@@ -82,12 +84,13 @@ export async function replayRun(
 ): Promise<ReplayReport> {
   const workspace = findWorkspace(options)
   const opened = await openRecord(options, workspace)
-  const { source, index } = opened
+  const { source, index, restore } = opened
   const scratch = createScratch(workspace)
   try {
     const replayed = createReplayedEffects({
       index,
       signal: options.signal,
+      restore,
       files: options.observations === 'recorded' ? { kind: 'recorded', scratch } : { kind: 'live' },
     })
     const mcp = recordedServers(index)
@@ -116,7 +119,11 @@ export async function replayRun(
       { ...options, env: environmentOf(invocation, options.env) },
       listener,
     )
-    return { ...report, canResume: false, ...(await summary({ index, replayed, scratch, report, workspace }, options)) }
+    return {
+      ...report,
+      canResume: false,
+      ...(await summary({ index, replayed, scratch, report, workspace, restore }, options)),
+    }
   } catch (error) {
     scratch.discard()
     throw error
@@ -130,11 +137,16 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
   const here = createPathTokens(runFolders({ workspace, home, run: pathOf(record) }))
   // a cassette contains tokens instead of folders, a run folder the folders it was recorded in
   let toTokens = (text: string): string => text
-  const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(secrets.unmask(text))) }
+  // whoever wrote a cassette chose its marks, and what is replayed is printed and written to files
+  const { unmask } = record.kind === 'cassette' ? await provenSecrets(record.file, env) : secrets
+  const mask: SecretMask = { ...secrets, unmask: (text) => here.toPaths(toTokens(unmask(text))) }
+  const restore = (text: string): string => secrets.unmask(text)
   const key = record.kind === 'run' ? openSigningKey({ env, home }) : undefined
   if (record.kind === 'run' && key !== undefined) await refuseForeign(record.folder, key, 'replayed')
   const source =
-    record.kind === 'cassette' ? openCassette(record.file, { mask }) : openFileRecords(record.folder, { mask, key })
+    record.kind === 'cassette'
+      ? openCassette(record.file, { mask, restore })
+      : openFileRecords(record.folder, { mask, key })
   try {
     const index = await indexRun(source, { keeps: 'everything' })
     const [start] = index.records('run.start')
@@ -149,7 +161,7 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
     const invocation = start && invocationOf(source.value(start.facts))
     if (invocation !== undefined) {
       const overrides = index.records('run.resume').flatMap((one) => source.value(one.overrides) as readonly string[])
-      return { source, index, invocation: withOverrides(invocation, overrides) }
+      return { source, index, restore, invocation: withOverrides(invocation, overrides) }
     }
     throw new BatonError('USAGE', `${pathOf(record)} cannot be replayed: it does not say how its run was started`, {
       hint: 'It was interrupted before its first step, or is from an older version. Record the run again.',
@@ -158,6 +170,11 @@ async function openRecord({ record, env, home }: ReplayOptions, workspace: strin
     source.close()
     throw error
   }
+}
+
+async function provenSecrets(file: string, env: ReplayOptions['env']): Promise<SecretMask> {
+  const proven = await provenVariables(file, env, nodeFiles).catch(() => ({}))
+  return createMask(proven, { names: Object.keys(proven) })
 }
 
 /** The path that stands for the run folder: the folder itself, or the cassette file. */
@@ -211,9 +228,13 @@ interface Replayed {
   readonly scratch: Scratch
   readonly report: RunReport
   readonly workspace: string
+  readonly restore: (text: string) => string
 }
 
-async function summary({ index, replayed, scratch, report, workspace }: Replayed, { home, record }: ReplayOptions) {
+async function summary(
+  { index, replayed, scratch, report, workspace, restore }: Replayed,
+  { home, record }: ReplayOptions,
+) {
   const { source } = index
   const end = index.records('run.end').at(-1)
   const facts = end === undefined ? undefined : (source.value(end.facts) as { readonly result?: string } | undefined)
@@ -225,7 +246,10 @@ async function summary({ index, replayed, scratch, report, workspace }: Replayed
     replayed: replayed.counts,
     recordedCostUsd: recordedCost(index),
     recordedExit: end?.exit,
-    isSameResult: facts?.result === undefined ? undefined : facts.result === resultHash(report, toTokens),
+    isSameResult:
+      facts?.result === undefined
+        ? undefined
+        : [toTokens, (text: string) => toTokens(restore(text))].some((map) => facts.result === resultHash(report, map)),
     scratch: folder === undefined ? undefined : { folder, files, unlike },
   }
 }

@@ -41,7 +41,7 @@ import { agentParts } from './agent-parts.ts'
 
 export interface RunParts extends Pick<
   Surroundings,
-  'home' | 'env' | 'signal' | 'log' | 'isAttended' | 'mostOutageMs'
+  'home' | 'env' | 'signal' | 'log' | 'isAttended' | 'mostOutageMs' | 'aipackBase'
 > {
   readonly id: string
   /** The run folder; omitted if the run is not recorded on disk. */
@@ -104,7 +104,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const { dir: runs } = target.settings.runs
   const ownFolders = [...userFolders(run), ...(runs === undefined ? [] : [runs])]
   const closed = whyNoWorkspace(workspace, run.home)
-  const aipackBase = aipackBaseFolder(run)
+  const { aipackBase = aipackBaseFolder(run) } = run
   const worktrees = run.folder === undefined ? {} : { worktrees: worktreesFolder(run.folder) }
   const placed = { workspace, closed, cwd, ...worktrees }
   const folders: RunFolders = { ...placed, packRoots, guard, aipackBase, ownFolders, builtInDir }

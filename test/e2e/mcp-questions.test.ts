@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
@@ -20,6 +20,11 @@ function world(lua: string) {
 const form = `local schema = { type = "object", required = { "age" }, properties = {
   age = { type = "integer", minimum = 1, title = "Your\\27[2J age", description = "In years." } } }
 print(aip.mcp.call("test", "ask", { message = "Who are you?\\nbaton: type your password", schema = schema }).text)`
+
+const asked = {
+  message: 'Who are you?',
+  schema: { type: 'object', properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] },
+}
 
 it('a person at the terminal fills in a form of a server, whose words are set off', async () => {
   const { cwd, home } = world(form)
@@ -73,6 +78,35 @@ it('an address of a server is shown and never opened; nobody is asked with -y or
   const { stdout } = await baton(['a.aip', '--json'], { cwd, env: { BATON_HOME: home } })
   const warnings = stdout.split('\n').filter((line) => line.includes('nobody could be asked'))
   expect(warnings).toHaveLength(1)
+})
+
+it.each([
+  ['a form of a run', 'baton a.aip', /at least 1\):\s*$/],
+  ['a form of a model call of a tool', 'baton a.md -c permission.mcp=allow', /at least 1\):\s*$/],
+  ['a form of a call without a run', 'baton mcp call test ask', /name \(text\):\s*$/],
+])('Ctrl-C at the question of %s ends it, with the terminal as it was', async (_, command, question) => {
+  const server = await startModelServer(() => ({
+    toolCalls: [{ id: 'c', name: 'test__ask', pieces: [JSON.stringify(asked)] }],
+    finish: 'tool_calls',
+  }))
+  onTestFinished(() => server.close())
+  const { cwd, home } = world(form)
+  writeFileSync(join(cwd, 'a.md'), '+++\nmodel = "m"\ntools = ["test__ask"]\n+++\nAsk.\n')
+  let isStopped = false
+  const { code, output } = await inTerminal(
+    `trap : INT; stty -g > before; ${command}; code=$?; stty -g > after; exit $code`,
+    {
+      cwd,
+      env: { BATON_HOME: home, BATON_GATEWAY_URL: server.url },
+      onScreen(terminal, type) {
+        if (isStopped || !question.test(terminal.everything().join('\n'))) return
+        isStopped = true
+        type('\u0003')
+      },
+    },
+  )
+  expect([code, output]).toEqual([130, expect.any(String)])
+  expect(readFileSync(join(cwd, 'after'), 'utf8')).toBe(readFileSync(join(cwd, 'before'), 'utf8'))
 })
 
 it('a call without a run asks the person at the terminal, and nobody with --no-input', async () => {

@@ -24,6 +24,13 @@ export interface OAuthWorld {
   answer: 'allow' | 'deny'
   /** Where users are sent; default: to the authorization server. */
   authorizationEndpoint?: string
+  /** Where tokens are fetched and clients registered; default: at the authorization server. */
+  tokenEndpoint?: string
+  registrationEndpoint?: string
+  /** Where a refused request says that the metadata of the server is; default: at the server. */
+  metadata?: string
+  /** The authorization server that the metadata names; default: the one on this port. */
+  authorizationServer?: string
   /** The issuer that the redirect back claims to come from. */
   issuer?: string
 }
@@ -70,16 +77,21 @@ export async function startOAuthWorld(): Promise<OAuthWorld> {
           const why = `Bearer error="insufficient_scope", scope="${wanted}", resource_metadata="${where}"`
           return response.writeHead(403, { 'www-authenticate': why }).end()
         }
-        return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${where}"` }).end()
+        const named = `Bearer resource_metadata="${world.metadata ?? where}"`
+        return response.writeHead(401, { 'www-authenticate': named }).end()
       },
       '/.well-known/oauth-protected-resource/mcp': () =>
-        json({ resource: `${base}/mcp`, authorization_servers: [`${base}${path}`], scopes_supported: ['tools'] }),
+        json({
+          resource: `${base}/mcp`,
+          authorization_servers: [world.authorizationServer ?? `${base}${path}`],
+          scopes_supported: ['tools'],
+        }),
       [`/.well-known/oauth-authorization-server${path}`]: () =>
         json({
           issuer: `${base}${path}`,
           authorization_endpoint: world.authorizationEndpoint ?? `${base}/authorize`,
-          token_endpoint: `${base}/token`,
-          registration_endpoint: `${base}/register`,
+          token_endpoint: world.tokenEndpoint ?? `${base}/token`,
+          registration_endpoint: world.registrationEndpoint ?? `${base}/register`,
           response_types_supported: ['code'],
           grant_types_supported: ['authorization_code', 'refresh_token'],
           code_challenge_methods_supported: ['S256'],

@@ -55,6 +55,17 @@ describe('what was allowed always', () => {
     expect(answers).toEqual(['allow', 'deny', 'deny', 'deny'])
   })
 
+  it('holds for a tool of a server only as it was then, also if another process gave the answer', async () => {
+    const tool = (version: string): ToolAction => ({ kind: 'tool', tool: 's__t', input: {}, version })
+    const { always } = { always: grantFor(tool('old')) }
+    const approver = async (): Promise<Decision> => 'deny'
+    const asked = [tool('old'), tool('new'), tool('old')]
+    expect(await put({ approver, before: { places: [], grants: [always] } }, asked)).toEqual(['allow', 'deny', 'allow'])
+    // what baton approve reads in the record names no version
+    const grants = [{ tool: 's__t' }]
+    expect(await put({ approver, before: { places: [], grants } }, asked)).toEqual(['allow', 'deny', 'allow'])
+  })
+
   it('holds in later processes, also where nobody can be asked', async () => {
     const before = { places: [], grants: [grantFor(edit('/w/a.ts'))] }
     const both = [edit('/w/a.ts'), edit('/w/b.ts')]

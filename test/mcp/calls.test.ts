@@ -121,6 +121,32 @@ describe('a call', () => {
     })
   })
 
+  it('is refused without a character that a terminal obeys, and without a secret of the server', async () => {
+    const key = 'tok-0123456789-abcdef'
+    await using mcp = testServers([stdioServer({}, { env: { API_KEY: key, THING: 'odd/9876+x' } })])
+    await expect(mcp.call('test', 'refuse', { message: 'odd/9876+x' }, { signal })).rejects.not.toMatchObject({
+      message: expect.stringContaining('9876'),
+    })
+    const message = `no \u001b]0;T\u0007 \u001b[31mred\u001b[0m \u009b2J \u202e txt\r\nerror: forged ${key}`
+    await expect(mcp.call('test', 'refuse', { message }, { signal })).rejects.toMatchObject({
+      message:
+        'the MCP server test answered with an error when asked for refuse: no ␛]0;T␇ red �2J � txt error: forged «secret:API_KEY» (-32602)',
+    })
+    // what is cut is masked before
+    const long = `${'x'.repeat(3_990)}${key}`
+    const said = await mcp.call('test', 'refuse', { message: long }, { signal }).catch(String)
+    expect(said).toContain('xx«secret')
+    expect(said).not.toContain('tok-')
+  })
+
+  it('names only pages on the web, and on this machine, that a user has to open first', async () => {
+    await using mcp = testServers([stdioServer()])
+    for (const url of ['file:///etc/passwd', 'javascript:alert(1)', 'http://login.example/', 'vscode://x']) {
+      const said = await mcp.call('test', 'refuse', { url }, { signal }).catch(String)
+      expect(said).toContain('Log in first: (-32042)')
+    }
+  })
+
   it('is one of two hundred at once', async () => {
     await using mcp = testServers([stdioServer()])
     const calls = Array.from({ length: 200 }, (_, a) => mcp.call('test', 'add', { a, b: 1 }, { signal }))
@@ -174,6 +200,12 @@ describe('a call', () => {
     expect(mcp.notices[0]).toEqual({ server: 'test', level: 'debug', text: 'info test: hello' })
     expect(mcp.notices).toHaveLength(1_000)
     expect(mcp.notices.at(-1)?.text).toBe('it logs too much; the rest is not shown')
+  })
+
+  it('logs in one line that no terminal obeys', async () => {
+    await using mcp = testServers([stdioServer()])
+    await mcp.call('test', 'log', { text: 'a\nb: forged\u001b[2J' }, { signal })
+    expect(mcp.notices).toEqual([{ server: 'test', level: 'debug', text: 'info test: a␊b: forged␛[2J' }])
   })
 })
 

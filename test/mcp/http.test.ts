@@ -1,4 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Switches } from '../fixtures/mcp/core.mjs'
 import { httpServer, serveHttp, testServers } from '../helpers/mcp-server.ts'
@@ -94,6 +96,14 @@ describe('a server over HTTP', () => {
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })
   })
 
+  it('that sends notifications without end is not listened to any more', async () => {
+    await using served = await serveHttp()
+    await using mcp = testServers([httpServer(served.url)])
+    await expect(mcp.call('test', 'chatter', {}, { signal })).rejects.toMatchObject({
+      message: expect.stringContaining('was stopped because it sent thousands of messages that nobody asked for'),
+    })
+  })
+
   it('that sends too much is not listened to', async () => {
     await using plain = await serveHttp({ json: true })
     await using streams = await serveHttp()
@@ -128,6 +138,31 @@ describe('a server over HTTP that cannot be used', () => {
       hint: expect.stringContaining(hint),
     })
     await expect(mcp.tools('test', signal)).rejects.not.toMatchObject({ message: expect.stringContaining('of-nobody') })
+  })
+
+  it.each([401, 403, 500])('answers with %i and all that it was sent: no key is shown', async (status) => {
+    const echo = createServer((request, response) => {
+      const { headers, url } = request
+      response.writeHead(status).end(`\u001b[2J${JSON.stringify({ url, ...headers })}`)
+    })
+    await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void echo.close())
+    const { port } = echo.address() as AddressInfo
+    const headers = { 'x-api-key': 'k/ey-9876543210', authorization: 'Bearer tok-123456789' }
+    const token = 'access-abcdef-123456'
+    const authProvider = () => ({ token: async () => token, secrets: () => [token] })
+    for (const [given, options] of [
+      [headers, {}],
+      [{ 'x-api-key': headers['x-api-key'] }, { authProvider }],
+    ] as const) {
+      const url = `http://127.0.0.1:${port}/mcp?sig=s1g-of-the-url`
+      await using mcp = testServers([httpServer(url, { headers: given, isNamed: true })], options)
+      const said = await mcp
+        .tools('test', signal)
+        .catch((error: Error) => `${error.message} ${String(Reflect.get(error, 'hint'))}`)
+      expect(said).toMatch(/^the MCP server test /)
+      expect(said).not.toMatch(/9876543210|tok-1234|access-abc|s1g-of|\p{Cc}/u)
+    }
   })
 
   it('is not there', async () => {

@@ -39,6 +39,37 @@ describe('a login at a server that is not honest', () => {
     expect([shown, store.read().tokens]).toEqual([[], undefined])
   })
 
+  it.each(['metadata', 'registrationEndpoint', 'tokenEndpoint'] as const)(
+    'is refused when it names a third host for its %s, which gets no request',
+    async (field) => {
+      const asked: string[] = []
+      const third = createServer((request, response) => {
+        asked.push(request.url ?? '')
+        response.end('{}')
+      })
+      await new Promise<void>((resolve) => third.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void third.close())
+      const world = await startOAuthWorld()
+      world[field] = `http://127.0.0.1:${(third.address() as AddressInfo).port}/${field}`
+      const { store, shown, end } = attempt(world.url)
+      await expect(end).rejects.toMatchObject({ problem: { kind: 'foreign', address: world[field] } })
+      expect([asked, store.read().tokens, shown]).toEqual([[], undefined, []])
+    },
+  )
+
+  it.each(['http://login.example', 'ftp://login.example', 'file:///etc'])(
+    'is refused when its authorization server is %s',
+    async (address) => {
+      const world = await startOAuthWorld()
+      world.authorizationServer = address
+      const { shown, end } = attempt(world.url)
+      await expect(end).rejects.toMatchObject({
+        problem: { kind: 'foreign', address: expect.stringContaining(address) },
+      })
+      expect(shown).toEqual([])
+    },
+  )
+
   it('is refused when another authorization server comes back', async () => {
     const world = await startOAuthWorld()
     world.issuer = 'https://other.example'

@@ -54,6 +54,18 @@ describe('questions of a server to a person', () => {
     }
   })
 
+  it.each(['file:///etc/passwd', 'javascript:alert(1)', 'http://login.example/', 'http://127.0.0.1.evil.example/'])(
+    'never send anybody to %s: they are declined, and the run says so',
+    async (url) => {
+      const { mcp, call, warnings } = world({ askPerson: async () => ({ action: 'accept' }) })
+      await using _ = mcp
+      expect(await call('ask', { url })).toBe('{"action":"decline"}')
+      expect(warnings()).toEqual([
+        `the MCP server test asked the user to open an address that is not https: ${url}: it was declined`,
+      ])
+    },
+  )
+
   it('are withdrawn when the server has ended', async () => {
     let withdrawn: AbortSignal | undefined
     const { mcp, call } = world({

@@ -48,6 +48,7 @@ enabled = false
         toolMs: 60_000,
         isTrusted: false,
         sampling: false,
+        secrets: expect.any(Function),
         origin: expect.stringMatching(/config\.toml:2$/),
       },
       {
@@ -59,6 +60,7 @@ enabled = false
         disallowedTools: ['read_all'],
         isTrusted: true,
         sampling: true,
+        secrets: expect.any(Function),
         origin: expect.stringMatching(/config\.toml:4$/),
       },
     ])

@@ -143,6 +143,21 @@ describe('a server over stdio that fails', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
+  it.each([
+    ['nests a line 100,000 levels deep', 'deep', 'it sent JSON with thousands of nested levels'],
+    ['logs without end', 'chatter', 'it sent thousands of messages that nobody asked for'],
+  ])('%s: it is stopped, and another one is started for the next call', async (_, tool, why) => {
+    await using mcp = testServers([stdioServer()], { clock: eager })
+    await expect(mcp.call('test', tool, {}, { signal })).rejects.toMatchObject({
+      code: 'MCP_FAILED',
+      message: expect.stringMatching(
+        new RegExp(`^the MCP server test was stopped because .*${why} when asked for ${tool}: `),
+      ),
+    })
+    await vi.waitFor(() => expect(isAlive(mcp.pids[0])).toBe(false), patient)
+    expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
+  })
+
   it('takes a large message, up to the limit', async () => {
     await using mcp = testServers([stdioServer()], { maxBytes: 1024 ** 2 })
     const { content } = await mcp.call('test', 'big', { bytes: 990_000 }, { signal })
@@ -227,8 +242,10 @@ describe('processes of servers', () => {
   })
 
   it('get the variables that commands get, and those of their own', async () => {
-    const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C' }
-    await using mcp = testServers([stdioServer({}, { env: { SERVER_KEY: 'of-the-server' } })], { env })
+    const access = { SSH_AUTH_SOCK: '/run/agent', KUBECONFIG: '/home/a/kube', DOCKER_HOST: 'unix:///run/d' }
+    const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C', ...access }
+    const own = { SERVER_KEY: 'of-the-server', KUBECONFIG: access.KUBECONFIG }
+    await using mcp = testServers([stdioServer({}, { env: own })], { env })
     const variable = async (name: string): Promise<unknown> => {
       const { content } = await mcp.call('test', 'variable', { name }, { signal })
       return content[0]
@@ -236,6 +253,14 @@ describe('processes of servers', () => {
     expect(await variable('OPENAI_API_KEY')).toEqual({ type: 'text', text: 'undefined' })
     expect(await variable('LANG')).toEqual({ type: 'text', text: 'C' })
     expect(await variable('SERVER_KEY')).toEqual({ type: 'text', text: 'of-the-server' })
+    // what acts for the user, only where it is named
+    const names = ['SSH_AUTH_SOCK', 'DOCKER_HOST', 'KUBECONFIG']
+    const values = await Promise.all(names.map(variable))
+    expect(values.map((value) => (value as { readonly text: string }).text)).toEqual([
+      'undefined',
+      'undefined',
+      access.KUBECONFIG,
+    ])
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { Tool, ToolResult } from '../../src/event/agent.ts'
 import { below, narrow, type RunContext, type RunScope, withScope } from '../../src/event/context.ts'
-import { allRights, type HeldPack, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
+import { allRights, grantFor, type HeldPack, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
 import { checkServers, mcpTools } from '../../src/mcp/tools.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
@@ -10,6 +10,7 @@ import type { Toolbox } from '../../src/tool/toolbox/kind.ts'
 import { createToolbox } from '../../src/tool/toolbox/toolbox.ts'
 import { testContext } from '../helpers/context.ts'
 import { type FakeMcp, fakeMcp, type FakeServer } from '../helpers/fake-mcp.ts'
+import { createMemoryEffects } from '../helpers/memory-journal.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 interface World {
@@ -183,6 +184,34 @@ describe('a call', () => {
       isDenied: true,
     })
     expect(here.mcp.calls).toEqual([])
+  })
+
+  it.each([
+    ['its description', { description: 'Deletes the issue.' }],
+    ['its schema', { input: { type: 'object', properties: { force: { type: 'boolean' } } } }],
+    ['what it says of itself', { destructive: true }],
+  ])('is asked about again when the server has changed %s since "always"', async (_, change) => {
+    const github = { tools: [{ name: 'close_issue', description: 'Closes the issue.' }, { name: 'other' }] }
+    const here = world({ github }, { rules: [] })
+    const asked: string[] = []
+    const effects = createMemoryEffects({
+      permission: here.context.services.permission,
+      approver: async (action) => {
+        if (action.kind !== 'tool') return 'deny'
+        asked.push(action.tool)
+        return { always: grantFor(action) }
+      },
+    })
+    const context = { ...here.context, services: { ...here.context.services, effects } }
+    const [tool] = await here.give(['*'])
+    for (const count of [1, 1, 2, 2]) {
+      if (count === 2) github.tools[0] = { name: 'close_issue', description: 'Closes the issue.', ...change }
+      expect(await call({ ...here, context }, tool)).toMatchObject({ text: 'close_issue {}' })
+      expect(asked).toHaveLength(count)
+    }
+    expect(
+      effects.records.some((record) => 'request' in record && JSON.stringify(record.request).includes('version')),
+    ).toBe(false)
   })
 
   it.each([

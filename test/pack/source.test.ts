@@ -63,6 +63,10 @@ describe('sources of packs', () => {
     expect(withoutSecrets("'https://a:b@c@h.example/x.git?token=geheim#sub' at https://h.example?k=geheim")).toBe(
       "'https://h.example/x.git#sub' at https://h.example",
     )
+    // git would pass it to its own programs, whose arguments everybody can read, and servers do not get it
+    expect(() => parseSource('git+https://h.example/a.git?token=geheim', around)).toThrow(
+      /^"git\+https:\/\/h\.example\/a\.git" is not the source of a pack: git sends no query/,
+    )
     expect(() => parseSource('htp://me:geheim@h.example/a', around)).toThrow('"htp://me@h.example/a" is not the source')
   })
 })

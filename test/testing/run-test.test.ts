@@ -6,6 +6,7 @@ import { realPath } from '../../src/base/files.ts'
 import { writeCassetteFile } from '../../src/cli/cassette-file.ts'
 import { loadTests } from '../../src/testing/load-tests.ts'
 import { runTest, type RunTestOptions, type TestResult } from '../../src/testing/run-test.ts'
+import { snapshot } from '../helpers/baton.ts'
 import { type ModelScript, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -340,4 +341,27 @@ describe('what is no test', () => {
       message,
     )
   })
+})
+
+it('writes only in its copy, also what packs keep for all workspaces', async () => {
+  const home = tempTree({ '.aipack-base/support/pack/demo/tools/seen.txt': 'of the user' })
+  const other = tempTree({ 'pack.toml': '' })
+  const script = `aip.file.save("demo@tools$base/seen.txt", "of the test")
+local kept = {}
+for _, path in ipairs({ "${home}/.aipack-base/new.txt", "~/new.txt", "${other}/new.txt", "../new.txt" }) do
+  table.insert(kept, tostring(pcall(aip.file.save, path, "x")))
+end
+return aip.file.load("demo@tools$base/seen.txt").content .. " " .. table.concat(kept, " ")`
+  const body = `+++
+agent = "agents/save.lua"
+[[test]]
+name = "saves"
+expect = [{ answer_contains = "of the test false false false false" }]
++++
+Save it.
+`
+  const { test, folder } = await world({ 'ask.md': body, 'agents/save.lua': script })
+  const before = [snapshot(home), snapshot(other), snapshot(folder)]
+  expect(messages(await test({ home }))).toEqual({ saves: [] })
+  expect([snapshot(home), snapshot(other), snapshot(folder)]).toEqual(before)
 })

@@ -67,7 +67,7 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   if (!flags.json && found !== undefined && found.dir !== join(folder)) {
     const isHidden = found.dir.startsWith(`${workspace}${sep}`)
     const what = isHidden ? 'shadows it here once it is trusted (baton trust)' : 'takes precedence'
-    io.err(`warning: ${found.dir} is also named ${pack.manifest.identity} and ${what}\n`)
+    io.err(`warning: ${harmlessName(found.dir)} is also named ${pack.manifest.identity} and ${what}\n`)
   }
   return 0
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject, parseSentJson } from '../../base/json.ts'
-import { safeJson } from '../../base/terminal-text.ts'
+import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
 import type { AskPerson, McpContent, McpResult } from '../../event/mcp.ts'
 import { createProgressTeller } from '../../mcp/progress.ts'
@@ -122,10 +122,10 @@ function pieceText(piece: McpContent, index: number, save: Save): string {
     case 'audio':
       return `${piece.type}: ${save(piece.data, piece.mimeType, index)}`
     case 'resource_link':
-      return `${piece.name}: ${piece.uri}`
+      return `${harmlessName(piece.name)}: ${harmlessName(piece.uri)}`
     case 'resource': {
       const { uri, text, blob, mimeType = 'application/octet-stream' } = piece.resource
-      return blob === undefined ? (text ?? uri) : `${uri}: ${save(blob, mimeType, index)}`
+      return blob === undefined ? (text ?? harmlessName(uri)) : `${harmlessName(uri)}: ${save(blob, mimeType, index)}`
     }
   }
 }

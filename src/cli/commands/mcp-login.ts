@@ -2,7 +2,8 @@ import { BatonError } from '../../base/error.ts'
 import { openBrowser } from '../../base/open-browser.ts'
 import type { McpServer, McpTransport } from '../../event/mcp.ts'
 import { registeredClient } from '../../mcp/auth/known-login.ts'
-import { openLoginStore } from '../../mcp/auth/login-store.ts'
+import { createMask } from '../../journal/secrets.ts'
+import { openLoginStore, secretsOfLogin } from '../../mcp/auth/login-store.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import type { McpContext } from './mcp.ts'
@@ -18,11 +19,18 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     import('../../mcp/wire/login.ts'),
     import('../../mcp/problems.ts'),
   ])
+  const store = openLoginStore(url, { env, home })
+  const hide = (text: string): string => {
+    const values = Object.fromEntries(
+      secretsOfLogin(store.read()).map((value, index) => [`${name}#${index + 1}`, value]),
+    )
+    return createMask({}, { values }).hide(context.hide(text))
+  }
   const end = await login({
     name,
     url,
     headers,
-    store: openLoginStore(url, { env, home }),
+    store,
     registered: registeredClient(server),
     scope: server.login?.scope,
     port: server.login?.port,
@@ -35,7 +43,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     env,
     signal: io.signal,
   }).catch((error: unknown) => {
-    throw mcpError(error, { server, transport, doing: 'to log in', maxBytes: mostLoginBytes, hide: context.hide })
+    throw mcpError(error, { server, transport, doing: 'to log in', maxBytes: mostLoginBytes, hide })
   })
   print({ server: name, login: end }, () => (end === 'done' ? `logged in to ${name}\n` : `${name} needs no login\n`))
   return 0

@@ -91,7 +91,7 @@ async function runAndRecord(run: PreparedRun, file: string, io: CommandIo): Prom
   checkCassettePlace(file, run.around)
   let folder: string | undefined
   const { exitCode, stopReason } = await runTrusted({ ...run, onRecord: (kept) => void (folder = kept) }, io)
-  if (stopReason !== 'cancelled' && folder !== undefined) await writeCassetteFile(file, folder)
+  if (stopReason !== 'cancelled' && folder !== undefined) await writeCassetteFile(file, folder, { env: run.around.env })
   else if (exitCode === 0) {
     throw new BatonError('FILE_FAILED', `${file} was not written, because the run was not recorded`, {
       hint: 'Set [runs] dir in your config file to a local folder that you can write to.',

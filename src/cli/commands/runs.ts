@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { BatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
+import { defined } from '../../base/json.ts'
 import { refuseLeavingLink } from '../../base/leaving.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
@@ -150,22 +151,25 @@ function fitsFlags({ file, status }: Flags<'runs'>, { workspace, cwd }: RunsCont
 /** Writes the whole record to one file, atomically; without a file name, to stdout. */
 async function exportRun(
   { run: [asked = '', name] }: Flags<'runs'>,
-  { io, folder, cwd, print }: RunsContext,
+  { io, folder, cwd, home, print, ...here }: RunsContext,
 ): Promise<number> {
   const run = findAnyRun(folder, asked)
+  // what somebody else recorded is no evidence of what this user knows
+  const env = (await foreignCheck({ env: here.env, home })(run)) ? undefined : here.env
   if (name === undefined) {
     const { writeCassette } = await import('../../journal/cassette.ts')
-    await writeCassette(run, (text) => {
+    const write = (text: string): void => {
       io.signal.throwIfAborted()
       io.out(text)
-    })
+    }
+    await writeCassette(run, write, defined({ env }))
     return 0
   }
   const file = resolve(cwd, name)
   refuseLeavingLink(file, { within: findWorkspace({ cwd, env: io.env, home: io.home }), shown: name })
   if (existsSync(file)) throw usageError(`${name} already exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
-  const bytes = await writeCassetteFile(file, run, io.signal)
+  const bytes = await writeCassetteFile(file, run, { env, signal: io.signal })
   print({ id: basename(run), file, bytes }, () => '')
   return 0
 }

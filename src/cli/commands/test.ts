@@ -41,7 +41,7 @@ export async function testCommand(flags: Flags<'test'>, io: CommandIo): Promise<
     keeps: flags.keep,
     overrides: overridesOf(flags),
     openBudget: createSessionBudget(),
-    ...(flags.record ? { writeCassette: writeCassetteFile } : {}),
+    ...(flags.record ? { writeCassette: (file, folder) => writeCassetteFile(file, folder, { env }) } : {}),
   }
   const junit = flags.junit === undefined ? undefined : resolve(workplace.cwd, flags.junit)
   if (junit !== undefined) checkTarget(junit, `--junit ${flags.junit}`)

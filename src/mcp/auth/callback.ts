@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { cutText } from '../../base/cut-text.ts'
 import { BatonError } from '../../base/error.ts'
+import { harmlessName } from '../../base/terminal-text.ts'
 
 export interface Callback {
   /** The redirect URL. */
@@ -75,9 +77,12 @@ export async function openCallback(port?: number): Promise<Callback> {
   }
 }
 
+/** Maximum characters of a reason that a server gives. */
+const mostWhy = 1_000
+
 function refused(error: string, description: string | null): BatonError {
   const why = description === null ? error : `${error}: ${description}`
-  return new BatonError('KEY_REFUSED', `the login was refused: ${why}`, {
+  return new BatonError('KEY_REFUSED', `the login was refused: ${harmlessName(cutText(why, mostWhy))}`, {
     hint: 'Try again, or contact whoever runs the server.',
   })
 }

@@ -1,5 +1,5 @@
 import type { McpServer } from '../../event/mcp.ts'
-import { openLoginStore } from './login-store.ts'
+import { openLoginStore, secretsOfLogin } from './login-store.ts'
 import { type AuthProvider, createAuthProvider, type RegisteredClient } from './provider.ts'
 
 interface Around {
@@ -7,13 +7,17 @@ interface Around {
   readonly home: string
 }
 
+/** A stored login. `secrets`: what is masked of it. */
+export type KnownLogin = AuthProvider & { readonly secrets: () => readonly string[] }
+
 /** Uses stored logins; undefined for a server without one. */
-export function knownLogins(around: Around): (server: McpServer, url: string) => AuthProvider | undefined {
+export function knownLogins(around: Around): (server: McpServer, url: string) => KnownLogin | undefined {
   return (server, url) => {
     const store = openLoginStore(url, around)
     if (store.read().tokens === undefined) return undefined
     const { name, login } = server
-    return createAuthProvider({ name, store, registered: registeredClient(server), scope: login?.scope })
+    const provider = createAuthProvider({ name, store, registered: registeredClient(server), scope: login?.scope })
+    return { ...provider, secrets: () => secretsOfLogin(store.read()) }
   }
 }
 

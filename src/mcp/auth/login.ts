@@ -4,6 +4,7 @@ import { cutText } from '../../base/cut-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { Authorizing } from '../connection.ts'
+import { isPageAddress } from '../login-addresses.ts'
 import { openCallback } from './callback.ts'
 import type { Login, LoginStore } from './login-store.ts'
 import { type AuthProvider, createAuthProvider, type RegisteredClient } from './provider.ts'
@@ -60,15 +61,11 @@ function withoutOldLogin({ clients, redirectUrl, missingScope }: Login): Login {
   return { clients, ...defined({ redirectUrl, missingScope }) }
 }
 
-/** Host names of the loopback interface. */
-const local: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
-
 /**
  * The server chooses the login page: it could send the browser to files, to programs, or over an unencrypted network.
  */
 function checked(address: URL, name: string): URL {
-  const { protocol, hostname } = address
-  if (protocol === 'https:' || (protocol === 'http:' && local.has(hostname))) return address
+  if (isPageAddress(address)) return address
   throw new BatonError('MCP_FAILED', `the login page of the MCP server ${name} is not at an https:// address`, {
     hint: `It was not opened: ${cutText(address.href, 200)}`,
   })

@@ -2,6 +2,7 @@ import { type BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { isObject } from '../../base/json.ts'
 import { MessageTooLarge } from '../bounded-fetch.ts'
 import { ConnectionFailure, type ConnectionProblem } from '../connection.ts'
+import { ForeignAddress, isPageAddress } from '../login-addresses.ts'
 import {
   ProtocolError,
   type ProtocolErrorCode,
@@ -31,6 +32,8 @@ function problemOf(error: unknown): ConnectionProblem {
   if (hasCause(error, (cause) => cause instanceof MessageTooLarge)) {
     return { kind: 'too_large' }
   }
+  const foreign = foreignIn(error)
+  if (foreign !== undefined) return { kind: 'foreign', address: foreign.address }
   // the stored login is not sufficient, and nobody can log in now
   if (UnauthorizedError.isInstance(error) || ownError(error)?.code === 'KEY_MISSING') {
     return { kind: 'http', status: 401, text: '' }
@@ -53,11 +56,13 @@ function problemOf(error: unknown): ConnectionProblem {
   return { kind: 'unreachable', reason: causeText(error) }
 }
 
-/** Addresses that the user has to open before the call is repeated. */
+/** Addresses that the user has to open before the call is repeated: pages on the web, or on this machine. */
 function addressesIn(data: unknown): readonly string[] {
   const wanted =
     isObject(data) && Array.isArray(data['elicitations']) ? (data['elicitations'] as readonly unknown[]) : []
-  return wanted.flatMap((one) => (isObject(one) && typeof one['url'] === 'string' ? [one['url']] : []))
+  return wanted.flatMap((one) =>
+    isObject(one) && typeof one['url'] === 'string' && isPageAddress(one['url']) ? [one['url']] : [],
+  )
 }
 
 /** The server's description of a failure; for a redirect that is not followed, its target. */
@@ -78,6 +83,11 @@ export function causeText(error: unknown): string {
 /** Whether the error or one of its causes passes the test. */
 export function hasCause(error: unknown, test: (error: unknown) => boolean): boolean {
   return test(error) || (error instanceof Error && error.cause !== undefined && hasCause(error.cause, test))
+}
+
+function foreignIn(error: unknown): ForeignAddress | undefined {
+  if (error instanceof ForeignAddress) return error
+  return error instanceof Error && error.cause !== undefined ? foreignIn(error.cause) : undefined
 }
 
 /** The BatonError, thrown by our provider, among an error and its causes. */

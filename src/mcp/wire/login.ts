@@ -3,10 +3,11 @@ import { manyListeners } from '../../base/concurrency.ts'
 import { messageOf } from '../../base/error.ts'
 import { createBoundedFetch } from '../bounded-fetch.ts'
 import { type Authorizing, ConnectionFailure } from '../connection.ts'
+import { createLoginFetch } from '../login-addresses.ts'
 import { keepHeaders } from '../own-headers.ts'
 import { failureOf, hasCause, ownError } from './failures.ts'
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from './sdk.ts'
-import type { McpAuthProvider } from './wire.ts'
+import { knownIssuer, type McpAuthProvider } from './wire.ts'
 
 /**
  * Logs in at a server: `provider` sends the user to the authorization server, and stores the result. `not_needed`: the
@@ -22,7 +23,9 @@ export async function authorize({
 }: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
   const bounded = createBoundedFetch(mostLoginBytes, env)
   const address = new URL(url)
-  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, () =>
+    knownIssuer(provider),
+  )
   const transport = new StreamableHTTPClientTransport(address, {
     requestInit: { headers },
     fetch,
@@ -38,6 +41,8 @@ export async function authorize({
       return false
     } catch (error) {
       signal.throwIfAborted()
+      const refusal = refused()
+      if (refusal !== undefined) throw failureOf(refusal)
       if (hasCause(error, (cause) => UnauthorizedError.isInstance(cause))) return true
       throw ownError(error) ?? failureOf(error)
     } finally {
@@ -52,6 +57,8 @@ export async function authorize({
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ConnectionFailure) throw error
+    const refusal = refused()
+    if (refusal !== undefined) throw failureOf(refusal)
     throw ownError(error) ?? new ConnectionFailure({ kind: 'invalid', reason: messageOf(error) }, error)
   } finally {
     await bounded.close()

@@ -3,6 +3,8 @@ import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { defined } from '../../base/json.ts'
 import type { McpTransport } from '../../event/mcp.ts'
 import { createBoundedFetch } from '../bounded-fetch.ts'
+import { createLoginFetch } from '../login-addresses.ts'
+import { createFloodLimit } from '../flood-limit.ts'
 import { keepHeaders } from '../own-headers.ts'
 import { causeText, failureOf, statusOf } from './failures.ts'
 import { newClient } from './client.ts'
@@ -16,7 +18,7 @@ import {
   type Transport,
 } from './sdk.ts'
 import { answering, createHub } from './transports.ts'
-import type { Channel, Handlers, McpAuthProvider, Wire } from './wire.ts'
+import { type Channel, type Handlers, knownIssuer, type McpAuthProvider, type Wire } from './wire.ts'
 
 /**
  * Performs the handshake over one channel, the older one first: every server answers it, if only with an error, so no
@@ -59,7 +61,9 @@ export async function openHttp(
 ): Promise<Wire> {
   const bounded = createBoundedFetch(maxBytes, environment)
   const address = new URL(url)
-  const fetch = keepHeaders(bounded.fetch, address, headers)
+  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, async () =>
+    knownIssuer(authProvider),
+  )
   const given = { requestInit: { headers }, fetch, ...defined({ authProvider }) }
 
   async function streamable(mode: 'auto' | 'legacy'): Promise<Wire> {
@@ -106,7 +110,7 @@ export async function openHttp(
   } catch (error) {
     await bounded.close()
     signal.throwIfAborted()
-    throw failureOf(error)
+    throw failureOf(refused() ?? error)
   }
 }
 
@@ -124,6 +128,7 @@ async function attempt(
   const client = newClient(mode, handlers)
   try {
     await unlessAborted(client.connect(transport, { timeout: longestTimer }), signal)
+    limitMessages(transport, handlers)
     client.onerror = (error) => {
       onError(error)
       handlers.onLog(`error: ${causeText(error)}`)
@@ -133,5 +138,23 @@ async function attempt(
     await client.close().catch(() => {})
     await transport.close().catch(() => {})
     throw error
+  }
+}
+
+/** Ends the connection to a server that sends too many messages. Those of a process are counted where they are read. */
+function limitMessages(transport: Transport, { onBroken }: Pick<Handlers, 'onBroken'>): void {
+  const limit = createFloodLimit()
+  const { onmessage } = transport
+  const send = transport.send.bind(transport)
+  let isFlooded = false
+  transport.send = (message, options) => {
+    limit.expect()
+    return send(message, options)
+  }
+  transport.onmessage = (message, extra) => {
+    if (isFlooded) return
+    isFlooded = !limit.take()
+    if (isFlooded) return onBroken({ kind: 'ended', end: { kind: 'flooded', flood: { of: 'messages' }, words: '' } })
+    onmessage?.(message, extra)
   }
 }

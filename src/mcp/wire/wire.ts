@@ -6,6 +6,12 @@ import type { AuthProvider, OAuthClientProvider } from './sdk.ts'
 /** Provides the tokens of a server, and refreshes them. */
 export type McpAuthProvider = AuthProvider | OAuthClientProvider
 
+/** The authorization server that the server named at the login. */
+export async function knownIssuer(provider: McpAuthProvider | undefined): Promise<string | undefined> {
+  const stored = provider !== undefined && 'discoveryState' in provider ? await provider.discoveryState?.() : undefined
+  return stored?.authorizationServerUrl
+}
+
 /** What a server is told about the client, and the handlers of its messages. */
 export interface Handlers {
   /** Baton's version. */

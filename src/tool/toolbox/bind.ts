@@ -1,5 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
+import { harmlessName } from '../../base/terminal-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { type CompiledSchema, checkBySchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
@@ -101,7 +102,7 @@ async function compile({ name, parameters, server }: ToolKind, context: RunConte
   }
   emit(context, {
     type: 'warning',
-    message: `the arguments of the tool ${name} are not checked: the schema from its MCP server is not understood: ${cutText(problem ?? '', 300)}`,
+    message: `the arguments of the tool ${name} are not checked: the schema from its MCP server is not understood: ${harmlessName(cutText(problem ?? '', 300))}`,
   })
   const any = await compileSchema({ type: 'object' })
   if (any.kind === 'ok') return any.compiled
@@ -193,13 +194,15 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
   }
   const { preview } = kind
   // what the user is shown is recorded, so that a decision from an earlier process applies to the same change
-  const isShown = preview !== undefined && permission.check(plain).kind === 'ask'
+  const isAsked = permission.check(plain).kind === 'ask'
   const asked = { name: `${name}.preview`, args: input }
-  const shown = isShown
-    ? await effects.observeAsync([...at, part('plan')], asked, async () => preview(input, { box, context, at }))
-    : undefined
+  const shown =
+    isAsked && preview !== undefined
+      ? await effects.observeAsync([...at, part('plan')], asked, async () => preview(input, { box, context, at }))
+      : undefined
   if (typeof shown === 'object') return shown
-  const action = shown === undefined ? plain : { ...plain, diff: shown }
+  const version = isAsked ? await kind.version?.({ context, at }) : undefined
+  const action = { ...plain, ...defined({ diff: shown, version }) }
   try {
     return await permitWhileWorking(context, { effects, at, action })
   } catch (error) {

@@ -128,6 +128,8 @@ export interface ToolKind<Input = JsonObject> {
   readonly turn?: ToolTurn
   /** What patterns of `[permission]` are matched against; undefined if there is nothing to match. */
   readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
+  /** Of a tool of a server: a hash of what the server says about it now, so that a grant ends when that changes. */
+  readonly version?: (call: Pick<ToolCall, 'context' | 'at'>) => Promise<string>
   /** What the approval prompt shows of the input and of other facts that matter; default: the input. */
   readonly shown?: (input: Input, box: Toolbox) => JsonObject
   /**
