@@ -22,14 +22,33 @@ export interface ShellFuzzReport {
 }
 
 /** Programs that start others, and what these need. */
-const realPrograms = ['env', 'xargs', 'timeout', 'nice', 'nohup', 'setsid', 'stdbuf', 'ionice', 'find', 'bash', 'cat', 'echo', 'printf', 'true']
+const realPrograms = [
+  'env',
+  'xargs',
+  'timeout',
+  'nice',
+  'nohup',
+  'setsid',
+  'stdbuf',
+  'ionice',
+  'find',
+  'bash',
+  'cat',
+  'echo',
+  'printf',
+  'true',
+]
 
 const allowing: readonly ToolRule[] = [
   { tool: 'bash', effect: 'ask', origin: 'default' },
   ...[
     'p0*',
-    ...'sh bash dash env eval command builtin exec xargs timeout nice nohup setsid stdbuf ionice sudo find trap time'.split(' '),
-    ...'echo printf cat : true test [ [[ read export declare readonly typeset local unset set shopt alias wait break . source'.split(' '),
+    ...'sh bash dash env eval command builtin exec xargs timeout nice nohup setsid stdbuf ionice sudo find trap time'.split(
+      ' ',
+    ),
+    ...'echo printf cat : true test [ [[ read export declare readonly typeset local unset set shopt alias wait break . source'.split(
+      ' ',
+    ),
     'A=1',
     'A=1 p0*',
     'x=p0',
@@ -104,7 +123,10 @@ export function shellBox(): (lines: readonly string[]) => readonly (readonly str
     chmodSync(join(folder, 's', name), 0o755)
   }
   for (const name of programs) stub(name, `echo ${name} >> /log/log`)
-  stub('sudo', 'while :; do case "$1" in -u) shift 2;; --) shift; break;; -*) shift;; *) break;; esac; done\nexec /usr/bin/env "$@"')
+  stub(
+    'sudo',
+    'while :; do case "$1" in -u) shift 2;; --) shift; break;; -*) shift;; *) break;; esac; done\nexec /usr/bin/env "$@"',
+  )
   for (const name of realPrograms) symlinkSync(join('/usr/bin', name), join(folder, 's', name))
   for (const name of ['sh', 'dash']) symlinkSync('/usr/bin/dash', join(folder, 's', name))
   const log = join(folder, 'log/log')
@@ -113,8 +135,31 @@ export function shellBox(): (lines: readonly string[]) => readonly (readonly str
     writeFileSync(join(folder, 'log/in'), lines.map((line) => `${line}\0`).join(''))
     const system = ['/usr', '/lib', '/lib64', '/bin'].filter(existsSync).flatMap((place) => ['--ro-bind', place, place])
     const mounts = [...system, '--ro-bind', join(folder, 's'), programFolder, '--bind', join(folder, 'log'), '/log']
-    const more = ['--dev', '/dev', '--proc', '/proc', '--tmpfs', '/w', '--chdir', '/w', '--unshare-all', '--die-with-parent', '--new-session']
-    const env = ['--clearenv', '--setenv', 'PATH', programFolder, '--setenv', 'HOME', '/w', '--setenv', 'FUNCNEST', '20']
+    const more = [
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--tmpfs',
+      '/w',
+      '--chdir',
+      '/w',
+      '--unshare-all',
+      '--die-with-parent',
+      '--new-session',
+    ]
+    const env = [
+      '--clearenv',
+      '--setenv',
+      'PATH',
+      programFolder,
+      '--setenv',
+      'HOME',
+      '/w',
+      '--setenv',
+      'FUNCNEST',
+      '20',
+    ]
     spawnSync('bwrap', [...mounts, ...more, ...env, '/usr/bin/bash', '-c', driver], { stdio: 'ignore' })
     const ran: string[][] = []
     for (const text of existsSync(log) ? readFileSync(log, 'utf8').split('\n') : []) {

@@ -192,7 +192,7 @@ const evaluators = [
   'eval --',
   'eval eval',
   'trap --',
-  "env -S bash -c",
+  'env -S bash -c',
   'bash -lc',
 ]
 

@@ -19,7 +19,8 @@ export const pdfModule: HostModule = {
   functions: {
     /**
      * `aip.pdf.page_count(path) → integer`
-     * The number of pages of a PDF. It is an error if the file is missing, not a PDF, damaged, or needs a password.
+     * The number of pages of a PDF. It is an error if the file is missing, not a PDF, damaged, needs a password,
+     * or needs more than 128 MB when it is unpacked.
      */
     page_count: acting(async (call) => {
       const path = call.file(0)
@@ -44,7 +45,11 @@ interface PdfPart {
 }
 
 /** Some pages of a PDF, counted from 0. */
-function pdfAt(path: string, call: HostCall, { first = 0, count }: { first?: number; count: number }): Promise<PdfPart> {
+function pdfAt(
+  path: string,
+  call: HostCall,
+  { first = 0, count }: { first?: number; count: number },
+): Promise<PdfPart> {
   return converted('pdf', [readBytes(path, call.context), call.shown(path), { first, count }], call.section)
 }
 
@@ -60,7 +65,8 @@ async function splitPages(call: ActCall): Promise<LuaValue> {
   const count = call.observeBefore(() => passOn(part).pageCount)
   const infos: LuaValue[] = []
   for (let index = 0; index < count; index += 1) {
-    if (index > 0 && index % atOnce === 0) part = await attemptAsync(() => pdfAt(source, call, { first: index, count: atOnce }))
+    if (index > 0 && index % atOnce === 0)
+      part = await attemptAsync(() => pdfAt(source, call, { first: index, count: atOnce }))
     const page = attempt(() => pageOf(passOn(part), index))
     call.context.services.signal.throwIfAborted()
     const file = `${stem}-page-${String(index + 1).padStart(4, '0')}.pdf`
