@@ -15,7 +15,7 @@ export interface ShellFuzzReport {
   readonly run: number
   /** Lines of them that started a program. */
   readonly effective: number
-  /** Lines about which the list that denies `p1` asks although they ran nothing of it, of those that were run. */
+  /** The other ones: both lists ask about them or deny them. */
   readonly asked: number
   readonly wronglyAllowed: readonly string[]
   readonly missed: readonly string[]
@@ -115,8 +115,15 @@ export function fuzzShell({ run, seed }: { readonly run: number; readonly seed: 
   return { ...report, wronglyAllowed, missed }
 }
 
+export function canFuzzShell(): boolean {
+  const isThere = (program: string): boolean => existsSync(join('/usr/bin', program))
+  return (
+    ['bash', 'dash', ...realPrograms].every(isThere) && spawnSync('bwrap', ['--ro-bind', '/', '/', 'true']).status === 0
+  )
+}
+
 /** Runs lines in a sandbox without anything but the programs; returns which of them each line started. */
-export function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
+function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
   const folder = tempTree({ 's/.keep': '', 'log/.keep': '' })
   const stub = (name: string, text: string): void => {
     writeFileSync(join(folder, 's', name), `#!/usr/bin/dash\n${text}\n`)
