@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ToolRule } from '../../src/event/permission.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
@@ -42,7 +42,7 @@ const realPrograms = [
 const allowing: readonly ToolRule[] = [
   { tool: 'bash', effect: 'ask', origin: 'default' },
   ...[
-    'p0*',
+    'p0',
     ...'sh bash dash env eval command builtin exec xargs timeout nice nohup setsid stdbuf ionice sudo find trap time'.split(
       ' ',
     ),
@@ -50,7 +50,7 @@ const allowing: readonly ToolRule[] = [
       ' ',
     ),
     'A=1',
-    'A=1 p0*',
+    'A=1 p0 *',
     'x=p0',
     'x=p1',
     'y=1',
@@ -123,13 +123,16 @@ export function canFuzzShell(): boolean {
 }
 
 /** Runs lines in a sandbox without anything but the programs; returns which of them each line started. */
-function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
+export function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
   const folder = tempTree({ 's/.keep': '', 'log/.keep': '' })
   const stub = (name: string, text: string): void => {
-    writeFileSync(join(folder, 's', name), `#!/usr/bin/dash\n${text}\n`)
+    writeFileSync(join(folder, 's', name), `#!${programFolder}/.run\n${text}\n`)
     chmodSync(join(folder, 's', name), 0o755)
   }
-  for (const name of programs) stub(name, `echo ${name} >> /log/log`)
+  copyFileSync('/usr/bin/dash', join(folder, 's/.run'))
+  chmodSync(join(folder, 's/.run'), 0o755)
+  // a shell that reads it as its script, such as `bash p1`, has run no program
+  for (const name of programs) stub(name, `[ /proc/$$/exe -ef ${programFolder}/.run ] && echo ${name} >> /log/log`)
   stub(
     'sudo',
     'while :; do case "$1" in -u) shift 2;; --) shift; break;; -*) shift;; *) break;; esac; done\nexec /usr/bin/env "$@"',

@@ -1,12 +1,14 @@
 /** A number from 0 up to, not including, `below`. */
 export type Random = (below: number) => number
 
-/** Numbers that are the same in each run. */
+/** Numbers that are the same in each run, and independent of each other. */
 export function randomFrom(seed: number): Random {
   let state = seed
   return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return Math.floor((state / 2_147_483_648) * below)
+    state = (state + 0x6d_2b_79_f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below)
   }
 }
 
