@@ -7,6 +7,8 @@
 //   npm run soak -- series       every trial of the series in unit and end-to-end tests
 //   npm run soak -- golden       every recorded run of test/fixtures/golden-runs/, killed after each of its records
 //   npm run soak -- fuzz         a million inputs for each parser; add --count 5000 --seed 7 or part of a parser's name
+//   npm run soak -- shell        100,000 command lines that rules for bash allow, each run in a sandbox and compared with
+//                                what was allowed; add --count 5000 --seed 7
 //   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; add part of
 //                                a call to select calls
 import { spawn } from 'node:child_process'
@@ -25,6 +27,7 @@ if (kind === 'attack') process.exitCode = await attack(rest)
 else if (kind === 'series') process.exitCode = await series(rest)
 else if (kind === 'golden') process.exitCode = await vitest(['test/e2e/golden-runs.test.ts'], { BATON_GOLDEN: 'whole' })
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
+else if (kind === 'shell') process.exitCode = await shell()
 else if (kind === 'slow') process.exitCode = await slow(rest)
 else process.exitCode = await faults()
 
@@ -82,6 +85,24 @@ async function slow(only) {
   register()
   const { slowInputs } = await import('./slow-inputs.mjs')
   return (await slowInputs({ only, write })) === 0 ? 0 : 1
+}
+
+/** Exits with 1 if a line ran a program that no rule allows, or one that a rule denies. */
+async function shell() {
+  register()
+  const { fuzzShell } = await import('../test/helpers/shell-fuzz.ts')
+  let [left, seed] = [Number(values.count ?? 100_000), Number(values.seed ?? 1)]
+  let failed = 0
+  write(`${row('seed', 'lines', 'run', 'effective', 'asked', 'wrong', 'missed')}`)
+  for (; left > 0; left -= 10_000, seed += 1) {
+    const report = fuzzShell({ run: Math.min(left, 10_000), seed })
+    const { lines, run, effective, asked, wronglyAllowed, missed } = report
+    failed += wronglyAllowed.length + missed.length
+    write(row(seed, lines, run, effective, asked, wronglyAllowed.length, missed.length))
+    for (const line of wronglyAllowed) write(`  allowed ${JSON.stringify(line)}\n`)
+    for (const line of missed) write(`  not denied ${JSON.stringify(line)}\n`)
+  }
+  return failed === 0 ? 0 : 1
 }
 
 /** Runs each parser in a separate process. */

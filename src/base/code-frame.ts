@@ -24,17 +24,14 @@ export interface FrameOptions {
 export function codeFrame(text: string, position: FramePosition, options: FrameOptions = {}): string {
   const { line, column } = position
   const { context = 2, width = 100 } = options
-  const lines = text.split('\n')
-  if (lines.length > 1 && lines.at(-1) === '') lines.pop()
-  const marked = Math.min(Math.max(1, line), lines.length)
-  const first = Math.max(1, marked - context)
-  const last = Math.min(lines.length, marked + context)
+  const { lines, first, marked } = linesAround(text, Math.max(1, line), context)
+  const last = first + lines.length - 1
   const gutter = String(last).length
 
   const frame: string[] = []
   for (let number = first; number <= last; number += 1) {
     const isMarked = number === marked
-    const whole = visibleLine((lines[number - 1] ?? '').replace(/\r$/, ''))
+    const whole = visibleLine((lines[number - first] ?? '').replace(/\r$/, ''))
     const shown = cut(whole, isMarked && column !== undefined ? column : 1, width)
     frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${shown.text}`.trimEnd())
     if (!isMarked || column === undefined) continue
@@ -43,6 +40,26 @@ export function codeFrame(text: string, position: FramePosition, options: FrameO
     frame.push(`  ${' '.repeat(gutter)} | ${blank(shown.before)}${carets}`)
   }
   return frame.join('\n')
+}
+
+/** The lines near one, and their numbers; splits only that part of a text, of which there may be thousands of frames. */
+function linesAround(text: string, line: number, context: number) {
+  const whole = text.endsWith('\n') ? text.slice(0, -1) : text
+  /** Where the marked line and those before it start. */
+  const starts = [0]
+  let marked = 1
+  for (; marked < line; marked += 1) {
+    const next = whole.indexOf('\n', starts.at(-1))
+    if (next === -1) break
+    starts.push(next + 1)
+    if (starts.length > context + 1) starts.shift()
+  }
+  let end = (starts.at(-1) ?? 0) - 1
+  for (let after = 0; after <= context && end < whole.length; after += 1) {
+    const next = whole.indexOf('\n', end + 1)
+    end = next === -1 ? whole.length : next
+  }
+  return { lines: whole.slice(starts[0], end).split('\n'), first: marked - starts.length + 1, marked }
 }
 
 /** Length of the range on the line, in UTF-16 units. */

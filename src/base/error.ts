@@ -1,4 +1,5 @@
 import { constants } from 'node:os'
+import { cutText } from './cut-text.ts'
 
 /**
  * Stable codes of every error the product raises on purpose, with the exit code of a run that ends with it. Part of the
@@ -86,6 +87,14 @@ export interface ErrorDetails {
 
 const marker = Symbol.for('baton.error')
 
+/** Most characters of a message: it may repeat what a model, a file, a program or a server has sent. */
+const longestMessage = 2000
+
+/** The text of an error, cut at 2,000 characters, with what says how many are left out. */
+export function cutMessage(text: string): string {
+  return text.length <= longestMessage ? text : cutText(text, longestMessage - 40)
+}
+
 /** The one error class. The edge (cli/) turns it into a message, a code frame, a hint and an exit code. */
 export class BatonError extends Error {
   override readonly name = 'BatonError'
@@ -101,11 +110,11 @@ export class BatonError extends Error {
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     const { reason, hint, place, trail = [], diff, limit, endsRun = false, cause } = details
-    super(message, cause === undefined ? undefined : { cause })
+    super(cutMessage(message), cause === undefined ? undefined : { cause })
     this.code = code
     this.reason = reason
-    this.hint = hint
-    this.place = place
+    this.hint = hint === undefined ? undefined : cutMessage(hint)
+    this.place = place && { ...place, file: cutMessage(place.file) }
     this.trail = trail
     this.diff = diff
     this.limit = limit

@@ -31,10 +31,11 @@ export function editDistance(left: string, right: string, limit = Number.POSITIV
 /** The first nearest candidate, if the distance is at most a third of the word's length, or one edit. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3))
+  const folded = foldKey(word)
   let best: string | undefined
   let bestDistance = limit + 1
   for (const candidate of candidates) {
-    const sameWord = foldKey(candidate) === foldKey(word)
+    const sameWord = foldKey(candidate) === folded
     const distance = sameWord ? 0 : editDistance(word, candidate, limit)
     if (distance >= bestDistance) continue
     best = candidate

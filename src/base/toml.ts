@@ -10,7 +10,7 @@ import {
   pathText,
   type TextPosition,
 } from './data-text.ts'
-import type { JsonObject } from './json.ts'
+import { isDeeper, type JsonObject } from './json.ts'
 import type { ExactJson, ExactTable } from './json-text.ts'
 import { nearest } from './suggest.ts'
 
@@ -44,6 +44,11 @@ async function readTables(
     tables = parse(paddedBlock(source), { integersAsBigInt: readers === 'scripts' ? 'asNeeded' : false })
   } catch (error) {
     throw syntaxError(error, source)
+  }
+  // what walks through them would overflow the stack
+  if (isDeeper(tables, 10 * maxDataDepth)) {
+    const reason = `is nested deeper than ${maxDataDepth} levels`
+    throw dataError(source, { reason, hint: 'Flatten it.' }, { line: source.firstLine, column: 1 })
   }
   try {
     return plainTable(tables, [], { readers, dates: holdsDate(tables) ? await writtenValues(source) : undefined })

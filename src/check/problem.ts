@@ -1,4 +1,4 @@
-import { BatonError, type SourcePlace } from '../base/error.ts'
+import { BatonError, cutMessage, type SourcePlace } from '../base/error.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { type Issue, issuesOf } from '../config/issue.ts'
 
@@ -24,7 +24,7 @@ export interface ProblemOptions {
 
 /** An issue as a problem. */
 export function problemOf({ code, message, hint, place }: Issue, { severity, file, trail }: ProblemOptions): Problem {
-  return { severity, code, message, hint, place: place ?? { file }, trail }
+  return { severity, code, message: cutMessage(message), hint: cutMessage(hint), place: place ?? { file }, trail }
 }
 
 /**

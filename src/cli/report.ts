@@ -1,5 +1,5 @@
 import { codeFrame } from '../base/code-frame.ts'
-import { isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { cutMessage, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import { continued, harmlessName } from '../base/terminal-text.ts'
 import { placeText } from '../render/format.ts'
 import { type Paint, paintDiff } from '../render/style.ts'
@@ -34,7 +34,7 @@ export function describeReported(reported: Reported, { cwd, paint }: ReportOptio
   const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
   const lines = [
-    `${title}${paint('bold', ':')} ${continued(nameAsShown(message, place, cwd))}`,
+    `${title}${paint('bold', ':')} ${continued(cutMessage(nameAsShown(message, place, cwd)))}`,
     ...(place === undefined ? [] : describePlace(place, { cwd, paint })),
     ...trailLines(trail, cwd).map((line) => `  ${paint('dim', harmlessName(line))}`),
     ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
@@ -50,7 +50,7 @@ function nameAsShown(message: string, place: SourcePlace | undefined, cwd: strin
 
 function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): readonly string[] {
   const { line, column, endLine, endColumn, text } = place
-  const arrow = `  ${paint('dim', 'at')} ${harmlessName(placeText(place, cwd))}`
+  const arrow = `  ${paint('dim', 'at')} ${harmlessName(cutMessage(placeText(place, cwd)))}`
   if (line === undefined || text === undefined) return [arrow]
   const end = endLine === undefined || endColumn === undefined ? {} : { endLine, endColumn }
   return [arrow, codeFrame(text, { line, ...(column === undefined ? {} : { column, ...end }) })]

@@ -1,5 +1,5 @@
 import { type DataPath, type DataText, quotedPath } from '../base/data-text.ts'
-import { BatonError, type ErrorCode, isBatonError, type SourcePlace } from '../base/error.ts'
+import { BatonError, cutMessage, type ErrorCode, isBatonError, type SourcePlace } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import { parseToml } from '../base/toml.ts'
@@ -96,7 +96,7 @@ async function placeFinding(finding: Finding, { file, text, locate }: Located): 
 }
 
 export function withPlace({ code, message, hint }: Finding, place: SourcePlace | undefined): Issue {
-  return { code, message, hint, ...(place === undefined ? {} : { place }) }
+  return { code, message: cutMessage(message), hint: cutMessage(hint), ...(place === undefined ? {} : { place }) }
 }
 
 /** The error for one finding in a file. */
@@ -117,7 +117,7 @@ export function issuesToError(issues: readonly [Issue, ...Issue[]]): BatonError 
 
 /** An issue in one line, for warnings. */
 export function issueText({ message, place }: Issue): string {
-  return place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`
+  return cutMessage(place?.line === undefined ? message : `${place.file}:${place.line}: ${message}`)
 }
 
 /** Throws if there is an issue. */

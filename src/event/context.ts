@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { cutMessage } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { AgentDefinition, AgentExecutor, Tool } from './agent.ts'
@@ -258,7 +259,7 @@ export function below(context: RunContext, ...segments: readonly Segment[]): Run
 
 /** Sends an event from this place in the run. */
 export function emit({ scope, services }: RunContext, event: EventBody): void {
-  services.events(scope.at, event)
+  services.events(scope.at, event.type === 'warning' ? { ...event, message: cutMessage(event.message) } : event)
 }
 
 /**

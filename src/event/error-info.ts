@@ -1,10 +1,11 @@
-import { isBatonError, messageOf, type SourcePlace, StopSignal } from '../base/error.ts'
+import { cutMessage, isBatonError, messageOf, type SourcePlace, StopSignal } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { ErrorInfo, FileChange } from './event.ts'
 
 /** An error as represented in events: what happened, where, and what to do. Never contains a stack trace. */
 export function errorInfo(error: unknown): ErrorInfo {
-  if (!isBatonError(error)) return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: messageOf(error) }
+  if (!isBatonError(error))
+    return { code: isAbort(error) ? 'ABORTED' : 'INTERNAL', message: cutMessage(messageOf(error)) }
   const { code, reason, message, hint, place, trail, diff } = error
   return {
     code,

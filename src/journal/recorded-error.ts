@@ -59,7 +59,9 @@ function position({ file, line, column }: SourcePlace): NonNullable<RecordedErro
 export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
   const { type, code, reason, message, hint, place } = openError({ value }, field)
   if (type === 'baton') {
-    return new BatonError(code as ErrorCode, message, { reason: reason as ErrorReason | undefined, hint, place })
+    const details = { reason: reason as ErrorReason | undefined, hint, place }
+    // earlier versions recorded messages of any length, and a script may have passed one on
+    return Object.assign(new BatonError(code as ErrorCode, message, details), { message })
   }
   return code === undefined ? new Error(message) : Object.assign(new Error(message), { code })
 }

@@ -10,6 +10,7 @@ import { observed, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
+import { cutMessage } from '../base/error.ts'
 import { boundaryEnd, openError, recordedError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
 import { type Location, type PlaceNode, stepsBelow } from './tree.ts'
@@ -131,7 +132,9 @@ export function createVerification(options: VerifyOptions): Verification {
 
   function isSame(outcome: Outcome<Json>, now: Attempt<unknown>): boolean {
     if (outcome.status !== 'ok') {
-      return now.status === 'failed' && recordedError(now.error).message === openError(source, outcome.error).message
+      // earlier versions recorded messages of any length
+      const [left, right] = [now.status === 'failed' && recordedError(now.error), openError(source, outcome.error)]
+      return left !== false && cutMessage(left.message) === cutMessage(right.message)
     }
     if (now.status === 'failed') return false
     if (outcome.value === undefined || now.value === undefined) return outcome.value === now.value

@@ -9,8 +9,22 @@ import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool
 import { decidingRule } from '../tool/tool-rules.ts'
 import { itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
 
+/** Each rule is compared with all others, so more would take minutes. */
+const mostCompared = 1000
+
 /** Finds suspicious rules in files; each is a warning at its line. */
-export function ruleProblems(written: readonly PermissionRule[], workspace: string): readonly Issue[] {
+export function ruleProblems(all: readonly PermissionRule[], workspace: string): readonly Issue[] {
+  const [written, beyond] = [all.slice(0, mostCompared), all[mostCompared]]
+  const place = beyond && placeOf(beyond)
+  const said = {
+    message: `only the first ${mostCompared} rules of [permission] are compared with each other`,
+    hint: 'All of them apply. Write fewer, more general ones.',
+  }
+  const left: readonly Issue[] = place === undefined ? [] : [{ code: 'CONFIG_INVALID', ...said, place }]
+  return [...comparedProblems(written, workspace), ...left]
+}
+
+function comparedProblems(written: readonly PermissionRule[], workspace: string): readonly Issue[] {
   return written.flatMap((rule, index): readonly Issue[] => {
     const place = placeOf(rule)
     if (place === undefined) return []

@@ -23,6 +23,8 @@ export function commandSubject(line: string): Extract<ToolSubject, { readonly ki
     const [first] = words
     if (first?.openAt !== undefined) doubts.add('a command whose name is not known')
     if (assignments.some(({ text }) => isDangerous(text))) doubts.add('a variable that decides what is run')
+    // bash evaluates a subscript, and what the variables in it contain
+    if (assignments.some(({ text }) => /^\w+\[(?!\d+\]\+?=)/.test(text))) unread = true
     commands.push({ texts: textsOf({ assignments, words }, isOpen) })
     for (const inner of innerCommands(words, isOpen)) {
       if (inner.kind === 'variable') {

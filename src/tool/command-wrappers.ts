@@ -138,13 +138,15 @@ function wrapped(words: readonly ShellWord[], options: Options): readonly Inner[
   const { taking = '', plain, skipped = 0, hasAssignments, addsWords, startsShell } = options
   const isAssigned = ({ text, openAt, splits }: ShellWord): boolean =>
     hasAssignments === true && splits !== true && /^\w+=/.test(text.slice(0, openAt))
+  // programs differ in what they take for a name
+  const mayAssign = ({ text }: ShellWord): boolean => hasAssignments === true && /^(?!-)[^]*=/.test(text)
   /** What `xargs` replaces. */
   const holes: string[] = []
   let at = 0
   for (let word = words[at]; word !== undefined; at += 1, word = words[at]) {
     const { text, openAt } = word
     if (isAssigned(word)) continue
-    if (openAt !== undefined) return unknown
+    if (openAt !== undefined || mayAssign(word)) return unknown
     if (text === '--') {
       at += 1
       break
@@ -162,6 +164,7 @@ function wrapped(words: readonly ShellWord[], options: Options): readonly Inner[
   let start = at + skipped
   if (words.slice(at, start).some(({ openAt }) => openAt !== undefined)) return unknown
   for (let word = words[start]; word !== undefined && isAssigned(word); word = words[start]) start += 1
+  if (words.slice(start, start + 1).some(mayAssign)) return unknown
   const inner = words.slice(start).map((word) => holes.reduce(withHole, word))
   if (inner.length === 0) return startsShell === true && words.length > 0 ? unknown : []
   return [{ kind: 'command', words: inner, ...(addsWords === true ? { isOpen: true } : {}) }]

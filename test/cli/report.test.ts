@@ -15,6 +15,15 @@ it('names the file of an error in its message as below it', () => {
   expect(describeReported(reported, { cwd: '/a', paint: plain })).toContain('no file /work/b.md\n  at /work/b.md\n')
 })
 
+it('cuts long messages and names', () => {
+  const long = 'x'.repeat(1_000_000)
+  for (const severity of ['error', 'warning'] as const) {
+    const shown = describeReported({ severity, message: long, place: { file: long } }, { cwd: '/', paint: plain })
+    expect(shown.length).toBeLessThan(4200)
+    expect(shown).toContain('more characters)')
+  }
+})
+
 it('leaves out the middle of a long trail', () => {
   const trail = (length: number): readonly { readonly file: string }[] =>
     Array.from({ length }, (_, index) => ({ file: `${index}.lua` }))

@@ -1,6 +1,7 @@
 import { Marked, type Tokens } from 'marked'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { shallowMarkdown, shallowMarkup } from '../data/shallow-markdown.ts'
 import { sanitized } from './sanitized.ts'
 
 /** Longer texts are shown unrendered, because rendering them would freeze the page. */
@@ -19,10 +20,18 @@ const marked = new Marked({
 export function Markdown({ text }: { readonly text: string }): VNode {
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
-    if (text.length > longest) box.current?.replaceChildren(text)
-    else box.current?.replaceChildren(sanitized(marked.parse(text, { async: false })))
+    box.current?.replaceChildren(text.length > longest ? text : rendered(text))
   }, [text])
   return <div ref={box} class={text.length > longest ? 'markdown plain' : 'markdown'} />
+}
+
+function rendered(text: string): DocumentFragment | string {
+  try {
+    return sanitized(shallowMarkup(marked.parse(shallowMarkdown(text), { async: false })))
+  } catch {
+    // the library overflows the stack
+    return text
+  }
 }
 
 function escaped(text: string): string {

@@ -44,6 +44,18 @@ const conversions = {
     const { htmlFromDocx } = await import('../../base/docx.ts')
     return markdownText(await htmlFromDocx(bytes, name), 'document')
   },
+  pdf: async (bytes: Uint8Array, name: string, { first, count }: { readonly first: number; readonly count: number }) => {
+    const [{ openPdf }, { withUnpackLimit }] = await Promise.all([
+      import('../../base/pdf.ts'),
+      import('../../base/unpack-limit.ts'),
+    ])
+    return withUnpackLimit({ name }, async () => {
+      const { pageCount, page } = await openPdf(bytes, name)
+      const pages: Uint8Array[] = []
+      for (let index = first; index < Math.min(first + count, pageCount); index += 1) pages.push(await page(index))
+      return { pageCount, pages }
+    })
+  },
   yaml: (source: TextSource) => readYaml(source),
   toml: (source: TextSource) => readToml(source),
 } as const
@@ -57,14 +69,15 @@ export function convert(kind: Conversion, ...args: readonly unknown[]): unknown 
 }
 
 /**
- * Converts file content; large input in a worker thread, and always a Word document, whose unpacked size is unknown.
+ * Converts file content; large input in a worker thread, and always a Word or PDF document, whose unpacked size is
+ * unknown.
  */
 export async function converted<K extends Conversion>(
   kind: K,
   args: Parameters<Conversions[K]>,
   section: Section,
 ): Promise<Awaited<ReturnType<Conversions[K]>>> {
-  const most = kind === 'markdownOfDocx' ? 0 : kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
+  const most = kind === 'markdownOfDocx' || kind === 'pdf' ? 0 : kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
   const result = isLarge(args, most)
     ? inThread({ name: 'host.convert', args: [kind, ...args] }, section)
     : convert(kind, ...args)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import type { PdfFile } from '../../base/pdf.ts'
 import { item } from '../../event/place.ts'
-import { attemptAsync, passOn } from '../../journal/attempt.ts'
+import { attempt, attemptAsync, passOn } from '../../journal/attempt.ts'
 import { saveMadeFile } from '../../tool/workspace-files.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
+import { converted } from './apart.ts'
 import type { ActCall, HostCall } from './call.ts'
 import { infoOf } from './file-info.ts'
 import { acting, type HostModule } from './module.ts'
@@ -19,11 +19,12 @@ export const pdfModule: HostModule = {
   functions: {
     /**
      * `aip.pdf.page_count(path) → integer`
-     * The number of pages of a PDF. It is an error if the file is missing, not a PDF, damaged, or needs a password.
+     * The number of pages of a PDF. It is an error if the file is missing, not a PDF, damaged, needs a password,
+     * or needs more than 128 MB when it is unpacked.
      */
     page_count: acting(async (call) => {
       const path = call.file(0)
-      const counted = await attemptAsync(async () => (await openAt(path, call)).pageCount)
+      const counted = await attemptAsync(async () => (await pdfAt(path, call, { count: 0 })).pageCount)
       return call.observeFile(() => passOn(counted))
     }),
     /**
@@ -35,10 +36,21 @@ export const pdfModule: HostModule = {
   },
 }
 
-async function openAt(path: string, call: HostCall): Promise<PdfFile> {
-  const bytes = readBytes(path, call.context)
-  const { openPdf } = await import('../../base/pdf.ts')
-  return openPdf(bytes, call.shown(path))
+/** Pages that are split at once; the PDF is read again for the next ones. */
+const atOnce = 50
+
+interface PdfPart {
+  readonly pageCount: number
+  readonly pages: readonly Uint8Array[]
+}
+
+/** Some pages of a PDF, counted from 0. */
+function pdfAt(
+  path: string,
+  call: HostCall,
+  { first = 0, count }: { first?: number; count: number },
+): Promise<PdfPart> {
+  return converted('pdf', [readBytes(path, call.context), call.shown(path), { first, count }], call.section)
 }
 
 async function splitPages(call: ActCall): Promise<LuaValue> {
@@ -49,11 +61,13 @@ async function splitPages(call: ActCall): Promise<LuaValue> {
   const source = call.file(0)
   const target = call.resolve(folder)
 
-  const pdf = await attemptAsync(() => openAt(source, call))
-  const count = call.observeBefore(() => passOn(pdf).pageCount)
+  let part = await attemptAsync(() => pdfAt(source, call, { count: atOnce }))
+  const count = call.observeBefore(() => passOn(part).pageCount)
   const infos: LuaValue[] = []
   for (let index = 0; index < count; index += 1) {
-    const page = await attemptAsync(() => passOn(pdf).page(index))
+    if (index > 0 && index % atOnce === 0)
+      part = await attemptAsync(() => pdfAt(source, call, { first: index, count: atOnce }))
+    const page = attempt(() => pageOf(passOn(part), index))
     call.context.services.signal.throwIfAborted()
     const file = `${stem}-page-${String(index + 1).padStart(4, '0')}.pdf`
     const absolute = join(target, file)
@@ -61,4 +75,10 @@ async function splitPages(call: ActCall): Promise<LuaValue> {
     infos.push(infoOf(joinPath(folder, file), absolute, call.context))
   }
   return infos
+}
+
+function pageOf({ pages }: PdfPart, index: number): Uint8Array {
+  const page = pages[index % atOnce]
+  if (page === undefined) throw new Error(`page ${index + 1} is missing`)
+  return page
 }

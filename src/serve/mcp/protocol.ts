@@ -29,6 +29,7 @@ import {
 } from './asking.ts'
 import type { Calls } from './call.ts'
 import type { CallEnd } from './call-end.ts'
+import { checkedInput } from './checked-input.ts'
 import type { Calling } from './held-runs.ts'
 import type { Offer } from './offer.ts'
 import { createOpenRequests, createSessions, type OpenRequests } from './sessions.ts'
@@ -56,9 +57,12 @@ export function serveStreams(
   offered: Offered,
   { input, output, onClose }: { readonly input: Readable; readonly output: Writable; readonly onClose: () => void },
 ): Served {
-  const transport = new StdioServerTransport(input, output, { maxBufferSize: mostBytes })
+  const checked = input.pipe(checkedInput({ mostBytes, output }))
+  input.once('close', () => checked.end())
+  // a byte more for the end of the line
+  const transport = new StdioServerTransport(checked, output, { maxBufferSize: mostBytes + 1 })
   const handle = serveStdio(serverFactory(offered), { transport })
-  input.once('close', onClose).once('end', onClose)
+  checked.once('close', onClose).once('end', onClose)
   return { close: async () => void (await Promise.all([handle.close(), offered.close()])) }
 }
 

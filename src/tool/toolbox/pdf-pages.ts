@@ -1,4 +1,5 @@
 import { openPdf } from '../../base/pdf.ts'
+import { withUnpackLimit } from '../../base/unpack-limit.ts'
 
 export interface PdfPages {
   /** Page count of the whole document. */
@@ -7,20 +8,28 @@ export interface PdfPages {
   readonly pages: readonly string[] | 'all'
 }
 
+export interface WantedPages {
+  /** Counted from 1. */
+  readonly first: number
+  readonly count: number
+}
+
 /**
- * Extracts pages of a PDF, counted from 1. Runs in a thread, because large documents take long.
+ * Extracts pages of a PDF. Runs in a thread: it is slow for large documents, and parses untrusted input.
  * @throws BatonError FILE_FAILED
  */
-export async function takePages(
+export function takePages(
   bytes: Uint8Array,
   name: string,
-  { first, count: most }: { readonly first: number; readonly count: number },
+  { first, count: most }: WantedPages,
 ): Promise<PdfPages> {
-  const { pageCount: count, page } = await openPdf(bytes, name)
-  if (first === 1 && count <= most) return { count, pages: 'all' }
-  const pages: string[] = []
-  for (let number = first; number <= Math.min(count, first + most - 1); number += 1) {
-    pages.push(Buffer.from(await page(number - 1)).toString('base64'))
-  }
-  return { count, pages }
+  return withUnpackLimit({ name }, async () => {
+    const { pageCount: count, page } = await openPdf(bytes, name)
+    if (first === 1 && count <= most) return { count, pages: 'all' }
+    const pages: string[] = []
+    for (let number = first; number <= Math.min(count, first + most - 1); number += 1) {
+      pages.push(Buffer.from(await page(number - 1)).toString('base64'))
+    }
+    return { count, pages }
+  })
 }

@@ -1,6 +1,8 @@
 import { modelText } from '../../base/model-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { openPdfText } from '../../base/pdf-text.ts'
+import { withUnpackLimit } from '../../base/unpack-limit.ts'
+import type { WantedPages } from './pdf-pages.ts'
 
 export interface PdfWords {
   /** Page count of the whole document. */
@@ -13,25 +15,27 @@ export interface PdfWords {
 const mostCharacters = 400_000
 
 /** Extracts the text of PDF pages, counted from 1. Runs in a thread: it is slow, and parses untrusted input. */
-export async function takeWords(
-  bytes: Uint8Array,
-  name: string,
-  { first, count: most }: { readonly first: number; readonly count: number },
-): Promise<PdfWords> {
-  try {
-    const { pageCount: count, page } = await openPdfText(bytes)
-    const pages: string[] = []
-    let left = mostCharacters
-    for (let number = first; number <= Math.min(count, first + most - 1) && left > 0; number += 1) {
-      const text = (await page(number)).slice(0, mostCharacters)
-      if (pages.length > 0 && text.length > left) break
-      pages.push(text)
-      left -= text.length
+export function takeWords(bytes: Uint8Array, name: string, wanted: WantedPages): Promise<PdfWords> {
+  return withUnpackLimit({ name }, async () => {
+    try {
+      return await wordsOf(bytes, wanted)
+    } catch (error) {
+      throw new BatonError('FILE_FAILED', modelText`the text of ${name} cannot be read: ${messageOf(error)}`, {
+        cause: error,
+      })
     }
-    return { count, pages }
-  } catch (error) {
-    throw new BatonError('FILE_FAILED', modelText`the text of ${name} cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    })
+  })
+}
+
+async function wordsOf(bytes: Uint8Array, { first, count: most }: WantedPages): Promise<PdfWords> {
+  const { pageCount: count, page } = await openPdfText(bytes)
+  const pages: string[] = []
+  let left = mostCharacters
+  for (let number = first; number <= Math.min(count, first + most - 1) && left > 0; number += 1) {
+    const text = (await page(number)).slice(0, mostCharacters)
+    if (pages.length > 0 && text.length > left) break
+    pages.push(text)
+    left -= text.length
   }
+  return { count, pages }
 }

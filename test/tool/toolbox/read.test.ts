@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PDFDocument, StandardFonts } from '@cantoo/pdf-lib'
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
+import { packedPdf, packedTwice } from '../../helpers/packed-pdf.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { toolHost } from '../../helpers/tool-call.ts'
 
@@ -165,6 +166,12 @@ describe('what is no text', () => {
       'has 23 pages: offset 24 is past the end',
     )
     expect((await call('read', { path: 'b.pdf' })).text).toContain('the text of b.pdf cannot be read: ')
+    const bomb = packedPdf({ filter: '[/FlateDecode/FlateDecode]', content: packedTwice(160 * 1024 * 1024) })
+    const bombed = toolHost(tempTree({ 'a.pdf': bomb }), { scope: { taken: { image: true, document: false } } })
+    expect(await bombed.call('read', { path: 'a.pdf' })).toEqual({
+      isError: true,
+      text: expect.stringContaining('a.pdf cannot be read: it needs more than 128mb when it is unpacked'),
+    })
     const image = Buffer.from('89504e470d0a1a0a', 'hex')
     const text = toolHost(tempTree({ 'a.png': image }), { scope: { taken: { image: false, document: false } } })
     expect(await text.call('read', { path: 'a.png' })).toEqual({
