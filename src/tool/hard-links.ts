@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { join } from 'node:path'
 import { entriesIn, entryStatus } from '../base/entries.ts'
 import { homeFolder } from '../base/home.ts'
-import { keysInHome } from './protected/key-places.ts'
+import { keyPatternOf, keysInHome } from './protected/key-places.ts'
 
 /** Third-party packages and git: nobody keeps files with rules of their own there. */
 export const unscanned: ReadonlySet<string> = new Set(['node_modules', '.git'])
@@ -26,6 +26,11 @@ export function namesOf(path: string, workspace: string): readonly string[] {
   // all names are known, and none can have been added without another one
   const names = before.length === status.nlink && before.includes(path) ? before : (scan(workspace).get(file) ?? [])
   return [...new Set([path, ...names])]
+}
+
+/** Whether a file (absolute, links resolved) is a place that holds keys, under any of its names. */
+export function holdsKeys(path: string, workspace: string): boolean {
+  return namesOf(path, workspace).some((name) => keyPatternOf(name, workspace) !== undefined)
 }
 
 function scan(workspace: string): Linked {

@@ -97,3 +97,17 @@ it('the front matter of an untrusted file does not open what is closed', async (
   expect(await run('ask.md')).toMatchObject({ code: 0 })
   expect(sent()).not.toContain('KEYVALUE')
 })
+
+it('no other key of a file sends a file with keys', async () => {
+  const plan = prompt('[iterate]\ncondition = "1"\nplan = ".env"')
+  const role = prompt('[collab.roles.looker]\ndescription = "x"\ninstructions = "notes.md"')
+  const { cwd, server, run } = await world({ 'plan.md': plan, 'role.md': role })
+  symlinkSync('.env', join(cwd, 'notes.md'))
+  const planned = await run('plan.md')
+  expect(planned.code).toBe(6)
+  expect(planned.stderr).toContain('"iterate.plan" names .env, which may not be read')
+  const led = await run('role.md')
+  expect(led.code).toBe(6)
+  expect(led.stderr).toContain('holds keys')
+  expect(server.requests).toEqual([])
+})
