@@ -127,6 +127,7 @@ describe('a rule for `read`', () => {
     const { text, isDenied } = await call('grep', grep('src/b.ts'))
     expect(isDenied).toBe(true)
     expect(text).not.toContain('1:first')
+    expect(text).toMatch(/\[permission\] read/)
   })
 
   it('holds for other names of the file: a hard link, and for keys another case', async () => {
