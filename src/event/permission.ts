@@ -98,6 +98,8 @@ export interface ToolRule {
    * apply only if they are stricter than the rules before them.
    */
   readonly tightens?: string
+  /** A default rule for a well-known place that holds keys, which also matches its name in another case. */
+  readonly isKeyPlace?: true
 }
 
 /** Tools as named in settings: names, and patterns in which `*` matches any characters. */

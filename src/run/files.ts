@@ -14,6 +14,7 @@ import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
 import { readableFiles } from '../tool/guard.ts'
+import { openFiles } from './closed-files.ts'
 import { namedProblems } from './named-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -51,11 +52,16 @@ export async function listFileSet(
   const list: ListKind = async (kind, patterns, index) => {
     if (patterns.length === 0) return []
     const at = [...scope.at, part('files'), item(kind), ...(index === undefined ? [] : [item(index)])]
-    return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async (allow) =>
-      readableFiles(await listNoted(kind, patterns, { baseDir, context, isGiven, missing }), { context, allow })
+    return services.effects.observeAsync(at, { name: 'file.list', args: [...patterns] }, async (allow) => {
+      const listed = await listNoted(kind, patterns, { baseDir, context, isGiven, missing })
+      const listing = { key: `${kind}_globs`, globs: patterns, baseDir, spec, context, at }
+      const open = kind === 'structure' ? listed : await openFiles(listed, listing)
+      // what a person has agreed to is not refused again by the same rule
+      const isHeld = kind === 'structure' || scope.rights.packs.length > 0
+      return (isHeld ? readableFiles(open, { context, allow }) : open)
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== ownFile)
-        .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size })),
-    )
+        .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size }))
+    })
   }
   const files = {
     knowledge: await list('knowledge', globs.knowledge),

@@ -14,6 +14,7 @@ import type { Layer } from '../config/layers.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
 import type { PromptFile } from '../pack/resolve.ts'
 import { parsePrompt } from '../prompt/document.ts'
+import { holdsKeys } from '../tool/hard-links.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { FindDefinitions } from './definitions.ts'
 import type { AgentLookup } from './prompt-agents.ts'
@@ -140,6 +141,10 @@ async function withInstructions(
       throw new BatonError('OUTSIDE_WORKSPACE', `${shown} is outside the workspace ${workspace}`, { hint })
     }
     refuseLeadingOut(file, { within: workspace, cwd, reads })
+    if (holdsKeys(realPath(file), workspace)) {
+      const hint = 'Its text would be sent to the model: name another file.'
+      throw new BatonError('UNTRUSTED', `${shown} holds keys`, { hint })
+    }
   }
   const text = textOf(file, instructions, reads)
   if ((await parsePrompt(shown, text)).meta.language !== 'none') {

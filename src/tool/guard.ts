@@ -4,6 +4,7 @@ import { displayPath, realPath } from '../base/files.ts'
 import type { RunContext } from '../event/context.ts'
 import type { Allow } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
+import { closesFiles } from './tool-rules.ts'
 
 /**
  * The real path of what is to be changed, once that is allowed. Nothing on disk changes before this returns. `content`:
@@ -52,12 +53,13 @@ export function mayRead(named: string, context: RunContext, allow: Allow = allow
   }
 }
 
-/** The files of a listing that may be read. Only packs are restricted within a listing of the workspace. */
+/** The files of a listing that may be read. Only packs, and rules for `read`, restrict a listing of the workspace. */
 export function readableFiles<File extends { readonly absolute: string }>(
   files: readonly File[],
   { context, allow }: Asking,
 ): readonly File[] {
-  if (context.scope.rights.packs.length === 0) return files
+  const { packs, rules } = context.scope.rights
+  if (packs.length === 0 && !closesFiles(rules)) return files
   return files.filter(({ absolute }) => mayRead(absolute, context, allow))
 }
 

@@ -5,6 +5,7 @@ import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
 import { toolJudge } from './tool-judge.ts'
+import { closingRule, ruleText } from './tool-rules.ts'
 
 /** The permission defined by rights: every rule must allow an action. */
 export function createPermission(
@@ -21,13 +22,22 @@ export function createPermission(
     ...protections.map((protection) => protectionRule(protection, folders)),
   ]
   const otherRules = packs.map(packRule)
+  // a tool has asked for its call, under the same rules
+  const isOfTool = protections.some(({ kind }) => kind === 'answer')
 
   function reasonAgainst(action: PathAction, content?: NewFileContent): string | undefined {
     for (const rule of pathRules) {
       const reason = rule(action, content)
       if (reason !== undefined) return reason
     }
-    return undefined
+    return action.kind === 'read' ? reasonAgainstReading(action.path) : undefined
+  }
+
+  function reasonAgainstReading(path: string): string | undefined {
+    const rule = closingRule(rules, path, { workspace })
+    if (rule === undefined || (isOfTool && rule.effect === 'ask')) return undefined
+    const why = rule.effect === 'ask' ? ', and a script cannot ask' : ''
+    return `${displayPath(workspace, path)} may not be read: ${ruleText(rule)} (${rule.origin})${why}`
   }
 
   function deniedPath(action: PathAction, reason: string): Verdict {

@@ -2,7 +2,7 @@ import { relative, sep } from 'node:path'
 import { pathText } from '../base/data-text.ts'
 import { isInside } from '../base/files.ts'
 import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
-import { decidingRule, ruleText, type ToolAction } from './tool-rules.ts'
+import { closingRule, decidingRule, ruleText, type ToolAction } from './tool-rules.ts'
 
 interface Around {
   /** The rules in effect, those of the run first. */
@@ -17,8 +17,15 @@ interface Around {
 export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): string {
   const { subject } = action
   const index = lists.findLastIndex((rules) => decidingRule(rules, action, workspace)?.effect === 'ask')
-  if (index === -1)
+  if (index === -1) {
+    const other = subject?.kind === 'path' ? closingRule(lists, subject.path, { workspace }) : undefined
+    if (other !== undefined)
+      return `permission denied: ${ruleText(other)} (${other.origin}) asks about this file, and nobody can be asked`
+    // whoever searches reads
+    if (action.tool === 'grep' || action.tool === 'glob')
+      return nobodyAsked({ ...action, tool: 'read' }, { lists, workspace })
     return 'permission denied: changes are shown to the user first (write_mode = "ask"), and nobody can be asked'
+  }
   const rule = decidingRule(lists[index] ?? [], action, workspace)
   if (index > 0) return `permission denied: ${rule?.origin} asks about it, and nobody can be asked`
   if (rule?.pattern === undefined && subject?.kind === 'command' && subject.doubt !== undefined) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { realPath } from '../../src/base/files.ts'
 import type { RunFolders } from '../../src/event/context.ts'
-import { allRights, type Permission } from '../../src/event/permission.ts'
+import { allRights, type Permission, type ToolRule } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -64,6 +64,32 @@ describe('all rights', () => {
       code: 'OUTSIDE_WORKSPACE',
       hint: `Agents can change files only in ${workspace}.`,
     })
+  })
+})
+
+describe('a rule with a pattern for `read`', () => {
+  const rule = (pattern: string, effect: ToolRule['effect']): ToolRule => ({
+    tool: 'read',
+    pattern,
+    effect,
+    origin: 'x',
+  })
+  const rules = [[rule('src/**', 'deny'), rule('src/b.ts', 'allow'), rule('keep/**', 'ask')]]
+
+  it('holds for scripts, which cannot ask', () => {
+    const permission = createPermission({ ...allRights, rules }, { workspace })
+    const denied = 'src/a.ts may not be read: [permission] read."src/**" = "deny" (x)'
+    expect(check(permission, 'read', join(workspace, 'src/a.ts'))).toBe(denied)
+    expect(check(permission, 'read', join(workspace, 'src/b.ts'))).toBe('allow')
+    expect(check(permission, 'read', join(workspace, 'keep/ask.md'))).toContain('and a script cannot ask')
+    expect(check(permission, 'write', join(workspace, 'src/a.ts'))).toBe('allow')
+  })
+
+  it('leaves it to the tools of models to ask', () => {
+    const protection = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
+    const permission = createPermission({ ...allRights, rules, protections: [protection] }, { workspace })
+    expect(check(permission, 'read', join(workspace, 'keep/ask.md'))).toBe('allow')
+    expect(check(permission, 'read', join(workspace, 'src/a.ts'))).toContain('may not be read')
   })
 })
 

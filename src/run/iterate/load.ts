@@ -6,6 +6,8 @@ import { readSource } from '../../base/reads.ts'
 import { conditionForms } from '../../config/iteration.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { IterateSettings } from '../../config/settings.ts'
+import { toolRules, writtenRules } from '../../tool/rule-list.ts'
+import { closingRule, ruleText } from '../../tool/tool-rules.ts'
 import type { FoundAgent } from '../prompt-agents.ts'
 import type { TargetOptions } from '../target.ts'
 import { defaultAssessment } from './blocks.ts'
@@ -107,6 +109,20 @@ async function read(
       place: await place(),
       hint: 'Name a file inside the workspace.',
     })
+  }
+  const rule = closingRule([toolRules(writtenRules(spec.settings))], realPath(file), {
+    workspace: spec.workspace,
+    keys: true,
+  })
+  if (rule !== undefined) {
+    throw new BatonError(
+      'UNTRUSTED',
+      `"iterate.${key}" names ${name}, which may not be read: ${ruleText(rule)} (${rule.origin})`,
+      {
+        place: await place(),
+        hint: 'Its text would be sent to the model: name another file.',
+      },
+    )
   }
   try {
     return readSource(file, reads).trim()

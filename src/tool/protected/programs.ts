@@ -1,94 +1,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { runPlaces } from './known-places.ts'
 import { foldedName } from './names.ts'
+import { createPlaceMatcher, placesIn } from './place-matcher.ts'
 
-/** Names of files, in any folder, that other programs execute or take commands from automatically. */
-const names: ReadonlySet<string> = new Set([
-  // shells and tools that act when a folder is entered
-  '.envrc',
-  '.mise.toml',
-  'mise.toml',
-  // git
-  '.gitattributes',
-  '.gitmodules',
-  '.gitconfig',
-  '.pre-commit-config.yaml',
-  '.pre-commit-config.yml',
-  'lefthook.yml',
-  'lefthook.yaml',
-  '.lefthook.yml',
-  '.lefthook.yaml',
-  '.lintstagedrc',
-  // package managers: lifecycle scripts, and package sources
-  'package.json',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pnpmfile.cjs',
-  '.pnpmfile.mjs',
-  'pnpmfile.cjs',
-  '.bunfig.toml',
-  'bunfig.toml',
-  'pip.conf',
-  '.pypirc',
-  '.condarc',
-  '.gemrc',
-  // continuous integration
-  '.gitlab-ci.yml',
-  '.gitlab-ci.yaml',
-  'jenkinsfile',
-  '.travis.yml',
-  '.drone.yml',
-  'azure-pipelines.yml',
-  'azure-pipelines.yaml',
-  'bitbucket-pipelines.yml',
-  'appveyor.yml',
-  '.appveyor.yml',
-  '.cirrus.yml',
-  '.woodpecker.yml',
-  '.woodpecker.yaml',
-  'cloudbuild.yaml',
-  // editors
-  '.exrc',
-  '.vimrc',
-  '.nvimrc',
-  '.nvim.lua',
-  '.dir-locals.el',
-  '.devcontainer.json',
-  'devcontainer.json',
-])
-
-/** The same by parent folder, at any depth. */
-const folders: readonly (readonly string[])[] = [
-  ['.husky'],
-  ['.githooks'],
-  ['.lefthook'],
-  ['.vscode'],
-  ['.idea'],
-  ['.zed'],
-  ['.fleet'],
-  ['.devcontainer'],
-  ['.github', 'workflows'],
-  ['.github', 'actions'],
-  ['.gitea', 'workflows'],
-  ['.forgejo', 'workflows'],
-  ['.circleci'],
-  ['.buildkite'],
-  ['.woodpecker'],
-  ['.cargo'],
-  ['.claude'],
-  ['.codex'],
-  ['.cursor'],
-  ['.gemini'],
-  ['.windsurf'],
-  ['.direnv'],
-]
+const isRun = createPlaceMatcher(placesIn(runPlaces))
 
 /** Whether a path (its segments from the workspace) is a file that other programs run automatically. */
 export function runsByItself(steps: readonly string[]): boolean {
-  const folded = steps.map(foldedName)
-  const last = folded.at(-1) ?? ''
-  if (names.has(last) || last.endsWith('.code-workspace')) return true
-  return folders.some((folder) => folded.some((_, at) => folder.every((name, offset) => folded[at + offset] === name)))
+  return isRun(steps.map(foldedName)) !== undefined
 }
 
 /** Scripts that package managers run when a package, or the folder itself, is installed. */

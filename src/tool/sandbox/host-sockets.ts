@@ -1,8 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** Sockets beyond this number are not checked. */
-const most = 200
-
 /**
  * Sockets that programs outside listen on, and sockets mounted into this container: a read-only file system does not
  * prevent connecting to them. Absolute.
@@ -11,7 +8,7 @@ export function hostSockets(): readonly string[] {
   const listening = linesOf('/proc/net/unix').map((line) => /^\S+: (?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
   const mounted = linesOf('/proc/self/mountinfo').map((line) => unescaped(line.split(' ')[4]))
   const paths = new Set([...listening, ...mounted].filter((path) => path !== undefined))
-  return [...paths].filter(isSocket).slice(0, most)
+  return [...paths].filter(isSocket)
 }
 
 function linesOf(file: string): readonly string[] {

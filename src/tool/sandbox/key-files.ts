@@ -1,42 +1,53 @@
-import type { Dirent } from 'node:fs'
+import { type Dirent, lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { BatonError } from '../../base/error.ts'
+import { displayPath } from '../../base/files.ts'
+import { readRegularFile } from '../../base/regular-file.ts'
+import type { ToolRule } from '../../event/permission.ts'
+import { namesOf, unscanned } from '../hard-links.ts'
+import { keyPatternOf } from '../protected/key-places.ts'
 import { protectedNames } from '../protected/places.ts'
+import { writtenReadRule } from '../tool-rules.ts'
 
-/** What a scan of a workspace has found. Absolute; links are not followed. */
+/** What a sandbox hides and protects in a workspace. Absolute; links are not followed. */
 export interface Found {
-  /** Files with keys: `.env` and similar. */
-  readonly keyFiles: readonly string[]
+  /** Files that hold keys, and files that rules for `read` deny or ask about. */
+  readonly hiddenFiles: readonly string[]
+  /** Folders with such files, of which there are too many, and those that were not scanned. */
+  readonly hiddenFolders: readonly string[]
   /** Paths that models never change because of their names, below the first level. */
   readonly deciding: readonly string[]
-  /** The scan stopped early: too many folders, or too many of these files. */
-  readonly isCut: boolean
+  /** There are more of these than can be protected, so nothing may be written. */
+  readonly isReadOnly: boolean
 }
 
-/** `.env`, `.env.local`, `.envrc`, but not example files. */
-function isKeyFile(name: string): boolean {
-  return name.startsWith('.env') && !/[._-](?:example|sample|template|dist|defaults?)$/.test(name)
+/** The cost of a hidden or read-only file grows with their number, unlike that of a hidden folder. */
+const mostFiles = 300
+const mostDeciding = 150
+const mostHiddenFolders = 1_000
+const mostFolders = 100_000
+
+/** What was found earlier keeps its protection, even if a command has created many others since. */
+const known = new Map<string, { readonly files: readonly string[]; readonly deciding: readonly string[] }>()
+
+interface Scanned {
+  readonly files: string[]
+  readonly folders: string[]
+  readonly deciding: string[]
 }
 
-/** Each place makes a sandbox slower to set up, and the cost per place grows with their number. */
-const mostPlaces = 150
-const mostFolders = 20_000
-/** Third-party packages and git: nobody keeps keys of their own there. */
-const skipped: ReadonlySet<string> = new Set(['node_modules', '.git'])
-
-/** What was found earlier stays hidden, even if a command has created so many files that a later scan stops early. */
-const known = new Map<string, readonly string[]>()
-
-/** Scans a workspace, including what git ignores. */
-export async function findKeyFiles(workspace: string): Promise<Found> {
-  const keyFiles: string[] = []
-  const deciding: string[] = []
+/**
+ * Scans a workspace, including what git ignores, for what the rules (`Rights.rules`) and the list of known places close.
+ * @throws BatonError SANDBOX if there is more than can be hidden
+ */
+export async function findKeyFiles(workspace: string, rules: readonly (readonly ToolRule[])[]): Promise<Found> {
+  const found: Scanned = { files: [], folders: [], deciding: [] }
   let seen = 0
   let level: readonly string[] = [workspace]
-  const isFull = (): boolean => seen > mostFolders || keyFiles.length + deciding.length > mostPlaces
-  while (level.length > 0 && !isFull()) {
+  while (level.length > 0 && seen < mostFolders) {
     const next: string[] = []
-    for (let at = 0; at < level.length && !isFull(); at += atOnce) {
+    for (let at = 0; at < level.length; at += atOnce) {
       const folders = level.slice(at, at + atOnce)
       seen += folders.length
       const listed = await Promise.all(folders.map(entriesOf))
@@ -44,17 +55,19 @@ export async function findKeyFiles(workspace: string): Promise<Found> {
         const folder = folders[index] ?? workspace
         for (const entry of entries) {
           const path = join(folder, entry.name)
-          if (folder !== workspace && protectedNames.includes(entry.name)) deciding.push(path)
-          else if (!entry.isDirectory() && isKeyFile(entry.name)) keyFiles.push(path)
-          else if (entry.isDirectory() && !skipped.has(entry.name)) next.push(path)
+          if (folder !== workspace && protectedNames.includes(entry.name)) found.deciding.push(path)
+          else if (entry.isDirectory() && unscanned.has(entry.name)) continue
+          else if (isClosed(path, { workspace, rules })) (entry.isDirectory() ? found.folders : found.files).push(path)
+          else if (entry.isDirectory()) next.push(path)
         }
       }
     }
     level = next
   }
-  const all = new Set([...(known.get(workspace) ?? []), ...keyFiles])
-  known.set(workspace, [...all].slice(0, mostPlaces))
-  return { keyFiles: known.get(workspace) ?? [], deciding: deciding.slice(0, mostPlaces), isCut: isFull() }
+  // what could not be scanned is hidden
+  found.folders.push(...level)
+  found.files.push(...found.files.flatMap((path) => namesOf(path, workspace).slice(1)))
+  return limited(found, workspace)
 }
 
 const atOnce = 32
@@ -66,4 +79,103 @@ async function entriesOf(folder: string): Promise<readonly Dirent[]> {
     // not readable, or gone
     return []
   }
+}
+
+interface Closing {
+  readonly workspace: string
+  readonly rules: readonly (readonly ToolRule[])[]
+}
+
+/** Whether a path is closed: a rule for `read` comes before the list of known places. */
+function isClosed(path: string, { workspace, rules }: Closing): boolean {
+  const written = writtenReadRule(rules, path, workspace)
+  if (written !== undefined && written.effect !== 'allow') return true
+  if (written !== undefined && written.tightens === undefined) return false
+  return keyPatternOf(path, workspace) !== undefined && !isHarmless(path, workspace)
+}
+
+/** Files that may hold a private key, by their names. */
+const keyMaterial = /\.(?:pem|key|p8|p12|pfx|pkcs12|jks|keystore)$|^id_/i
+/** Keys in these folders are part of tests, which need them. */
+const ofTests: ReadonlySet<string> = new Set(
+  'test tests __tests__ spec specs fixtures __fixtures__ testdata test-data test_data'.split(' '),
+)
+const mostBytes = 1024 * 1024
+
+/** Programs need these, and they hold no key: certificates, settings of a package manager, keys of tests. */
+function isHarmless(path: string, workspace: string): boolean {
+  const name = basename(path)
+  if (name === '.npmrc') return textOf(path).split('\n').every(isPlainSetting)
+  if (!keyMaterial.test(name)) return false
+  if (
+    relative(workspace, dirname(path))
+      .split(sep)
+      .some((step) => ofTests.has(step))
+  )
+    return true
+  const text = textOf(path)
+  return /-----BEGIN [A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|CRL)/.test(text) && !text.includes('PRIVATE KEY')
+}
+
+function isPlainSetting(line: string): boolean {
+  const [, name = '', value = ''] = /^\s*([^=;#\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? []
+  if (name === '') return /^\s*(?:[;#].*)?$/.test(line)
+  return !/auth|passw|token|secret|cert|key/i.test(name) || /^"?\$\{\w+\}"?$/.test(value)
+}
+
+/** A text that is not harmless if the file cannot be read. */
+function textOf(path: string): string {
+  try {
+    return lstatSync(path).size > mostBytes ? 'PRIVATE KEY' : readRegularFile(path).toString('latin1')
+  } catch {
+    return 'PRIVATE KEY'
+  }
+}
+
+/** @throws BatonError SANDBOX */
+function limited({ files, folders, deciding }: Scanned, workspace: string): Found {
+  const before = known.get(workspace) ?? { files: [], deciding: [] }
+  const isTop = (path: string): boolean => dirname(path) === workspace
+  // only these cannot be hidden with their folder
+  const inOrder = unique([...present(before.files), ...files.filter(isTop), ...files])
+  const hiddenFiles = inOrder.slice(0, mostFiles)
+  const rest = inOrder.slice(mostFiles)
+  const open = rest.find(isTop)
+  if (open !== undefined) throw tooMany(open, workspace)
+  const decidingInOrder = unique([...present(before.deciding), ...deciding])
+  known.set(workspace, { files: hiddenFiles, deciding: decidingInOrder.slice(0, mostDeciding) })
+  return {
+    hiddenFiles,
+    hiddenFolders: fewFolders(unique([...folders, ...rest.map((path) => dirname(path))]), workspace),
+    deciding: decidingInOrder.slice(0, mostDeciding),
+    isReadOnly: decidingInOrder.length > mostDeciding,
+  }
+}
+
+/** Folders above these if there are too many. @throws BatonError SANDBOX if those are too many as well */
+function fewFolders(folders: readonly string[], workspace: string): readonly string[] {
+  let few = folders
+  for (let depth = deepest; few.length > mostHiddenFolders; depth -= 1) {
+    if (depth === 0) throw tooMany(few[mostHiddenFolders] ?? workspace, workspace)
+    few = unique(few.map((path) => join(workspace, ...relative(workspace, path).split(sep).slice(0, depth))))
+  }
+  return few
+}
+
+/** Levels below the workspace. */
+const deepest = 16
+
+function tooMany(path: string, workspace: string): BatonError {
+  const shown = displayPath(workspace, path)
+  return new BatonError('SANDBOX', `${shown} cannot be hidden in the sandbox: there are too many files with keys`, {
+    hint: 'Remove files that hold no keys, or allow them in your own config.toml, below [permission.read].',
+  })
+}
+
+function present(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+}
+
+function unique(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)]
 }

@@ -1,28 +1,18 @@
-import { entriesIn } from '../../base/entries.ts'
+import { entriesIn, namesIn } from '../../base/entries.ts'
 import { lstatSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { homeFolder } from '../../base/home.ts'
+import { keysAnywhere, keysInHome } from '../protected/key-places.ts'
+import { createPlaceMatcher } from '../protected/place-matcher.ts'
 
-/** Files and folders in a home folder that hold keys, or what the user has typed. */
-const inHome = (
-  '.ssh .aws .azure .gnupg .kube .docker .netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pip .config/pip .git-credentials ' +
-  '.config/git/credentials .config/gcloud .config/gh .config/glab-cli .config/hub .config/op .config/rclone .config/doctl ' +
-  '.config/heroku .config/containers .config/sops .config/age .config/openai .config/anthropic .config/claude ' +
-  '.config/github-copilot .config/configstore .config/google-chrome .config/chromium .config/BraveSoftware .config/Slack ' +
-  '.config/Signal .config/keybase .config/environment.d .cargo/credentials .cargo/credentials.toml ' +
-  '.gem/credentials .bundle/config .composer/auth.json .config/composer/auth.json .nuget/NuGet .m2/settings.xml ' +
-  '.m2/settings-security.xml .gradle/gradle.properties .sbt/.credentials .ivy2/.credentials .terraform.d .terraformrc ' +
-  '.vault-token .password-store .local/share/keyrings .local/share/gnome-keyring .mozilla .thunderbird .s3cfg .boto ' +
-  '.pgpass .my.cnf .mylogin.cnf .databrickscfg .snowflake .kaggle .oci .fly .netlify .vercel .wrangler .pulumi .claude ' +
-  '.claude.json .codex .gemini .cursor .continue .aider.conf.yml .anthropic .openai .huggingface .cache/huggingface/token ' +
-  '.cache/huggingface/stored_tokens .purple .weechat .irssi .msmtprc .mutt .muttrc .fetchmailrc .Xauthority .ICEauthority ' +
-  '.bitcoin .ethereum .electrum .aipack-base'
-).split(' ')
-
-/** The same by patterns of names, at the top of a home folder. */
+/** Names that tell of keys, at the top of a home folder. */
 const telling =
   /^\.env|token|credential|secret|passw|_history$|\.(?:pem|key|p12|pfx|kdbx)$|id_(?:rsa|dsa|ecdsa|ed25519)/i
+/** The same in folders where programs keep their settings: also of programs that nobody has listed. */
+const tellingInside =
+  /(?:^|[-_.])(?:auth|credentials?|secrets?|tokens?|passw\w*|oauth\w*|api[-_]?keys?|private[-_]?keys?|cookies?)(?:[-_.]|$)/i
+const settingsFolders = ['.config', '.local/share', '.local/state']
 
 /**
  * Places that hold keys in the user's home folders, whether they exist or not. Absolute. `given`: the value of `HOME`.
@@ -30,9 +20,36 @@ const telling =
 export function keysAtHome(given: string | undefined): readonly string[] {
   const homes = new Set([homeFolder(given), homeFolder(), ofAccount()].filter((home) => home !== undefined))
   return [...homes].flatMap((home) => [
-    ...inHome.map((name) => join(home, name)),
-    ...entriesIn(home).flatMap(({ name }) => (telling.test(name) ? [join(home, name)] : [])),
+    ...[...keysInHome, ...keysAnywhere].flatMap(({ steps }) => pathsOf(steps, home)),
+    ...namesIn(home)
+      .filter((name) => telling.test(name))
+      .map((name) => join(home, name)),
+    ...settingsIn(home).flatMap((folder) =>
+      namesIn(folder)
+        .filter((name) => tellingInside.test(name))
+        .map((name) => join(folder, name)),
+    ),
   ])
+}
+
+/** The paths of a known place below a folder; with wildcards, those that exist. */
+function pathsOf([step = '', ...rest]: readonly string[], folder: string): readonly string[] {
+  if (step === '') return [folder]
+  if (!step.includes('*')) return pathsOf(rest, join(folder, step))
+  const isMatch = createPlaceMatcher([{ pattern: step, isHome: false, isFolder: false, steps: [step] }])
+  return namesIn(folder)
+    .filter((name) => isMatch([name]) !== undefined)
+    .flatMap((name) => pathsOf(rest, join(folder, name)))
+}
+
+/** The folders in which programs keep their own settings. */
+function settingsIn(home: string): readonly string[] {
+  const inside = settingsFolders.flatMap((name) => foldersIn(join(home, name)))
+  return [...inside, ...foldersIn(home).filter((folder) => basename(folder).startsWith('.'))]
+}
+
+function foldersIn(folder: string): readonly string[] {
+  return entriesIn(folder).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []))
 }
 
 /** The home folder according to the user database, whatever `HOME` says. */

@@ -1,6 +1,9 @@
 import { isFolder } from '../../base/entries.ts'
 import { existsSync, statSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
+import { BatonError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
+import { homeFolder } from '../../base/home.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 import { gitPlaces } from '../protected/git-places.ts'
@@ -14,7 +17,10 @@ import { keysAtHome, keysOfSystem } from './key-places.ts'
  * Whether a folder (absolute, links resolved) is visible in the sandbox, with the same content or as a private folder.
  */
 export function isSeen(folder: string, { workspace, hiddenFolders, privateFolders, opened }: Places): boolean {
-  if (isInside(workspace, folder) || isInside(folder, workspace) || privateFolders.includes(folder)) return true
+  if (isInside(workspace, folder)) {
+    return !hiddenFolders.some((path) => isInside(workspace, path) && isInside(path, folder))
+  }
+  if (isInside(folder, workspace) || privateFolders.includes(folder)) return true
   if (opened.some((path) => isInside(path, folder))) return true
   return ![...hiddenFolders, ...privateFolders].some((path) => isInside(path, folder))
 }
@@ -56,22 +62,28 @@ export async function planBox(
     !isInside(workspace, path) && privateFolders.some((folder) => isInside(folder, path))
   const seen = (paths: readonly string[]): readonly string[] => presentPlaces(paths).filter((path) => !isPrivate(path))
 
-  const { keyFiles, deciding, isCut } = await findKeyFiles(workspace)
+  const {
+    hiddenFiles: keyFiles,
+    hiddenFolders: keyFolders,
+    deciding,
+    isReadOnly,
+  } = await findKeyFiles(workspace, scope.rights.rules)
   const { present, missing, link } = placesInside(workspace, { executed: services.sources.executed(), allow })
   const isInWorkspace = (path: string): boolean => path !== workspace && isInside(workspace, path)
   const keys = seen([
     ...keysAtHome(services.env['HOME']),
     ...keysOfSystem(),
     ...(folders.ownFolders ?? []),
-    ...hostSockets(),
+    ...hiddenSockets(seen(hostSockets()), [workspace, homeFolder(services.env['HOME'])]),
     // hiding a link to a folder would not hide its content
     ...keyFiles.filter((path) => !isFolder(path)),
+    ...keyFolders,
   ])
   const hiddenInside = outermost(keys.filter(isInWorkspace))
   const hidden = [...outermost(keys.filter((path) => !isInside(workspace, path))), ...hiddenInside]
   const kept = outermost([...present, ...presentPlaces(deciding)].filter(isInWorkspace))
   const isClosed = folders.closed !== undefined || scope.dry === 'changes'
-  const canWrite = mode !== 'read-only' && !isClosed && link === undefined
+  const canWrite = mode !== 'read-only' && !isClosed && link === undefined && !isReadOnly
   const repository = gitPlaces(workspace)?.own ?? []
   return {
     places: {
@@ -87,12 +99,37 @@ export async function planBox(
     },
     missing: canWrite ? missing : [],
     warnings: [
-      ...(isCut ? [`${workspace} is too large to scan completely: not all of its .env files are hidden`] : []),
+      ...(isReadOnly && mode !== 'read-only'
+        ? [`${workspace} has too many files that decide what is run: programs started by models can only read it`]
+        : []),
       ...(link !== undefined && mode !== 'read-only'
         ? [`${link} is a link, which cannot be protected: programs started by models can only read the workspace`]
         : []),
     ],
   }
+}
+
+/** The cost of a hidden file grows with their number, unlike that of a hidden folder. */
+const mostSockets = 200
+
+/**
+ * Sockets to hide, or their folders if there are too many. `shown`: folders that must stay visible.
+ * @throws BatonError SANDBOX if a socket can be hidden in neither way
+ */
+export function hiddenSockets(sockets: readonly string[], shown: readonly string[]): readonly string[] {
+  const folders = new Set(sockets.slice(mostSockets).map((path) => dirname(path)))
+  for (const folder of folders) {
+    const isOfSystem = folder.split(sep).length < 3
+    if (!isOfSystem && !shown.some((path) => isInside(folder, path))) continue
+    throw new BatonError(
+      'SANDBOX',
+      `sockets in ${folder} cannot be hidden in the sandbox: there are too many of them`,
+      {
+        hint: 'End programs that listen on sockets there.',
+      },
+    )
+  }
+  return [...sockets.slice(0, mostSockets), ...folders]
 }
 
 /** The existing paths, with links resolved. */

@@ -1,18 +1,5 @@
 import type { ToolRule } from '../../event/permission.ts'
-
-/** Files that hold keys and passwords, wherever they are. */
-const secretFiles: readonly string[] = [
-  '**/.env*',
-  '**/*.{pem,key,p12,pfx,jks,keystore,kdbx,ppk}',
-  '**/id_{rsa,dsa,ecdsa,ed25519,ecdsa_sk,ed25519_sk}',
-  '**/{.netrc,_netrc,.npmrc,.pypirc,.pgpass,.my.cnf,.htpasswd,.dockercfg,.git-credentials,.vault-token}',
-  '**/{.ssh,.aws,.gnupg,.kube}/**',
-  '**/.docker/config.json',
-  '**/.config/{gcloud,gh}/**',
-]
-
-/** Look like secret files but are meant to be read: they document the variables. */
-const exampleFiles = '**/.env*.{example,sample,template}'
+import { keyPatterns } from '../protected/key-places.ts'
 
 const everything = ['/', '/**']
 const workspace = ['.', '**']
@@ -26,13 +13,12 @@ function ruled(tool: string, patterns: readonly string[], effect: ToolRule['effe
 }
 
 /**
- * What file tools cannot access unless a rule allows it: secrets, and for tools that read, everything outside the
- * workspace. The last matching rule applies.
+ * What file tools cannot access unless a rule allows it: places that hold keys, and for tools that read, everything
+ * outside the workspace. The last matching rule applies.
  */
 export const fileRules: readonly ToolRule[] = [
   ...readers.flatMap((tool) => [...ruled(tool, everything, 'deny'), ...ruled(tool, workspace, 'allow')]),
-  ...[...readers, ...writers].flatMap((tool) => [
-    ...ruled(tool, secretFiles, 'deny'),
-    ...ruled(tool, [exampleFiles], 'allow'),
-  ]),
+  ...[...readers, ...writers].flatMap((tool) =>
+    keyPatterns.map((pattern): ToolRule => ({ tool, pattern, effect: 'deny', origin: 'default', isKeyPlace: true })),
+  ),
 ]

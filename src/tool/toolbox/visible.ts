@@ -16,14 +16,13 @@ export function visibleTo(
   const { permission } = context.services
   const { packs } = context.scope.rights
   const { action } = permit
-  const rootOf = action.kind === 'tool' && action.subject?.kind === 'path' ? action.subject.path : undefined
-  const tools: readonly ToolName[] = tool === 'read' ? [tool] : [tool, 'read']
-  const strictest = Math.max(...tools.map((one) => rank(one, rootOf)))
+  const root = action.kind === 'tool' && action.subject?.kind === 'path' ? action.subject.path : undefined
+  const permitted = rank(root)
 
-  function rank(name: ToolName, path: string | undefined): number {
-    const asked: Action = { kind: 'tool', tool: name, input: null, ...(path && { subject: { kind: 'path', path } }) }
+  function rank(path: string | undefined): number {
+    const asked: Action = { kind: 'tool', tool, input: null, ...(path && { subject: { kind: 'path', path } }) }
     return strictness.indexOf(permission.check(asked).kind)
   }
 
-  return (path) => tools.every((one) => rank(one, path) <= strictest) && (packs.length === 0 || mayRead(path, context))
+  return (path) => rank(path) <= permitted && (packs.length === 0 || mayRead(path, context))
 }

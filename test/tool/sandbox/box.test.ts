@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { isHeldPlace } from '../../../src/base/held-place.ts'
 import { workspaceConfigFile } from '../../../src/config/locate.ts'
+import { allRights, type ToolRule } from '../../../src/event/permission.ts'
+import { strictestSandbox } from '../../../src/event/sandbox-rights.ts'
 import { createSources } from '../../../src/event/sources.ts'
+import { hiddenSockets } from '../../../src/tool/sandbox/plan.ts'
 import { holdPlaces } from '../../../src/tool/sandbox/hold-places.ts'
 import { root, snapshot } from '../../helpers/baton.ts'
 import { boxWorld, hasBox, inBox, runInBox } from '../../helpers/box.ts'
@@ -24,6 +27,12 @@ it('is no box with "danger-full-access": the command itself runs, and writes whe
   const end = await inBox('echo new > "$HOME/made.txt"; echo "$HOME"', { rights: { mode: 'danger-full-access' } })
   expect(end).toMatchObject({ code: 0, out: `${end.home}\n` })
   expect(readFileSync(join(end.home, 'made.txt'), 'utf8')).toBe('new\n')
+})
+
+it('hides sockets beyond its limit with their folders, and refuses where that would hide the workspace', () => {
+  const sockets = Array.from({ length: 201 }, (_, at) => `/srv/a/${at}.sock`)
+  expect(hiddenSockets(sockets, ['/srv/work'])).toEqual([...sockets.slice(0, 200), '/srv/a'])
+  expect(() => hiddenSockets(sockets, ['/srv/a/work'])).toThrow('sockets in /srv/a cannot be hidden')
 })
 
 describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () => {
@@ -52,13 +61,62 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
   })
 
   it('hides keys as well when a command has put much in the way, or a link to all', async () => {
-    const world = boxWorld({ files: { 'a/b/.env': 'KEY=1\n' } })
+    const world = boxWorld({ files: { 'a/b/.env': 'KEY=1\n', 'a/b/baton.toml': '' } })
     const line =
-      'ln -s / .env; ln -s .. .env.up; i=0; while [ $i -lt 200 ]; do : > .env.$i; i=$((i+1)); done; echo done'
+      'ln -s / .env; ln -s .. .env.up; i=0; while [ $i -lt 290 ]; do : > .env.$i; mkdir d$i; : > d$i/.env; i=$((i+1)); done; echo done'
     expect(await runInBox(line, world)).toMatchObject({ out: 'done\n' })
-    const end = await runInBox('cat a/b/.env; echo ran', world)
+    const end = await runInBox(
+      'cat a/b/.env d*/.env .env.*; echo x > a/b/baton.toml; echo ran > made.txt; cat made.txt',
+      world,
+    )
+    expect(end).toMatchObject({ out: 'ran\n', warnings: [] })
+    expect(readFileSync(join(world.work, 'a/b/baton.toml'), 'utf8')).toBe('')
+  })
+
+  it('hides folders of keys if there are too many, and runs nothing if that is not possible', async () => {
+    const decoys = Object.fromEntries(Array.from({ length: 310 }, (_, at) => [`p/d${at}/.env`, 'KEY=1\n']))
+    const world = boxWorld({ files: { ...decoys, 'free.txt': 'free\n' } })
+    expect(await runInBox('cat p/*/.env p/*/*; cat free.txt', world)).toMatchObject({ out: 'free\n' })
+    for (let at = 0; at < 310; at += 1) writeFileSync(join(world.work, `.env.${at}`), 'KEY=1\n')
+    await expect(runInBox('cat .env.*', world)).rejects.toThrow(/^\.env\.\d+ cannot be hidden in the sandbox/)
+  })
+
+  it('only reads a workspace with more places that decide what is run than can be protected', async () => {
+    const decoys = Object.fromEntries(Array.from({ length: 160 }, (_, at) => [`d${at}/.mcp.json`, '{}']))
+    const end = await inBox('for d in d*; do echo x > $d/.mcp.json && echo DONE; done; echo ran', { files: decoys })
     expect(end.out).toBe('ran\n')
-    expect(end.warnings.join()).toContain('is too large to scan completely')
+    expect(end.warnings.join()).toContain('too many files that decide what is run')
+  })
+
+  it('hides what rules for `read` deny or ask about, under every name, and shows what they allow', async () => {
+    const rule = (pattern: string, effect: ToolRule['effect']): ToolRule => ({
+      tool: 'read',
+      pattern,
+      effect,
+      origin: 'x',
+    })
+    const rules = [[rule('secret/**', 'deny'), rule('ask.txt', 'ask'), rule('certs/ca.key', 'allow')]]
+    const files = { 'secret/x.txt': 'KEY', 'ask.txt': 'KEY', 'certs/ca.key': 'open', 'certs/b.key': 'KEY' }
+    const end = await inBox('cat secret/x.txt ask.txt copy.txt certs/*; echo; echo ran', {
+      files,
+      prepare: ({ work }) => linkSync(join(work, 'secret/x.txt'), join(work, 'copy.txt')),
+      scope: { rights: { ...allRights, rules, sandbox: { ...strictestSandbox, mode: 'workspace-write' } } },
+    })
+    expect(end.out).toBe('open\nran\n')
+  })
+
+  it('hides key files of the workspace, but not certificates, plain settings and keys of tests', async () => {
+    const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+    const files = {
+      'server.pem': 'KEY',
+      '.ssh/config': 'KEY',
+      'a/.npmrc': '//r/:_authToken=KEY\n',
+      'ca.pem': certificate,
+      '.npmrc': '; c\nsave-exact=true\n//r/:_authToken=${NPM_TOKEN}\n',
+      'test/fixtures/key.pem': 'of a test\n',
+    }
+    const end = await inBox('cat server.pem .ssh/config a/.npmrc ca.pem .npmrc test/fixtures/key.pem', { files })
+    expect(end.out).toBe(`${certificate}${files['.npmrc']}of a test\n`)
   })
 
   it('writes no agent that the run executes afterwards', async () => {

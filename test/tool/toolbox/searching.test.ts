@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, linkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findProgram } from '../../../src/base/program.ts'
@@ -111,6 +111,36 @@ describe.each(engines)('grep %s', (name, path) => {
     expect((await call('grep', { pattern: 'first', output: 'files' })).text).toBe(
       'src/a.ts\n[2 matching lines in 1 file]',
     )
+  })
+})
+
+describe('a rule for `read`', () => {
+  const grep = (path: string) => ({ pattern: 'first', path })
+
+  it.each([
+    ['deny', { pattern: 'src/b.ts' }],
+    ['deny', {}],
+    ['ask', { pattern: 'src/*.ts' }],
+  ] as const)('that says %s holds for grep of that one file (%o)', async (effect, rule) => {
+    const rules = [{ tool: 'read', ...rule, effect, origin: 'x' }] as const
+    const { call } = toolHost(tempTree(tree), { rules })
+    const { text, isDenied } = await call('grep', grep('src/b.ts'))
+    expect(isDenied).toBe(true)
+    expect(text).not.toContain('1:first')
+    expect(text).toMatch(/\[permission\] read/)
+  })
+
+  it('holds for other names of the file: a hard link, and for keys another case', async () => {
+    const folder = tempTree({ ...tree, '.ENV.local': 'first\n', 'secret/x.txt': 'first\n' })
+    linkSync(join(folder, 'secret/x.txt'), join(folder, 'copy.txt'))
+    linkSync(join(folder, '.env'), join(folder, 'notes.txt'))
+    const rules = [{ tool: 'read', pattern: 'secret/**', effect: 'deny', origin: 'x' }] as const
+    const { call } = toolHost(folder, { rules })
+    for (const path of ['copy.txt', 'notes.txt', '.ENV.local']) {
+      expect(await call('read', { path }), path).toMatchObject({ isDenied: true })
+      expect(await call('grep', grep(path)), path).toMatchObject({ isDenied: true })
+    }
+    expect((await call('grep', { pattern: 'first', output: 'files' })).text).not.toMatch(/copy|notes|ENV|secret/)
   })
 })
 

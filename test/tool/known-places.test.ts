@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { linkSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { keyPatternOf } from '../../src/tool/protected/key-places.ts'
+import { keyPlaces, runPlaces } from '../../src/tool/protected/known-places.ts'
+import { runsByItself } from '../../src/tool/protected/programs.ts'
+import { namesOf } from '../../src/tool/hard-links.ts'
+import { root } from '../helpers/baton.ts'
+import { tempTree } from '../helpers/temp.ts'
+
+const workspace = '/w'
+
+describe('the list of well-known places', () => {
+  it('names a source for each row', () => {
+    for (const { places, source } of [...keyPlaces, ...runPlaces]) {
+      expect(places).toMatch(/^\S+(?: \S+)*$/)
+      expect(source.length).toBeGreaterThan(3)
+    }
+  })
+
+  it('is the page docs/known-places.md', () => {
+    const end = spawnSync(process.execPath, [join(root, 'scripts/known-places.mjs'), '--check'], { encoding: 'utf8' })
+    expect(end).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  it.each([
+    ['.env', '**/.env*'],
+    ['a/.ENV.local', '**/.env*'],
+    ['.envrc', '**/.env*'],
+    ['certs/Server.PEM', '**/*.pem'],
+    ['id_rsa', '**/id_rsa'],
+    ['.ssh', '**/.ssh/**'],
+    ['deep/.AWS/sso/cache/x.json', '**/.aws/**'],
+    ['.config/gcloud/x', '**/.config/gcloud/**'],
+    ['.docker/config.json', '**/.docker/config.json'],
+    ['.cargo/credentials.toml', '**/.cargo/credentials.toml'],
+    ['.env.example', undefined],
+    ['.env-sample', undefined],
+    ['env', undefined],
+    ['docker/config.json', undefined],
+    ['pem', undefined],
+    ['my.ssh/x', undefined],
+    ['.claude/agents/a.md', undefined],
+  ])('says of %s: %s', (path, pattern) => {
+    expect(keyPatternOf(join(workspace, path), workspace)).toBe(pattern)
+  })
+
+  it('counts places of the home folder only there, and not those that hold the workspace', () => {
+    const auth = join(homedir(), '.local/share/opencode/auth.json')
+    expect(keyPatternOf(auth, '/w')).toBe('~/.local/share/opencode/**')
+    expect(keyPatternOf(join('/w', '.local/share/opencode/auth.json'), '/w')).toBeUndefined()
+    expect(keyPatternOf(join(homedir(), '.claude/agents/a.md'), join(homedir(), '.claude'))).toBeUndefined()
+  })
+
+  it.each(['.VSCode/tasks.json', 'sub/.run/all.run.xml', 'mise.local.toml', 'np/binding.gyp', '.github/hooks/x.json'])(
+    'says of %s that programs run it',
+    (path) => expect(runsByItself(path.split('/'))).toBe(true),
+  )
+
+  it.each(['Makefile', 'conftest.py', 'src/mise.ts', 'github/workflows/a.yml', 'Dockerfile', 'run/x.run.xml'])(
+    'says of %s that they do not',
+    (path) => expect(runsByItself(path.split('/'))).toBe(false),
+  )
+})
+
+it('every name of a file is found, also one that was added later', () => {
+  const folder = tempTree({ 'a.txt': 'x', 'b.txt': 'x' })
+  const at = (name: string): string => join(folder, name)
+  expect(namesOf(at('a.txt'), folder)).toEqual([at('a.txt')])
+  linkSync(at('a.txt'), at('c.txt'))
+  expect(namesOf(at('c.txt'), folder).toSorted()).toEqual([at('a.txt'), at('c.txt')])
+  linkSync(at('a.txt'), at('d.txt'))
+  expect(namesOf(at('d.txt'), folder)).toHaveLength(3)
+  expect(namesOf(at('b.txt'), folder)).toEqual([at('b.txt')])
+})
