@@ -16,6 +16,7 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'files.search': async () => (await import('./tool/toolbox/search-files.ts')).searchFiles,
   'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).takePages,
   'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).takeWords,
+  'runs.compare': async () => (await import('./history/run-diff.ts')).comparisonJson,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
 }
 

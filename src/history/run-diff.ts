@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { summaryIn } from '../journal/index-file.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
@@ -14,6 +15,7 @@ import {
   valueOf,
 } from './recorded.ts'
 import { startedOf } from './part-view.ts'
+import { readRunSummary } from './run-list.ts'
 import { findPart, type Part, readTree, type RunTree } from './run-tree.ts'
 
 /** A difference between two runs. `before` and `after` are null if that run lacks it. */
@@ -152,5 +154,18 @@ export async function openSide(folder: string): Promise<DiffSide> {
   } catch (error) {
     source.close()
     throw error
+  }
+}
+
+/** Two runs and their differences as JSON. For a thread of its own: a large text also takes long to make. */
+export async function comparisonJson(before: string, after: string): Promise<string> {
+  const [one, other] = [await openSide(before), await openSide(after)]
+  try {
+    const differences = [...compareRuns(one, other)]
+    const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
+    return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), differences })
+  } finally {
+    one.source.close()
+    other.source.close()
   }
 }

@@ -1,31 +1,45 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { BatonError, messageOf } from '../base/error.ts'
-import { sha256 } from '../base/hash.ts'
+import { isDeeper, maxJsonDepth } from '../base/json.ts'
+import { createConnections, type MostConnections } from './connections.ts'
+import { type Gate, type Passed, passGate, securityHeaders, tooLarge } from './gate.ts'
+import { problemOf, Refusal, refusalAnswer } from './refusal.ts'
 
 /** Limits of a server across all clients. */
-export interface Limits {
-  /** Maximum number of open connections; an agent or page needs a few. Others are dropped. */
-  readonly connections: number
+export interface Limits extends MostConnections {
   /** Timeout for the headers of a request. */
   readonly headMs: number
   /** Timeout for receiving a whole request. Responses have none, because they can take as long as a run. */
   readonly requestMs: number
-  /** Maximum total size of all bodies being received, by their declared lengths. */
+  /** Maximum total size of all bodies being received, of each what exceeds `freeBytes`. */
   readonly bodyBytes: number
 }
 
-const usual: Limits = { connections: 512, headMs: 10_000, requestMs: 60_000, bodyBytes: 128 * 1024 * 1024 }
+const usual: Limits = {
+  connections: 512,
+  strangers: 128,
+  headMs: 10_000,
+  requestMs: 60_000,
+  bodyBytes: 128 * 1024 * 1024,
+}
 
-export interface LocalServerOptions {
+/** The start of each body that is always accepted, so that large ones keep nobody out. */
+const freeBytes = 64 * 1024
+
+/** Milliseconds that a refused client has to read the response, before its connection is closed. */
+const partingMs = 1_000
+
+export interface LocalServerOptions extends Pick<Gate, 'mostBytes' | 'isKnown' | 'isPublic'> {
   /** 0: any free port. */
   readonly port: number
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits> | undefined
-  /** Maximum size of a body. */
-  readonly mostBytes: number
+  /** Handles requests that have passed the gate. The body of a request with the secret has been received. */
+  readonly answer: (request: Request, who: Passed) => Promise<Response>
 }
 
 export interface LocalServer {
@@ -41,59 +55,76 @@ export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Compares in constant time. */
-export function isSame(given: string, secret: string): boolean {
-  return timingSafeEqual(Buffer.from(sha256(given)), Buffer.from(sha256(secret)))
-}
-
-/** The bearer token of a request; empty if there is none. */
-export function bearerToken(request: Request): string {
-  return /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
-}
-
-const localNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
-
-/** Whether an address is a loopback address of this machine. */
-export function isLocal(address: string): boolean {
-  return localNames.has(URL.canParse(address) ? new URL(address).hostname : '')
-}
-
-/** Handles requests. `refuse` decides by the headers, before any body is read. */
-export interface Answering {
-  readonly refuse: (request: Request) => Response | undefined
-  readonly answer: (request: Request) => Promise<Response>
-}
-
 /**
- * Listens on the loopback interface only, with limits for connections, headers and bodies. `answering` is called once
- * the port is known.
+ * Listens on the loopback interface only, with limits for connections, headers and bodies. Every response has the
+ * security headers, also those of Node's own parser.
  * @throws BatonError USAGE if the port cannot be used
  */
-export async function listenLocally(
-  { port, limits, mostBytes }: LocalServerOptions,
-  answering: (port: number) => Answering,
-): Promise<LocalServer> {
-  const { connections, headMs, requestMs, bodyBytes } = { ...usual, ...limits }
+export async function listenLocally({ port, limits, answer, ...rest }: LocalServerOptions): Promise<LocalServer> {
+  const most = { ...usual, ...limits }
+  const { headMs, requestMs, bodyBytes } = most
+  const { mostBytes } = rest
   const room = createRoom(bodyBytes)
-  let answers: Answering | undefined
-  const answer = async (request: Request): Promise<Response> => {
-    if (answers === undefined) return new Response('Not ready\n', { status: 503 })
-    const refused = answers.refuse(request)
-    if (refused !== undefined) return refused
-    const leave = room.enter(bodySize(request, mostBytes))
-    if (leave === undefined)
-      return new Response('Too many requests in progress\n', { status: 503, headers: { 'retry-after': '5' } })
-    return answers.answer(request).finally(leave)
+  const connections = createConnections(most)
+  const responses = new WeakMap<Duplex, ServerResponse>()
+  const known = new WeakSet<IncomingMessage>()
+  const leaving = new WeakSet<Duplex>()
+  let bound = 0
+
+  const listener = getRequestListener(
+    async (request, { incoming }) => {
+      try {
+        if (!known.has(incoming as IncomingMessage)) return await answer(request, 'public')
+        if (incoming.method !== 'POST') return await answer(request, 'known')
+        const body = await readBody(incoming as IncomingMessage, { mostBytes, room })
+        const { method, headers, signal } = request
+        const received = new Request(request.url, { method, headers, signal, body: new Uint8Array(body) })
+        return await answer(received, 'known')
+      } catch (error) {
+        return refusalAnswer(error)
+      }
+    },
+    { overrideGlobalObjects: false },
+  )
+
+  function take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { socket } = incoming
+    responses.set(socket, outgoing)
+    for (const [name, value] of Object.entries(securityHeaders)) outgoing.setHeader(name, value)
+    outgoing.once('finish', () => {
+      if (!incoming.complete) part(socket)
+    })
+    try {
+      const who = passGate(incoming, { ...rest, port: bound })
+      connections.heard(socket, who)
+      if (who === 'known') known.add(incoming)
+      if (who === 'known' && /^100-continue$/i.test(incoming.headers.expect ?? '')) outgoing.writeContinue()
+      void listener(incoming, outgoing)
+    } catch (error) {
+      connections.heard(socket, 'public')
+      refuse(outgoing, error)
+    }
   }
-  const listener = getRequestListener(answer, { overrideGlobalObjects: false })
-  const checks = { connectionsCheckingInterval: Math.min(2_000, headMs, requestMs) }
-  const server = createServer(checks, (request, response) => void listener(request, response))
-  server.maxConnections = connections
+
+  // a missing Host is refused at the gate, like a wrong one
+  const options = { connectionsCheckingInterval: Math.min(2_000, headMs, requestMs), requireHostHeader: false }
+  const server = createServer(options, take)
+  // otherwise Node would ask for the body itself
+  server.on('checkContinue', take)
+  server.on('checkExpectation', take)
+  server.prependListener('connection', connections.enter)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (leaving.has(socket)) return
+    leaving.add(socket)
+    const response = responses.get(socket)
+    const hasBegun = response?.headersSent === true && !response.writableFinished
+    if (!socket.writable || hasBegun) socket.destroy()
+    else refuseUnread(socket, error)
+  })
   server.headersTimeout = headMs
   server.requestTimeout = requestMs
   await bind(server, port)
-  const { port: bound } = server.address() as AddressInfo
-  answers = answering(bound)
+  bound = (server.address() as AddressInfo).port
   let closed: Promise<void> | undefined
   const stopListening = (): void => void (closed ??= new Promise((resolve) => server.close(() => resolve())))
   return {
@@ -117,25 +148,109 @@ function bind(server: Server, port: number): Promise<void> {
   })
 }
 
-/** A byte budget shared by all requests in progress. */
-function createRoom(most: number) {
+/** Responds without reading the body. */
+function refuse(outgoing: ServerResponse, error: unknown): void {
+  const { status, body } = problemOf(error)
+  const text = JSON.stringify(body)
+  outgoing.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+  })
+  outgoing.end(text)
+}
+
+/** Responds to what Node could not read as a request. */
+function refuseUnread(socket: Duplex, { code }: NodeJS.ErrnoException): void {
+  const { status, body } = problemOf(unreadable(code))
+  const text = JSON.stringify(body)
+  const headers = {
+    ...securityHeaders,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(text)),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
+  part(socket)
+}
+
+function unreadable(code: string | undefined): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'the headers are too large')
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Refusal(413, 'the chunk extensions are too large')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'the request was not received in time')
+  return new Refusal(400, 'the request is not valid HTTP')
+}
+
+/** Closes a connection whose client may still be sending: at once, it could not read the response any more. */
+function part(socket: Duplex | Socket): void {
+  const timer = setTimeout(() => socket.destroy(), partingMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** A budget of bytes shared by all bodies in memory. */
+interface Room {
+  /** Whether there is room for so many bytes, which are then taken. */
+  readonly take: (bytes: number) => boolean
+  readonly leave: (bytes: number) => void
+}
+
+function createRoom(most: number): Room {
   let taken = 0
   return {
-    /**
-     * Reserves bytes and returns a function that releases them; undefined: no room. A single request may exceed the
-     * budget.
-     */
-    enter(size: number): (() => void) | undefined {
-      if (taken > 0 && taken + size > most) return undefined
-      taken += size
-      return () => void (taken -= size)
+    take(bytes) {
+      if (bytes > 0 && taken + bytes > most) return false
+      taken += bytes
+      return true
     },
+    leave: (bytes) => void (taken -= bytes),
   }
 }
 
-/** The declared size of a body, or the maximum if it declares none. */
-function bodySize({ method, headers }: Request, most: number): number {
-  if (method !== 'POST') return 0
-  const length = headers.get('content-length')
-  return length !== null && /^\d+$/.test(length) ? Math.min(Number(length), most) : most
+/**
+ * Receives a body. What counts is what has arrived, not what was announced.
+ * @throws Refusal 413 above the size limit, 503 if there is no room, 400 if it is nested too deeply
+ */
+async function readBody(
+  incoming: IncomingMessage,
+  { mostBytes, room }: { readonly mostBytes: number; readonly room: Room },
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  let taken = 0
+  try {
+    await new Promise<void>((resolve, reject) => {
+      incoming.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        const more = Math.max(0, size - freeBytes) - taken
+        if (size > mostBytes) reject(tooLarge(mostBytes))
+        else if (!room.take(more)) reject(new Refusal(503, 'too many requests in progress'))
+        else {
+          taken += more
+          chunks.push(chunk)
+          return
+        }
+        // nothing more is kept
+        incoming.removeAllListeners('data').resume()
+      })
+      incoming.once('end', resolve)
+      incoming.once('error', reject)
+      incoming.once('close', () => reject(new Refusal(400, 'the request was not received')))
+    })
+  } finally {
+    room.leave(taken)
+  }
+  const body = Buffer.concat(chunks)
+  if (isTooDeep(body)) throw new Refusal(400, `the body is nested deeper than ${maxJsonDepth} levels`)
+  return body
+}
+
+/** Whether it is JSON that the code which reads it later cannot handle, because that code is recursive. */
+function isTooDeep(body: Buffer): boolean {
+  try {
+    return isDeeper(JSON.parse(body.toString('utf8')), maxJsonDepth)
+  } catch {
+    return false
+  }
 }

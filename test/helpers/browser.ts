@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
-import { type HttpServed, secret } from './http-served.ts'
+import type { HttpServed } from './http-served.ts'
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
   (path) => spawnSync(path, ['--version']).status === 0,
@@ -16,7 +16,7 @@ export interface Opened {
   readonly problems: readonly string[]
 }
 
-/** Opens the page of a server as a user does, by the address with the secret. It is closed with the test. */
+/** Opens the page of a server as a user does, by an address with a ticket. It is closed with the test. */
 export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
   { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
@@ -33,7 +33,8 @@ export async function openPage(
     if (message.type() === 'error' && !isEnd) problems.push(message.text())
   })
   page.on('pageerror', (error) => void problems.push(String(error)))
-  await page.goto(`${serving.url}/?secret=${encodeURIComponent(secret)}`)
+  await page.goto(serving.newAddress())
+  await page.getByRole('navigation').waitFor()
   if (route !== '') await page.goto(`${serving.url}/${route}`)
   return { page, problems }
 }

@@ -189,7 +189,9 @@ describe('a request', () => {
     const post = async (body: string) =>
       (await fetch(served.listening.url, { method: 'POST', headers: usual, body })).status
     expect(await post(`{"x":"${'x'.repeat(17 * 1024 * 1024)}"}`)).toBe(413)
-    for (const body of ['{', '[]', 'null', '', '{"jsonrpc":"2.0"}', '['.repeat(100_000)])
+    const deep = `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`
+    const deepCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":${deep}}}}`
+    for (const body of ['{', '[]', 'null', '', '{"jsonrpc":"2.0"}', '['.repeat(100_000), deep, deepCall])
       expect(await post(body)).toBe(400)
     expect(textOf(await (await connectTo(served, 'older')).callTool({ name: 'a', arguments: {} }))).toBe('said')
   })
@@ -210,13 +212,18 @@ describe('a request', () => {
         })
         socket.once('error', reject)
       })
-    const names = ['evil.example', '127.0.0.1.evil.example', 'localhost.', '127.0.0.1@evil.example', '127.0.0.1#x', '']
+    const own = `Host: 127.0.0.1:${port}\r\n`
+    const names = ['evil.example', `evil.example:${port}`, '127.0.0.1', `127.0.0.1:${port + 1}`, '127.0.0.1.evil.example', 'localhost.', '127.0.0.1@evil.example', '127.0.0.1#x', '']
     for (const host of names)
       expect([host, await status(`Host: ${host}\r\n`)]).toEqual([host, expect.stringMatching(/40[03]/)])
-    for (const origin of ['null', 'file://', 'https://evil.example', ''])
-      expect([origin, await status(`Host: 127.0.0.1\r\nOrigin: ${origin}\r\n`)]).toEqual([origin, '403'])
-    expect(await status('Host: 127.0.0.1\r\n')).toBe('415')
+    const foreign = ['null', 'file://', 'https://evil.example', '', `http://127.0.0.1:${port + 1}`, 'http://localhost']
+    for (const origin of [...foreign, `http://localhost:${port}`, `https://127.0.0.1:${port}`])
+      expect([origin, await status(`${own}Origin: ${origin}\r\n`)]).toEqual([origin, '403'])
+    expect(await status(`${own}Sec-Fetch-Site: same-site\r\n`)).toBe('403')
+    expect(await status(own)).toBe('415')
+    expect(await status(`${own}Origin: http://127.0.0.1:${port}\r\n`)).toBe('415')
     const inUrl = await fetch(`${listening.url}?secret=${encodeURIComponent(secret)}`, { method: 'POST' })
     expect(inUrl.status).toBe(401)
+    expect(inUrl.headers.get('x-content-type-options')).toBe('nosniff')
   })
 })

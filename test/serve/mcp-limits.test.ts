@@ -54,27 +54,30 @@ describe('a client that does not get on', () => {
     })
   const gone = (socket: Socket) =>
     new Promise<string>((resolve) => socket.resume().once('close', () => resolve('gone')))
-  const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
+  const headOf = (served: Served) =>
+    `POST /mcp HTTP/1.1\r\nHost: ${new URL(served.listening.url).host}\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
 
   it('is left after a while, in the head and in the body of a request, and others are served', async () => {
     const served = await serve({ limits: { headMs: 100, requestMs: 200, connections: 3 } })
     const silent = await open(served)
     const slow = await open(served)
-    slow.write(`${head}Content-Length: 100\r\n\r\n{`)
+    slow.write(`${headOf(served)}Content-Length: 100\r\n\r\n{`)
     expect(await Promise.all([gone(silent), gone(slow)])).toEqual(['gone', 'gone'])
     expect(await say(await connectTo(served, 'newer'))).toBe('said')
   })
 
-  it('is cut off where there are too many connections', async () => {
+  it('makes room where there are too many connections', async () => {
     const served = await serve({ limits: { connections: 2 } })
-    await Promise.all([open(served), open(served)])
-    expect(await gone(await open(served))).toBe('gone')
+    const [first] = [await open(served), await open(served)]
+    await open(served)
+    expect(await gone(first)).toBe('gone')
+    expect(await say(await connectTo(served, 'newer'))).toBe('said')
   })
 
-  it('keeps others from sending more than there is memory for', async () => {
-    const served = await serve({ limits: { bodyBytes: 1000 } })
+  it('keeps others from sending more than there is memory for, but not from small requests', async () => {
+    const served = await serve({ limits: { bodyBytes: 100_000 } })
     const slow = await open(served)
-    slow.write(`${head}Content-Length: 900\r\n\r\n{`)
+    slow.write(`${headOf(served)}Content-Length: 1000000\r\n\r\n${' '.repeat(160_000)}`)
     const status = (size: number) =>
       new Promise<number | undefined>((resolve, reject) => {
         const accept = 'application/json, text/event-stream'
@@ -85,9 +88,17 @@ describe('a client that does not get on', () => {
         })
         sent.on('error', reject).end('x'.repeat(size))
       })
-    await expect.poll(() => status(200), { timeout: 20_000 }).toBe(503)
+    await expect.poll(() => status(90_000), { timeout: 20_000 }).toBe(503)
     expect(await status(50)).toBe(400)
     slow.destroy()
-    await expect.poll(() => status(200), { timeout: 20_000 }).toBe(400)
+    await expect.poll(() => status(90_000), { timeout: 20_000 }).toBe(400)
+  })
+
+  it('keeps nobody out by heads and bodies that never come', async () => {
+    const served = await serve({})
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => open(served)))
+    for (const [index, socket] of sockets.entries())
+      socket.write(index < 60 ? `${headOf(served)}Content-Length: 16000000\r\n\r\n{` : 'POST /mcp HTTP/1.1\r\nHost:')
+    expect(await say(await connectTo(served, 'newer'))).toBe('said')
   })
 })

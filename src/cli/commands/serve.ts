@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { defined } from '../../base/json.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 import { portOf, secretOf, untilStopped } from '../local-server.ts'
+import { isTerminal, type Terminal } from '../typed-ahead.ts'
 
 const usualRuns = 8
 
@@ -23,11 +25,20 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   const secret = given === undefined ? newSecret() : secretOf('BATON_SERVE_SECRET', given)
   const shared = { overrides, ...defined({ model }) }
   const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, maxRuns })
-  const address = new URL(`${serving.url}/?secret=${encodeURIComponent(secret)}`)
-  print({ url: address.href }, () => `${address.href}\n`)
-  note('Anyone who has this address can do everything that you can do with baton here. Ctrl-C stops the server.\n')
+  const showAddress = (): URL => {
+    const address = new URL(serving.newAddress())
+    print({ url: address.href, secret }, () => `${address.href}\n`)
+    return address
+  }
+  const address = showAddress()
+  const input = io.inputKind() === 'device' ? io.input() : undefined
+  const terminal = input !== undefined && isTerminal(input) ? input : undefined
+  const more = terminal === undefined ? '' : 'Enter prints another address, '
+  note(`The address works once: its browser can then do everything that you can do with baton here. ${more}Ctrl-C stops the server.\n`)
   if (open && !(await opened(address, { env, workspace: cwd }))) note('no program to open a browser was found\n')
+  const endTyping = terminal === undefined ? undefined : onEnter(terminal, io, showAddress)
   await untilStopped(io)
+  endTyping?.()
   await serving.close()
   throw io.signal.reason
 }
@@ -37,6 +48,33 @@ async function opened(
   around: { readonly env: CommandIo['env']; readonly workspace: string },
 ): Promise<boolean> {
   return (await import('../../base/open-browser.ts')).openBrowser(address, around)
+}
+
+/** Calls the listener for each line that is typed. Returns the function that ends it. */
+function onEnter(terminal: Terminal, { onContinue }: CommandIo, listener: () => void): () => void {
+  const onData = (piece: Buffer | string): void => {
+    if (piece.includes('\n')) listener()
+  }
+  // a process in the background that reads its terminal is stopped
+  const follow = (): void => void (isInForeground() ? terminal.resume() : terminal.pause())
+  terminal.on('data', onData)
+  follow()
+  const end = onContinue(follow)
+  return () => {
+    end()
+    terminal.off('data', onData).pause()
+  }
+}
+
+/** Whether the shell has given the terminal to this process; true where the system does not say. */
+function isInForeground(): boolean {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ')
+    const [, , group, , , foreground] = fields
+    return group === foreground
+  } catch {
+    return true
+  }
 }
 
 function maxRunsOf(given: string | undefined): number {

@@ -1,4 +1,5 @@
 import type { RunFilter } from '../data/run-list.ts'
+import { fetchSigned } from './session.ts'
 import type {
   BegunPrompt,
   BegunRun,
@@ -115,12 +116,12 @@ export async function decide(
 }
 
 async function get<Body>(path: string): Promise<Body> {
-  return bodyOf(await fetch(path))
+  return bodyOf(await fetchSigned(path))
 }
 
 async function post<Body>(path: string, body: object): Promise<Body> {
   const headers = { 'content-type': 'application/json' }
-  return bodyOf(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))
+  return bodyOf(await fetchSigned(path, { method: 'POST', headers, body: JSON.stringify(body) }))
 }
 
 /** The body is not validated: server and page have the same version, so it has the type declared in `wire.ts`. */
@@ -128,6 +129,16 @@ async function bodyOf<Body>(response: Response): Promise<Body> {
   if (response.ok) return response.json()
   const { message, hint } = await problemOf(response)
   throw new ApiError(message, hint)
+}
+
+/** The description of the API, as a page of its own. It needs the token, so a link to it would not do. */
+export async function openApiDescription(): Promise<void> {
+  const response = await fetchSigned('/openapi')
+  if (!response.ok) return bodyOf(response)
+  const address = URL.createObjectURL(new Blob([await response.text()], { type: 'text/html' }))
+  window.open(address, '_blank')
+  // the new page has read it by then
+  setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
 interface Problem {

@@ -1,4 +1,6 @@
-/** The state of an event stream; `lost` until the browser has reconnected. */
+import { fetchSigned } from './session.ts'
+
+/** The state of an event stream; `lost` until it is open again. */
 export type StreamState = 'connecting' | 'open' | 'lost'
 
 export interface StreamOptions {
@@ -7,33 +9,83 @@ export interface StreamOptions {
   readonly onState: (state: StreamState) => void
 }
 
-/** Milliseconds before a stream that the server has refused is opened again. */
+/** Milliseconds before a stream that has ended or was refused is opened again. */
 const again = 3_000
 
 /**
- * Follows an event stream until the returned function is called. The browser reconnects automatically with the id of
- * the last event. A stream that was refused is opened from the start.
+ * Follows an event stream until the returned function is called. A stream that breaks off is opened again with the id of
+ * the last event, and one that was refused from the start; without a valid token it is not opened again.
  */
 export function listen(path: string, { on, onState }: StreamOptions): () => void {
-  let source: EventSource
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const stop = new AbortController()
+  const { signal } = stop
+  let lastId = ''
 
-  function open(): void {
-    source = new EventSource(path)
-    source.addEventListener('open', () => onState('open'))
-    source.addEventListener('error', () => {
+  async function open(): Promise<'again' | 'refused'> {
+    const headers = { accept: 'text/event-stream', ...(lastId !== '' && { 'last-event-id': lastId }) }
+    const response = await fetchSigned(path, { headers, signal, cache: 'no-store' })
+    if (response.status === 401) return 'refused'
+    if (!response.ok || response.body === null) {
+      lastId = ''
+      await response.body?.cancel()
+      return 'again'
+    }
+    onState('open')
+    for await (const { event, data, id } of eventsIn(response.body)) {
+      if (signal.aborted) break
+      lastId = id ?? lastId
+      on[event]?.(data)
+    }
+    return 'again'
+  }
+
+  async function follow(): Promise<void> {
+    while (!signal.aborted) {
+      const end = await open().catch((): 'again' => 'again')
+      if (signal.aborted) return
       onState('lost')
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, again)
-    })
-    for (const [name, take] of Object.entries(on)) {
-      source.addEventListener(name, (event: MessageEvent<string>) => take(event.data))
+      if (end === 'refused') return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, again)
+        signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+      })
     }
   }
 
   onState('connecting')
-  open()
-  return () => {
-    clearTimeout(timer)
-    source.close()
+  void follow()
+  return () => stop.abort()
+}
+
+interface ServerEvent {
+  readonly event: string
+  readonly data: string
+  readonly id: string | undefined
+}
+
+/** The events of our own server: one line for each field, and an empty line after each event. */
+async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const parts = `${text}${decoder.decode(value, { stream: true })}`.split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts) {
+        const fields = new Map(part.split('\n').map(field))
+        const data = fields.get('data')
+        if (data !== undefined) yield { event: fields.get('event') ?? 'message', data, id: fields.get('id') }
+      }
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined)
   }
+}
+
+function field(line: string): readonly [name: string, value: string] {
+  const end = line.indexOf(': ')
+  return [line.slice(0, end), line.slice(end + 2)]
 }

@@ -1,20 +1,23 @@
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
+import { openApiDescription } from '../live/api.ts'
 import { above, hashOf, parseHash, type Route } from '../route.ts'
 import { CompareView } from './compare-view.tsx'
 import { ConversationView } from './conversation-view.tsx'
 import { ConversationsView } from './conversations-view.tsx'
 import { FileView } from './file-view.tsx'
 import { FilesView } from './files-view.tsx'
-import { NoticeBoard } from './notice.tsx'
+import { NoticeBoard, useNotice } from './notice.tsx'
 import { RunView } from './run-view.tsx'
 import { type RunsMemory, RunsView } from './runs-view.tsx'
+import { SignedOut, useSignedIn } from './signed-out.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
 
 /** The page: a navigation bar, and the view for the current address. */
 export function App(): VNode {
   const [route, setRoute] = useState(() => parseHash(location.hash))
   const [memory, setMemory] = useState<RunsMemory>({ text: '', state: '', active: 0 })
+  const isIn = useSignedIn()
   const go = useCallback((to: Route) => void (location.hash = hashOf(to)), [])
 
   useEffect(() => {
@@ -56,12 +59,22 @@ export function App(): VNode {
             </a>
           ))}
         </nav>
+        {isIn && <ApiButton />}
         <ThemeSwitch />
       </header>
       <main>
-        <Content route={route} go={go} memory={memory} onMemory={setMemory} />
+        {isIn ? <Content route={route} go={go} memory={memory} onMemory={setMemory} /> : <SignedOut />}
       </main>
     </NoticeBoard>
+  )
+}
+
+function ApiButton(): VNode {
+  const { complain } = useNotice()
+  return (
+    <button type="button" class="quiet" title="Show the HTTP API" onClick={() => void openApiDescription().catch(complain)}>
+      API
+    </button>
   )
 }
 

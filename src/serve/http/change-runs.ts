@@ -15,7 +15,7 @@ import type { Verdict } from '../../wiring/decide.ts'
 import { maskFor } from '../../wiring/run-context.ts'
 import type { HeldRuns } from './held-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { startBody } from './schemas.ts'
 import { folderOf, type Served } from './served.ts'
 

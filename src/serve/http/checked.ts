@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 /**
  * Validates what a client has sent against a schema.

@@ -12,7 +12,7 @@ import type { RunSummary } from '../../journal/summary.ts'
 import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
 import type { HeldRuns } from './held-runs.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { folderOf, type Served } from './served.ts'
 
 /** The body of `POST /prompt` (R193). */

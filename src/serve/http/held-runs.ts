@@ -7,7 +7,7 @@ import { nodeFiles } from '../../journal/file-port.ts'
 import { epochsIn } from '../../journal/segment.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { Run } from '../../library/runs.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import type { Delta, ListenToDeltas } from './run-events.ts'
 
 /** Starts or resumes a run. `approve` answers its approval requests. */

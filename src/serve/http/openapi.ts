@@ -41,13 +41,12 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
       version,
       description: 'See docs/serve.md. GET /api/events and GET /api/runs/{id}/events return server-sent events.',
     },
-    security: [{ bearer: [] }, { cookie: [] }],
+    security: [{ bearer: [] }],
     paths,
     components: {
       schemas: named,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: 'baton_secret_PORT' },
       },
     },
   }

@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path'
+import { ApartLimit, runApart } from '../../base/apart.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/place-detail.ts'
-import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { readTree } from '../../history/run-tree.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
@@ -17,7 +17,7 @@ import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undone.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { folderOf, type Served } from './served.ts'
 
 export interface RunFilter {
@@ -53,12 +53,6 @@ export interface RunDetail {
 
 export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
   readonly teams: readonly { readonly members: readonly object[]; readonly exchanges: readonly object[] }[] | null
-}
-
-export interface Comparison {
-  readonly before: RunSummary
-  readonly after: RunSummary
-  readonly differences: readonly Difference[]
 }
 
 /** A page of the runs, newest first. */
@@ -147,18 +141,27 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
   })
 }
 
-/** The differences between two runs. */
+/** Memory that a comparison may use, and its time. */
+const comparing = { memoryMb: 1024, timeMs: 60_000 }
+
+/**
+ * The differences between two runs as JSON. They are read in a thread of their own, because that can take long.
+ * @throws Refusal 503 if they are too large to be compared
+ */
 export async function readComparison(
   served: Served,
-  ids: { readonly a: string; readonly b: string },
-): Promise<Comparison> {
-  const folders = [folderOf(served, ids.a), folderOf(served, ids.b)] as const
-  const [before, after] = [await readRun(folders[0]), await readRun(folders[1])]
-  const sides = [await openSide(folders[0]), await openSide(folders[1])] as const
+  { a, b, signal }: { readonly a: string; readonly b: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  const folders = [folderOf(served, a), folderOf(served, b)]
+  for (const folder of folders) await readRun(folder)
   try {
-    return { before, after, differences: [...compareRuns(sides[0], sides[1])] }
-  } finally {
-    for (const { source } of sides) source.close()
+    const json = await runApart({ name: 'runs.compare', args: folders }, { ...comparing, signal })
+    return new Response(String(json), { headers: { 'content-type': 'application/json' } })
+  } catch (error) {
+    if (!(error instanceof ApartLimit)) throw error
+    throw new Refusal(503, `these runs are too large to be compared: ${error.message}`, {
+      hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
+    })
   }
 }
 

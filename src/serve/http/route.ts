@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { checked } from './checked.ts'
-import { readJson } from './gate.ts'
+import { Refusal } from '../refusal.ts'
 
 /** A route with its handler and its schemas, which validate requests and are published in the OpenAPI description. */
 export interface Route {
@@ -32,7 +32,7 @@ interface GetSpec<Query extends z.ZodType> {
   readonly query: Query
 }
 
-/** A route that reads. */
+/** A route that reads. It can also return a response with the JSON. */
 export function get<Query extends z.ZodType>(
   { path, summary, query, gives }: GetSpec<Query> & { readonly gives: z.ZodType },
   read: (asked: Asked<z.output<Query>, undefined>) => Promise<object>,
@@ -45,8 +45,10 @@ export function get<Query extends z.ZodType>(
     query,
     body: undefined,
     gives,
-    respond: async (request, params) =>
-      Response.json(await read({ params, query: checked(query, queryOf(request)), body: undefined, request })),
+    async respond(request, params) {
+      const given = await read({ params, query: checked(query, queryOf(request)), body: undefined, request })
+      return given instanceof Response ? given : Response.json(given)
+    },
   }
 }
 
@@ -94,6 +96,17 @@ export function post<Body extends z.ZodType>(
       const given = checked(body, await readJson(request))
       return Response.json(await change({ params, query: undefined, body: given, request }), { status })
     },
+  }
+}
+
+/** The body of a request as JSON; an empty one is `{}`. @throws Refusal 400 */
+async function readJson(request: Request): Promise<unknown> {
+  const text = await request.text()
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal(400, 'the body is not valid JSON')
   }
 }
 

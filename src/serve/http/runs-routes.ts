@@ -1,10 +1,11 @@
+import { createPool } from '../../base/concurrency.ts'
 import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
 import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
 import type { HeldRuns } from './held-runs.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
 import { readComparison, readRunChanges, readRunDetail, readRunList, readRunPlace, readRunTeams } from './read-runs.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { events, get, type Params, post, type Route } from './route.ts'
 import { rowsAfter, runEvents } from './run-events.ts'
 import type { RunFeeds } from './run-feed.ts'
@@ -25,6 +26,7 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
+  const comparisons = createPool(1)
 
   return [
     get(
@@ -41,7 +43,8 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
         query: schemas.compareQuery,
         gives: schemas.comparison,
       },
-      ({ query }) => readComparison(served, query),
+      // one at a time, because runs of this server use the same threads
+      ({ query, request: { signal } }) => comparisons.run(() => readComparison(served, { ...query, signal }), signal),
     ),
     get(
       {

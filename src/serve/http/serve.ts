@@ -8,13 +8,16 @@ import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
 import { filesRoutes } from './files-routes.ts'
-import { mostBodyBytes, refuseAtGate } from './gate.ts'
+import { createPass, passPath } from './pass.ts'
 import { createHeldRuns } from './held-runs.ts'
 import { createListFeed } from './list-feed.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
 import { openServed, type ServingPlace } from './served.ts'
 import { serveFolder } from './static.ts'
+
+/** Maximum size of a request body: a prompt and its inputs. */
+const mostBodyBytes = 4 * 1024 * 1024
 
 export interface ServeOptions {
   /** 0: any free port. */
@@ -32,6 +35,8 @@ export interface Serving {
   readonly port: number
   /** `http://127.0.0.1:PORT`. */
   readonly url: string
+  /** The address of the page with a new ticket, which lets in the first browser that opens it. */
+  readonly newAddress: () => string
   /** Stops accepting requests, ends streams, and stops the runs of this server so that they can be resumed. */
   readonly close: () => Promise<void>
 }
@@ -54,14 +59,21 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     ...conversationRoutes({ conversations: createConversations(served, held), actions }),
     ...filesRoutes(served),
   ]
-  const answer = createApp({ routes, page: serveFolder(page) })
-  const server = await listenLocally({ port, mostBytes: mostBodyBytes, ...defined({ limits }) }, (bound) => ({
-    refuse: (request) => refuseAtGate(request, { port: bound, secret }),
-    answer,
-  }))
+  const pass = createPass(secret)
+  const app = createApp({ routes, page: serveFolder(page), pass })
+  const server = await listenLocally({
+    port,
+    mostBytes: mostBodyBytes,
+    isKnown: pass.isKnown,
+    isPublic,
+    answer: app,
+    ...defined({ limits }),
+  })
+  const url = `http://127.0.0.1:${server.port}`
   return {
     port: server.port,
-    url: `http://127.0.0.1:${server.port}`,
+    url,
+    newAddress: () => `${url}/#ticket=${pass.newTicket()}`,
     async close() {
       server.stopListening()
       await held.close()
@@ -69,4 +81,10 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
       await server.close()
     },
   }
+}
+
+/** The files of the page, and the exchange of a ticket. */
+function isPublic(method: string, path: string): boolean {
+  if (method === 'POST') return path === passPath
+  return (method === 'GET' || method === 'HEAD') && (path === '/' || path.startsWith('/page/'))
 }

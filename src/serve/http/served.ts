@@ -4,7 +4,7 @@ import { loadTargetConfig } from '../../config/target-config.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import type { RunOptions } from '../../library/options.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../refusal.ts'
 
 /** The environment of a server, and the options shared by all runs it starts. */
 export interface ServingPlace {

@@ -1,4 +1,6 @@
-import { bearerToken, isLocal, isSame, listenLocally, type Limits } from '../listen.ts'
+import { isSame } from '../gate.ts'
+import { listenLocally, type Limits } from '../listen.ts'
+import { Refusal, refusalAnswer } from '../refusal.ts'
 import { mostBytes, type WebServed } from './protocol.ts'
 
 export interface ListenOptions {
@@ -16,15 +18,19 @@ export interface Listening {
 }
 
 /**
- * Listens on the loopback interface only. Requests from pages of other sites are rejected: `Host` must be a loopback
- * address, and so must `Origin` if it is set.
+ * Listens on the loopback interface only, with the same gate and limits as `baton serve`.
  * @throws BatonError USAGE if the port cannot be used
  */
 export async function listen(served: WebServed, { port, secret, limits }: ListenOptions): Promise<Listening> {
-  const server = await listenLocally({ port, limits, mostBytes }, () => ({
-    refuse: (request) => refusal(request, secret),
-    answer: served.fetch,
-  }))
+  const server = await listenLocally({
+    port,
+    limits,
+    mostBytes,
+    isKnown: (bearer) => isSame(bearer, secret),
+    isPublic: () => false,
+    answer: async (request) =>
+      new URL(request.url).pathname === '/mcp' ? served.fetch(request) : refusalAnswer(new Refusal(404, 'not found')),
+  })
   return {
     url: `http://127.0.0.1:${server.port}/mcp`,
     async close() {
@@ -32,21 +38,4 @@ export async function listen(served: WebServed, { port, secret, limits }: Listen
       await server.close()
     },
   }
-}
-
-function refusal(request: Request, secret: string): Response | undefined {
-  if (!isLocal(`http://${request.headers.get('host') ?? ''}`)) {
-    return new Response('This server only accepts requests to its own address\n', { status: 403 })
-  }
-  const origin = request.headers.get('origin')
-  if (origin !== null && !isLocal(origin)) {
-    return new Response('Requests from other origins are not allowed\n', { status: 403 })
-  }
-  if (!isSame(bearerToken(request), secret)) {
-    return new Response('Send the secret of this server as a bearer token\n', {
-      status: 401,
-      headers: { 'www-authenticate': 'Bearer' },
-    })
-  }
-  return new URL(request.url).pathname === '/mcp' ? undefined : new Response('Not found\n', { status: 404 })
 }

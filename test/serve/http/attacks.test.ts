@@ -28,46 +28,63 @@ const status = async (served: HttpServed, head: readonly string[], path = '/api/
   (await raw(served, `${[`${method} ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n`)).slice(9, 12)
 
 describe('who comes without the secret', () => {
-  it('gets nothing, whatever is sent in its place', async () => {
+  it('gets nothing, whatever is sent in its place, and a cookie is never in its place', async () => {
     const served = await serveTree(tree)
     const host = `Host: 127.0.0.1:${served.serving.port}`
-    const cookie = `baton_secret_${served.serving.port}`
     const right = encodeURIComponent(secret)
     expect(await status(served, [host, bearer])).toBe('200')
-    expect(await status(served, [host, `Cookie: other=1; ${cookie}=${right}`])).toBe('200')
     for (const head of [
       '',
       'Authorization: Bearer',
       'Authorization: Bearer x',
       `Authorization: Basic ${secret}`,
-      `Cookie: ${cookie}=`,
-      `Cookie: ${cookie}x=${right}`,
-      `Cookie: baton_secret_1=${right}`,
+      `Authorization: Ticket ${secret}`,
+      `Cookie: baton_secret_${served.serving.port}=${right}`,
+      `Cookie: secret=${right}`,
+      `${bearer}\r\n${bearer}`,
     ]) {
-      expect([head, await status(served, [host, ...(head === '' ? [] : [head])])]).toEqual([head, '401'])
+      const refused = expect.stringMatching(/40[01]/)
+      expect([head, await status(served, [host, ...(head === '' ? [] : [head])])]).toEqual([head, refused])
     }
-    for (const path of [
-      '/',
-      '/page/page.js',
-      '/openapi',
-      '/openapi.json',
-      '/api/events',
-      '/?secret=',
-      `/?secret=${right}x`,
-    ])
+    for (const path of ['/openapi', '/openapi.json', '/api/events', '/api/runs', `/api/runs?secret=${right}`, '/none'])
       expect([path, await status(served, [host], path)]).toEqual([path, '401'])
-    // only the address that the user opens accepts it there
-    expect(await status(served, [host], `/api/runs?secret=${right}`)).toBe('401')
+    // however the path is written
+    for (const path of ['/page/../api/runs', '/page/%2e%2e/api/runs', '/page\\..\\api/runs', '//api/runs', '/./api/runs'])
+      expect([path, await status(served, [host], path)]).toEqual([path, expect.stringMatching(/40[014]/)])
+    expect(await status(served, [host], '/', 'POST')).toBe('401')
+    expect(await status(served, [host], 'http://127.0.0.1/page/x')).toBe('400')
   })
 
-  it('is let in by the address that was printed, which is in no address afterwards', async () => {
+  it('gets the files of the page, which hold no data and set no cookie', async () => {
+    const page = tempTree({ 'index.html': '<p>page', 'page.js': '1' })
+    const served = await serveTree(tree, { page })
+    for (const path of ['/', '/page/page.js', `/?secret=${encodeURIComponent(secret)}`]) {
+      const answer = await fetch(`${served.serving.url}${path}`)
+      expect([path, answer.status, answer.headers.get('set-cookie')]).toEqual([path, 200, null])
+    }
+  })
+
+  it('is let in by the address that was printed, once', async () => {
     const served = await serveTree(tree)
-    const answer = await fetch(`${served.serving.url}/?secret=${encodeURIComponent(secret)}`, { redirect: 'manual' })
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/'])
-    const cookie = answer.headers.get('set-cookie') ?? ''
-    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/)
-    const [pair = ''] = cookie.split(';')
-    expect((await fetch(`${served.serving.url}/api/runs`, { headers: { cookie: pair } })).status).toBe(200)
+    const exchange = (ticket: string) => {
+      const headers = { authorization: `Ticket ${ticket}` }
+      return fetch(`${served.serving.url}/session`, { method: 'POST', headers })
+    }
+    const ticket = new URL(served.serving.newAddress()).hash.replace('#ticket=', '')
+    const wrong = await exchange(`${ticket}x`)
+    expect(wrong.status).toBe(401)
+    const answer = await exchange(ticket)
+    const { token } = (await answer.json()) as { readonly token: string }
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([200, null])
+    expect((await exchange(ticket)).status).toBe(401)
+    expect((await exchange(secret)).status).toBe(401)
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await fetch(`${served.serving.url}/api/runs`, { headers })).status).toBe(200)
+    // the ticket is not a token, and the token belongs to this server
+    const asTicket = { authorization: `Bearer ${ticket}` }
+    expect((await fetch(`${served.serving.url}/api/runs`, { headers: asTicket })).status).toBe(401)
+    const later = await serveTree({}, { place: served })
+    expect((await fetch(`${later.serving.url}/api/runs`, { headers })).status).toBe(401)
   })
 })
 
@@ -117,22 +134,33 @@ describe('a page of another origin', () => {
     expect(await post('application/json; charset=utf-8')).toBe('400')
   })
 
-  it('finds headers that keep it out of every answer', async () => {
-    const served = await serveTree(tree)
-    for (const [path, authorization] of [
-      ['/api/runs', `Bearer ${secret}`],
-      ['/none', `Bearer ${secret}`],
-      ['/', 'none'],
-    ] as const) {
-      const { headers } = await fetch(`${served.serving.url}${path}`, { headers: { authorization } })
-      expect(headers.get('content-security-policy')).toMatch(
-        /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
-      )
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
-      expect(headers.get('referrer-policy')).toBe('no-referrer')
-      expect(headers.get('cache-control')).toBe('no-store')
-      expect(headers.get('access-control-allow-origin')).toBeNull()
+  it('finds headers that keep it out of every answer, also of one to what is no request', async () => {
+    const served = await serveTree(tree, { limits: { headMs: 200, requestMs: 400 } })
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\n`
+    const json = 'Content-Type: application/json\r\n'
+    const requests = {
+      200: `GET /api/runs ${head}\r\n`,
+      401: `GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n\r\n`,
+      404: `GET /none ${head}\r\n`,
+      405: `DELETE /api/runs ${head}\r\n`,
+      403: 'GET /api/runs HTTP/1.1\r\n\r\n',
+      413: `POST /api/runs ${head}${json}Content-Length: 99999999\r\n\r\n`,
+      415: `POST /api/runs ${head}Content-Length: 2\r\n\r\n{}`,
+      400: 'no request\r\n\r\n',
+      431: `GET /api/runs ${head}X: ${'x'.repeat(20_000)}\r\n\r\n`,
+      408: 'GET /api/runs HTTP/1.1\r\nHost:',
     }
+    for (const [code, text] of Object.entries(requests)) {
+      const answer = await raw(served, text)
+      expect(answer.slice(9, 12)).toBe(code)
+      const headers = answer.toLowerCase()
+      expect(headers).toMatch(/\r\ncontent-security-policy: default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/)
+      for (const line of ['x-content-type-options: nosniff', 'referrer-policy: no-referrer', 'cache-control: no-store'])
+        expect([code, headers]).toEqual([code, expect.stringContaining(`\r\n${line}\r\n`)])
+      expect(headers).not.toContain('access-control-allow-origin')
+    }
+    const late = await raw(served, `POST /api/runs ${head}${json}Content-Length: 9\r\n\r\n{`)
+    expect(late).toMatch(/^HTTP\/1.1 408 [^]*content-security-policy/)
   })
 })
 
@@ -307,9 +335,72 @@ describe('a client that does not get on', () => {
     expect((await served.get('/api/runs')).status).toBe(200)
   })
 
-  it('is cut off where there are too many connections', async () => {
+  it('keeps nobody out by connections that never send the secret', async () => {
+    const served = await serveTree(tree)
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n`
+    const stalled = await Promise.all(Array.from({ length: 700 }, () => open(served)))
+    for (const socket of stalled) socket.write(`GET /api/runs ${head}`)
+    expect((await served.get('/api/runs')).status).toBe(200)
+    expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
+  })
+
+  it('keeps nobody out by bodies that are not let in, and they are not read', async () => {
+    const served = await serveTree(tree)
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\nContent-Type: application/json\r\n`
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => open(served)))
+    const answers = sockets.map(
+      (socket) => new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString().slice(9, 12)))),
+    )
+    for (const socket of sockets) socket.write(`POST /api/runs ${head}Content-Length: 4000000\r\n\r\n{`)
+    expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
+    // answered before the body has arrived
+    expect(new Set(await Promise.all(answers.slice(-100)))).toEqual(new Set(['401']))
+    const expecting = `POST /api/runs ${head}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`
+    expect((await raw(served, expecting)).slice(9, 12)).toBe('401')
+  })
+
+  it('keeps nobody out by slow bodies, whatever sizes they announce', async () => {
+    const served = await serveTree(tree)
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\nContent-Type: application/json\r\n`
+    const slow = await Promise.all(Array.from({ length: 60 }, () => open(served)))
+    for (const socket of slow) socket.write(`POST /api/runs ${head}Content-Length: 4000000\r\n\r\n{`)
+    expect((await served.get('/api/runs')).status).toBe(200)
+    expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
+  })
+
+  it('with large bodies keeps out other large ones, and no small one', async () => {
+    const served = await serveTree(tree, { limits: { bodyBytes: 100_000 } })
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\nContent-Type: application/json\r\n`
+    const slow = await open(served)
+    slow.write(`POST /api/runs ${head}Content-Length: 4000000\r\n\r\n${' '.repeat(160_000)}`)
+    const large = () => served.post('/api/runs', { text: 'x'.repeat(90_000), model: 'none' })
+    await expect.poll(async () => (await large()).status, { timeout: 20_000 }).toBe(503)
+    expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
+    slow.destroy()
+    await expect.poll(async () => (await large()).status, { timeout: 20_000 }).not.toBe(503)
+  })
+
+  it('makes room where there are too many connections, and one that has sent the secret stays', async () => {
+    const served = await serveTree(tree, { limits: { connections: 3 } })
+    const own = await open(served)
+    const heard = new Promise((resolve) => own.once('data', resolve))
+    own.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\n\r\n`)
+    await heard
+    const [first] = [await open(served), await open(served)]
+    await open(served)
+    expect(await gone(first)).toBe('gone')
+    expect((await served.get('/api/runs')).status).toBe(200)
+    expect(own.destroyed).toBe(false)
+  })
+
+  it('is cut off where all connections are taken by clients with the secret', async () => {
     const served = await serveTree(tree, { limits: { connections: 2 } })
-    await Promise.all([open(served), open(served)])
+    const request = `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\n\r\n`
+    for (const socket of [await open(served), await open(served)]) {
+      const heard = new Promise((resolve) => socket.once('data', resolve))
+      socket.write(request)
+      await heard
+    }
     expect(await gone(await open(served))).toBe('gone')
   })
 })

@@ -1,6 +1,6 @@
-import { type BatonError, type ErrorCode, exitCodes, isBatonError } from '../../base/error.ts'
+import { type BatonError, type ErrorCode, exitCodes, isBatonError } from '../base/error.ts'
 
-export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 503
+export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 503
 
 /** The error of a refused request: status, code, message and hint. */
 export class Refusal extends Error {
@@ -27,15 +27,18 @@ const codes: Readonly<Record<RefusalStatus, string>> = {
   401: 'NO_SECRET',
   403: 'REFUSED',
   404: 'NOT_FOUND',
+  405: 'USAGE',
+  408: 'TOO_SLOW',
   409: 'NOT_NOW',
   413: 'TOO_LARGE',
   415: 'USAGE',
   429: 'TOO_MANY_RUNS',
+  431: 'TOO_LARGE',
   503: 'BUSY',
 }
 
-/** The response for a thrown error. Unexpected errors reveal no details. */
-export function refusalAnswer(error: unknown): Response {
+/** The status and body of the response for a thrown error. Unexpected errors reveal no details. */
+export function problemOf(error: unknown): { readonly status: number; readonly body: object } {
   if (error instanceof Refusal) {
     const { status, code, message, hint } = error
     return problem(status, { code, message, hint })
@@ -45,14 +48,20 @@ export function refusalAnswer(error: unknown): Response {
   return problem(statusFor(code), { code, message: placed(error, message), hint })
 }
 
+/** The response for a thrown error. */
+export function refusalAnswer(error: unknown): Response {
+  const { status, body } = problemOf(error)
+  return Response.json(body, { status, ...(status === 503 && { headers: { 'retry-after': '5' } }) })
+}
+
 interface Problem {
   readonly code: string
   readonly message: string
   readonly hint: string | undefined
 }
 
-function problem(status: number, { code, message, hint }: Problem): Response {
-  return Response.json({ error: { code, message, ...(hint === undefined ? {} : { hint }) } }, { status })
+function problem(status: number, { code, message, hint }: Problem): ReturnType<typeof problemOf> {
+  return { status, body: { error: { code, message, ...(hint === undefined ? {} : { hint }) } } }
 }
 
 function placed({ place }: BatonError, message: string): string {
