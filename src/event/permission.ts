@@ -3,8 +3,24 @@ import type { Json } from '../base/json.ts'
 import type { Place } from './place.ts'
 import type { SandboxRights } from './sandbox-rights.ts'
 
-/** An action of a script or a model that needs permission. */
-export type Action =
+/** An action of a script or a model that needs permission. `about`: what only the user is told. */
+export type Action = NamedAction & { readonly about?: ActionAbout }
+
+/** What a question also says. It does not identify the action: an answer counts whatever it is. */
+export interface ActionAbout {
+  /** Where the path of the call leads through a link: absolute. */
+  readonly target?: string
+  /** The folder a command line runs in, relative to the workspace: `.`, or absolute if it is elsewhere. */
+  readonly folder?: string
+}
+
+/** The action without what does not identify it, as questions are recorded and found again. */
+export function withoutAbout(action: Action): NamedAction {
+  const { about: _, ...named } = action
+  return named
+}
+
+type NamedAction =
   /** `path`: absolute, with links resolved. `named`: the path as requested, absolute, for messages. */
   | {
       readonly kind: 'read' | 'write' | 'delete'
@@ -127,15 +143,20 @@ export type Decision =
   | { readonly remark: string }
   | { readonly expired: string }
 
-/** Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none. */
+/**
+ * Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none.
+ * `folder`: only command lines that run there.
+ */
 export interface Grant {
   readonly tool: string
   readonly subject?: ToolSubject
+  readonly folder?: string
 }
 
 /** The grant that `always` gives for a call. */
-export function grantFor({ tool, subject }: Extract<Action, { readonly kind: 'tool' }>): Grant {
-  return { tool, ...(subject === undefined ? {} : { subject }) }
+export function grantFor({ tool, subject, about }: Extract<Action, { readonly kind: 'tool' }>): Grant {
+  const { folder } = about ?? {}
+  return { tool, ...(subject === undefined ? {} : { subject }), ...(folder === undefined ? {} : { folder }) }
 }
 
 /** A question to the user. */

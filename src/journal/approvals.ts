@@ -1,6 +1,6 @@
 import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError, isSuspension } from '../base/error.ts'
-import { canonicalJson, defined, type Json } from '../base/json.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
 import { type ApprovalView, askedAction } from '../event/asked-action.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
@@ -119,8 +119,9 @@ async function beforeTime(
   }
 }
 
-function requested({ id, tool, input, diff, until }: ApprovalView): EventBody {
-  return { type: 'approval.requested', id, tool, input, ...defined({ diff, until }) }
+function requested(view: ApprovalView): EventBody {
+  const { place: _, asked: __, ...question } = view
+  return { type: 'approval.requested', ...question }
 }
 
 type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
@@ -147,9 +148,10 @@ function expired(asked: number, until: number): Decision {
   return { expired: durationText(until - asked) }
 }
 
-/** Whether a grant for the rest of the run covers a call. */
-function covers({ tool, subject }: Grant, action: Action): boolean {
+/** Whether a grant for the rest of the run covers a call. Grants of older versions name no folder. */
+function covers({ tool, subject, folder }: Grant, action: Action): boolean {
   if (action.kind !== 'tool' || action.tool !== tool) return false
+  if (folder !== undefined && folder !== action.about?.folder) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
   return text(subject) === text(action.subject)
 }

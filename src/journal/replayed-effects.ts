@@ -9,7 +9,7 @@ import {
   type FileChangeRecord,
   keptContent,
 } from '../event/effects.ts'
-import type { Action, Permission, Permit } from '../event/permission.ts'
+import { type Action, type Permission, type Permit, withoutAbout } from '../event/permission.ts'
 import { callPlace, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { attempt, attemptAsync, type Attempt, passOn } from './attempt.ts'
 import { modelOf } from './budget.ts'
@@ -194,7 +194,7 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
   /** The permit for an action: a recorded approval counts as the user's answer. */
   function permitted(at: Place, action: Action, permission: Permission): Permit {
     const node = nodeAt([...at, part('approval')])
-    const match = matcher.effect(node, { kind: 'approval', request: { ...action } })
+    const match = matcher.effect(node, { kind: 'approval', request: withoutAbout(action) })
     waitAgain(at, node)
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)

@@ -1,6 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
+import { withoutAbout } from '../event/permission.ts'
 import { formerly } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText } from '../event/place.ts'
@@ -246,7 +247,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
 
       async permit(at, action) {
         const p = placeText([...at, part('approval')])
-        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: { ...action } })
+        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: withoutAbout(action) })
         if (match.kind === 'ended' && match.outcome.status === 'ok')
           return permitOf(action, matcher.recall(match.outcome))
         // a decision about a different call does not apply to this one, and neither does its waiting time
