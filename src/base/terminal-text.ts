@@ -14,9 +14,15 @@ function pattern(...alternatives: readonly string[]): RegExp {
 
 /** Text that every terminal shows as it is. */
 const plain = /^[\n -~]*$/
+const plainLine = /^[ -~]*$/
 
-/** Zero-width characters, which make one name look like another. */
-const unseen = /[\n\t]|[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/gu
+/**
+ * Characters that show nothing, look like a space, or change how others look, so that a text is not what it seems: all
+ * of Unicode's controls, formats (directions, tags), default ignorables (zero-width characters, variation selectors,
+ * fillers), separators and spaces except U+0020, what has no shape of its own (private, unassigned, half a pair), and
+ * two blank symbols. Source of a regular expression with the flag `v`.
+ */
+export const unseenCharacters = String.raw`[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]--[\u0020]]`
 
 /**
  * Makes foreign text safe for a terminal: colors are removed, and everything else that a terminal obeys or that changes
@@ -30,9 +36,36 @@ export function harmless(text: string): string {
   })
 }
 
-/** Like `harmless`, for a name or other one-line text: line breaks, tabs and invisible blanks become visible too. */
+/**
+ * For a name, a path or another line that a person judges: every character that cannot be seen becomes visible (`␛`,
+ * `<U+200B>`), codes of colors, line breaks and tabs too.
+ */
 export function harmlessName(text: string): string {
-  return harmless(text).replace(unseen, picture)
+  if (plainLine.test(text)) return text
+  return text.replace(new RegExp(unseenCharacters, 'gv'), shape)
+}
+
+/** The same for text of several lines, in which line breaks and tabs may be. */
+export function harmlessLines(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.split('\t').map(harmlessName).join('\t'))
+    .join('\n')
+}
+
+/** The same for a line that the user edits: emoji of several characters stay whole, and so do C0 controls. */
+export function harmlessTyped(text: string): string {
+  if (plainLine.test(text)) return text
+  return text.replace(new RegExp(String.raw`(\p{RGI_Emoji})|${unseenCharacters}`, 'gv'), (found, emoji?: string) => {
+    return emoji ?? (found < ' ' ? found : shape(found))
+  })
+}
+
+/** A visible form of a character that cannot be seen. */
+function shape(unseen: string): string {
+  const code = unseen.codePointAt(0) ?? 0
+  if (code < 0x20 || code === 0x7f) return picture(unseen)
+  return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
 }
 
 /**

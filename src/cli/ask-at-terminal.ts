@@ -131,12 +131,16 @@ async function askAboutChange(
   }
 }
 
+function leadsTo({ path, named }: { readonly path: string; readonly named: string }): string {
+  return path === named ? '' : ` -> ${harmlessName(path)} (through a link)`
+}
+
 function what(action: Exclude<Action, { readonly kind: 'tool' }>, { cwd }: Pick<ApproverIo, 'cwd'>): string {
   switch (action.kind) {
     case 'read':
     case 'write':
     case 'delete':
-      return `${action.kind} ${harmlessName(displayPath(cwd, action.named))}`
+      return `${action.kind} ${harmlessName(displayPath(cwd, action.named))}${leadsTo(action)}`
     case 'command':
       return `run ${harmlessName(action.program)}`
     case 'connect':

@@ -1,6 +1,6 @@
 import { cutText } from '../base/cut-text.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { harmless, harmlessName } from '../base/terminal-text.ts'
+import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
 import type { AskedByServer, AskPerson, McpAnswer } from '../event/mcp.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { type FormField, formFields, readField } from '../mcp/form.ts'
@@ -54,7 +54,7 @@ function headLines({ server, question, at }: AskedByServer, paint: Paint): reado
 
 /** Text from a server, marked as such. */
 function said(text: string, paint: Paint): readonly string[] {
-  const lines = harmless(cutText(text, mostText)).split('\n')
+  const lines = harmlessLines(cutText(text, mostText)).split('\n')
   const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), '…'] : lines
   return shown.map((line) => `  ${paint('dim', '│')} ${line}`)
 }

@@ -1,5 +1,5 @@
-import type { Json } from '../base/json.ts'
-import type { Action } from './permission.ts'
+import { defined, type Json } from '../base/json.ts'
+import type { Action, ToolSubject } from './permission.ts'
 
 /** An action that needs approval, for display and for programs: a tool call, or its equivalent. */
 export interface AskedAction {
@@ -7,6 +7,14 @@ export interface AskedAction {
   readonly input: Json
   /** The change to be made, as a unified diff. */
   readonly diff?: string
+  /** The commands that were read in a command line, if it is not itself the only one. */
+  readonly commands?: readonly string[]
+  /** The line has commands that are known only when it runs. */
+  readonly unread?: true
+  /** Where the path of the call leads through a link: absolute. */
+  readonly target?: string
+  /** The folder a command line runs in, from the workspace. */
+  readonly folder?: string
 }
 
 /** A question that is waiting for an answer. */
@@ -26,8 +34,9 @@ export function askedAction(action: Action): AskedAction {
     case 'read':
     case 'write':
     case 'delete': {
-      const { kind: tool, shown, named, diff } = action
-      return { tool, input: { path: shown ?? named }, ...(diff === undefined ? {} : { diff }) }
+      const { kind: tool, shown, named, path, diff } = action
+      const target = path === named ? undefined : path
+      return { tool, input: { path: shown ?? named }, ...defined({ diff, target }) }
     }
     case 'command':
       return { tool: action.kind, input: { program: action.program } }
@@ -38,8 +47,22 @@ export function askedAction(action: Action): AskedAction {
     case 'mcp':
       return { tool: action.kind, input: { server: action.server, what: action.what } }
     case 'tool': {
-      const { tool, input, diff } = action
-      return { tool, input, ...(diff === undefined ? {} : { diff }) }
+      const { tool, input, diff, subject, about } = action
+      return { tool, input, ...defined({ diff }), ...commandsOf(subject), ...about }
     }
   }
+}
+
+/** The commands of a line, and those that other commands in it start: `env A=1 rm x` and `rm x`. */
+function commandsOf(subject: ToolSubject | undefined): Pick<AskedAction, 'commands' | 'unread'> {
+  if (subject?.kind !== 'command') return {}
+  const { line, commands, unread } = subject
+  const all = commands.map(({ texts: [{ text, isOpen }] }) => (isOpen ? `${text.trimEnd()} …` : text))
+  const isLine = all.length === 1 && unread === undefined && all.every((text) => bare(text) === bare(line))
+  return { ...(isLine ? {} : { commands: all }), ...defined({ unread }) }
+}
+
+/** Without quotes and spaces, in which the same command can be written differently. */
+function bare(text: string): string {
+  return text.replaceAll(/['"\\\s]/g, '')
 }

@@ -273,7 +273,17 @@ const events = {
    * Approval is requested for a tool call, or a file change of an answer (`tool`: `write` or `delete`). `id`: as used
    * by `baton approve`. `diff`: what would change. `until`: when the question expires.
    */
-  'approval.requested': { id: text, tool: text, input: anything, diff: optional(text), until: optional(text) },
+  'approval.requested': {
+    id: text,
+    tool: text,
+    input: anything,
+    diff: optional(text),
+    commands: optional(list(text)),
+    unread: optional(always(true)),
+    target: optional(text),
+    folder: optional(text),
+    until: optional(text),
+  },
   /** The decision, and the reason for a denial. Until this event, the run waits for an answer. */
   'approval.decided': { id: text, decision: oneOf('allow', 'always', 'deny', 'expired'), reason: optional(text) },
   /** Tokens and price of one model call and of the run so far; a price is null if unknown. */

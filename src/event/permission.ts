@@ -1,10 +1,28 @@
 import type { ErrorCode } from '../base/error.ts'
-import type { Json } from '../base/json.ts'
+import { defined, type Json } from '../base/json.ts'
 import type { Place } from './place.ts'
 import type { SandboxRights } from './sandbox-rights.ts'
 
-/** An action of a script or a model that needs permission. */
-export type Action =
+/** An action of a script or a model that needs permission. `about`: what only the user is told. */
+export type Action = NamedAction & { readonly about?: ActionAbout }
+
+/** What a question also says. It does not identify the action: an answer counts whatever it is. */
+export interface ActionAbout {
+  /** Where the path of the call leads through a link: absolute. */
+  readonly target?: string
+  /** The folder a command line runs in, relative to the workspace: `.`, or absolute if it is elsewhere. */
+  readonly folder?: string
+}
+
+/** The action as questions about it are recorded and found again: without what does not identify it. */
+export function askedRequest(action: Action): NamedAction {
+  const { about: _, ...named } = action
+  if (named.kind !== 'tool') return named
+  const { version: __, ...request } = named
+  return request
+}
+
+type NamedAction =
   /** `path`: absolute, with links resolved. `named`: the path as requested, absolute, for messages. */
   | {
       readonly kind: 'read' | 'write' | 'delete'
@@ -134,24 +152,22 @@ export type Decision =
   | { readonly remark: string }
   | { readonly expired: string }
 
-/** Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none. */
+/**
+ * Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none.
+ * `folder`: only command lines that run there.
+ */
 export interface Grant {
   readonly tool: string
   readonly subject?: ToolSubject
+  readonly folder?: string
   /** Of a tool of a server: only as it was then. */
   readonly version?: string
 }
 
 /** The grant that `always` gives for a call. */
-export function grantFor({ tool, subject, version }: Extract<Action, { readonly kind: 'tool' }>): Grant {
-  return { tool, ...(subject === undefined ? {} : { subject }), ...(version === undefined ? {} : { version }) }
+export function grantFor({ tool, subject, version, about }: Extract<Action, { readonly kind: 'tool' }>): Grant {
+  return { tool, ...defined({ subject, version, folder: about?.folder }) }
 }
-
-/** The question about an action, as it is recorded. */
-export function askedRequest(action: Action): Action {
-  if (action.kind !== 'tool') return { ...action }
-  const { version: _, ...request } = action
-  return request
 }
 
 /** A question to the user. */

@@ -1,6 +1,6 @@
 import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError, isSuspension } from '../base/error.ts'
-import { canonicalJson, defined, type Json } from '../base/json.ts'
+import { canonicalJson, type Json } from '../base/json.ts'
 import { type ApprovalView, askedAction } from '../event/asked-action.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
@@ -130,8 +130,9 @@ async function beforeTime(
   }
 }
 
-function requested({ id, tool, input, diff, until }: ApprovalView): EventBody {
-  return { type: 'approval.requested', id, tool, input, ...defined({ diff, until }) }
+function requested(view: ApprovalView): EventBody {
+  const { place: _, asked: __, ...question } = view
+  return { type: 'approval.requested', ...question }
 }
 
 type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
@@ -158,9 +159,13 @@ function expired(asked: number, until: number): Decision {
   return { expired: durationText(until - asked) }
 }
 
-/** Whether a grant for the rest of the run covers a call, as far as its version goes. */
-function covers({ tool, subject }: Grant, action: Action): action is Extract<Action, { readonly kind: 'tool' }> {
+/**
+ * Whether a grant for the rest of the run covers a call, as far as its version goes. Grants of older versions name no
+ * folder.
+ */
+function covers({ tool, subject, folder }: Grant, action: Action): action is Extract<Action, { readonly kind: 'tool' }> {
   if (action.kind !== 'tool' || action.tool !== tool) return false
+  if (folder !== undefined && folder !== action.about?.folder) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
   return text(subject) === text(action.subject)
 }

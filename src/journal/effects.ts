@@ -10,6 +10,7 @@ import type {
   Granted,
   Kept,
 } from '../event/effects.ts'
+import type { Json } from '../base/json.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
 import { type Action, askedRequest, type Decision, type Permission } from '../event/permission.ts'
@@ -53,7 +54,7 @@ export interface EffectsOptions extends Pick<ApprovalOptions, 'approver'> {
 
 /** An effect whose start is to be recorded. `times`: of an approval question. */
 type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
-  readonly times?: { readonly asked: number; readonly until?: number }
+  readonly times?: { readonly asked: number; readonly until?: number; readonly about?: Json }
   /** Called when the start is recorded. */
   readonly isBegun?: () => void
 }
@@ -250,7 +251,10 @@ export function createEffects(options: EffectsOptions): Effects {
     const p = placeText(place)
     const { times, answer } = open(action, { at, place: p, since })
     const isBegun = (): void => void number(p)
-    const ask = { kind: 'approval', request: askedRequest(action), action, repeat: 'safe', times, isBegun } as const
+    const { about } = action
+    const told = about === undefined ? times : { ...times, about: { ...about } }
+    const request = askedRequest(action)
+    const ask = { kind: 'approval', request, action, repeat: 'safe', times: told, isBegun } as const
     const decision = await run<Decision>(place, ask, answer)
     settle(decision)
     return decision

@@ -1,6 +1,6 @@
 import type { Json } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
-import type { Action, Decision } from '../event/permission.ts'
+import type { Action, ActionAbout, Decision } from '../event/permission.ts'
 import { originOf, parsePlace, placeText, type Place } from '../event/place.ts'
 import { viewOf } from './approvals.ts'
 import type { StartedRecord } from './matching.ts'
@@ -22,8 +22,9 @@ export function openApprovals(index: RunIndex): readonly OpenApproval[] {
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     // a withdrawn question is asked again; the model was told about one that could not be asked
     if (ended?.k === 'ended' && ended.status === 'error') return []
-    const action = index.source.value(started.request) as Action
-    const { asked = started.t, until } = started
+    const { asked = started.t, until, about } = started
+    const named = index.source.value(started.request) as Action
+    const action = about === undefined ? named : { ...named, about: index.source.value(about) as ActionAbout }
     const id = numberOf(place, index) ?? ''
     const times = { asked, ...(until === undefined ? {} : { until }) }
     return [{ view: viewOf(action, { id, place: callOf(place), ...times }), action, started }]

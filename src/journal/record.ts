@@ -94,6 +94,8 @@ type RecordBody<Value> =
        */
       readonly asked?: number
       readonly until?: number
+      /** For an approval: what the question also says. See `ActionAbout`. */
+      readonly about?: Value
     }
   /**
    * A group of processes that the effect of the `started` record `s`, of the same epoch, has started. Its leader is

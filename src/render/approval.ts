@@ -5,11 +5,16 @@ import { agentOf } from '../event/sub-agents.ts'
 import type { Grant } from '../event/permission.ts'
 import { type Paint, paintDiff } from './style.ts'
 
-/** How much of a call is shown. Default: all of it. */
+/** How much of a call is shown: of its lines, and of each. Default: all of it. */
 interface Extent {
   readonly lines?: number
   readonly columns?: number
 }
+
+/** Lines of an input that has fewer characters are not shortened, because a question shows as much as it can. */
+const mostWhole = 8_000
+/** What of a shortened text is its end. */
+const endShare = 0.25
 
 const indent = '  '
 
@@ -18,20 +23,42 @@ const indent = '  '
  * is not shown may decide the judgement, because no diff says it.
  */
 export function callLines(
-  { input, diff }: Omit<AskedAction, 'tool'>,
+  { input, diff, ...read }: Omit<AskedAction, 'tool'>,
   paint: Paint,
   { lines = Infinity, columns = Infinity }: Extent = {},
 ): { readonly lines: readonly string[]; readonly isCut: boolean; readonly hides: boolean } {
   // the diff says more about an edit than its input
   const most = diff === undefined ? lines : Math.min(lines, 6)
-  const said = cutLines(inputLines(input), { lines: most, columns }, paint)
+  const asked = inputLines(input)
+  const isLong = diff !== undefined || asked.reduce((sum, { length }) => sum + length, 0) > mostWhole
+  const said = cutLines(asked, { lines: most, columns: isLong ? columns : Infinity }, paint)
+  const also = cutLines(readLines(read), { lines, columns }, paint)
   const changes = diff === undefined ? [] : diff.trimEnd().split('\n')
-  const shown = cutLines(paintDiff(changes, paint), { lines, columns: Infinity }, paint)
+  const shown = cutLines(
+    changes.map((line) => visible(line.replace(/\r$/, ''))),
+    { lines, columns: Infinity },
+    paint,
+  )
   return {
-    lines: [...said.lines.map((line) => `${indent}${line}`), ...shown.lines],
-    isCut: said.isCut || shown.isCut,
+    lines: [...[...said.lines, ...also.lines].map((line) => `${indent}${line}`), ...paintDiff(shown.lines, paint)],
+    isCut: said.isCut || also.isCut || shown.isCut,
     hides: shown.isCut || (said.isCut && diff === undefined),
   }
+}
+
+/** What Baton found out about a call: where a link leads, what a command line runs, and in which folder. */
+function readLines({
+  target,
+  commands = [],
+  unread,
+  folder,
+}: Omit<AskedAction, 'tool' | 'input' | 'diff'>): readonly string[] {
+  return [
+    ...(target === undefined ? [] : [`-> ${visible(target)} (the path leads there through a link)`]),
+    ...(commands.length === 0 ? [] : ['commands in it:', ...commands.map((text) => `${indent}${visible(text)}`)]),
+    ...(unread === undefined ? [] : ['it also runs commands that are known only when it runs']),
+    ...(folder === undefined || folder === '.' ? [] : [`in the folder ${visible(folder)}`]),
+  ]
 }
 
 function cutLines(
@@ -39,22 +66,37 @@ function cutLines(
   { lines, columns }: Required<Extent>,
   paint: Paint,
 ): { readonly lines: readonly string[]; readonly isCut: boolean } {
-  const kept = all.slice(0, lines)
-  const rest = all.length - kept.length
   const isLong = (line: string): boolean => line.length > columns
-  const shown = kept.map((line) => (isLong(line) ? `${line.slice(0, columns)}${paint('dim', '…')}` : line))
+  const shortened = (line: string): string => {
+    if (!isLong(line)) return line
+    const tail = Math.round(columns * endShare)
+    const left = line.length - columns
+    return `${line.slice(0, columns - tail)} ${paint('dim', `… ${left} more …`)} ${line.slice(-tail)}`
+  }
+  const rest = Math.max(all.length - lines, 0)
+  const tail = rest === 0 ? 0 : Math.round(lines * endShare)
+  const [head, end] = [all.slice(0, all.length - rest - tail), tail === 0 ? [] : all.slice(-tail)]
   const more = rest === 0 ? [] : [paint('dim', `… ${rest} more ${rest === 1 ? 'line' : 'lines'}`)]
-  return { lines: [...shown, ...more], isCut: rest > 0 || kept.some(isLong) }
+  return {
+    lines: [...head.map(shortened), ...more, ...end.map(shortened)],
+    isCut: rest > 0 || [...head, ...end].some(isLong),
+  }
 }
+
+/** Fields that decide what a call does: first, whatever order a model gives them. */
+const first = ['command', 'path', 'url']
 
 /** One `name: value` per field; a multi-line text is below its name. */
 function inputLines(input: Json): readonly string[] {
   if (!isJsonObject(input)) return [harmlessName(JSON.stringify(input))]
-  return Object.entries(input).flatMap(([name, value]) => {
+  const named = first.filter((name) => Object.hasOwn(input, name))
+  const names = [...new Set([...named, ...Object.keys(input)])]
+  return names.flatMap((name) => {
+    const value = input[name] ?? null
     const text = typeof value === 'string' ? value : jsonText(value)
-    const [first = '', ...others] = text.replace(/\n$/, '').split('\n').map(visible)
-    if (others.length === 0) return [`${harmlessName(name)}: ${first}`]
-    return [`${harmlessName(name)}:`, ...[first, ...others].map((line) => `${indent}${line}`)]
+    const [only = '', ...others] = text.replace(/\n$/, '').split('\n').map(visible)
+    if (others.length === 0) return [`${harmlessName(name)}: ${only}`]
+    return [`${harmlessName(name)}:`, ...[only, ...others].map((line) => `${indent}${line}`)]
   })
 }
 
@@ -70,7 +112,7 @@ function visible(line: string): string {
 }
 
 /** What `always` allows, precisely: `every call of todo`, `edit of src/a.ts`, `bash with exactly: npm test`. */
-export function grantText({ tool, subject }: Grant, shown: (path: string) => string): string {
+export function grantText({ tool, subject, folder }: Grant, shown: (path: string) => string): string {
   const name = harmlessName(tool)
   switch (subject?.kind) {
     case undefined:
@@ -81,10 +123,14 @@ export function grantText({ tool, subject }: Grant, shown: (path: string) => str
     case 'host':
       return `${name} of ${harmlessName(subject.host)}${subject.port === undefined ? '' : `:${subject.port}`}`
     case 'command':
-      return `${name} with exactly this command`
+      return `${name} with exactly this command${folder === undefined ? '' : ` ${inFolder(folder)}`}`
     case 'name':
       return `${name} of ${harmlessName(subject.name)}`
   }
+}
+
+function inFolder(folder: string): string {
+  return folder === '.' ? 'in the folder of the workspace' : `in the folder ${harmlessName(folder)}`
 }
 
 /** The calls a run waits for, below a heading. */

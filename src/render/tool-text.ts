@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import { usualInput } from '../event/collab.ts'
 import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
@@ -14,7 +15,12 @@ const telling = ['path', 'file_path', 'url', 'command', 'pattern', 'query', 'nam
  */
 export function callText(name: string, input: Json): string {
   const about = isJsonObject(input) ? aboutOf(name, input) : typeof input === 'string' ? input : ''
-  return oneLine(`${name} ${about}`.trimEnd(), mostColumns)
+  return shownLine(`${name} ${about}`)
+}
+
+/** What cannot be seen is visible: the line shows what a call is about. */
+function shownLine(text: string): string {
+  return oneLine(harmlessName(text.replaceAll(/[ \t\r\n]+/g, ' ').trimEnd()), mostColumns)
 }
 
 /**

@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import { BatonError, exitCodes } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
-import { type Decision, grantFor } from '../event/permission.ts'
+import { askedRequest, type Decision, grantFor } from '../event/permission.ts'
 import { glance } from '../journal/glance.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
@@ -147,8 +148,8 @@ function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: str
 /** Records the original question, with the fingerprint of its call, and the answer. */
 async function record({ started, action }: OpenApproval, value: Decision, journal: RunJournal): Promise<void> {
   const { p, kind, repeat, fp, asked = started.t, until } = started
-  const times = { asked, ...(until === undefined ? {} : { until }) }
-  const s = journal.note({ k: 'started', p, kind, repeat, fp, request: action, ...times })
+  const told = defined({ asked, until, about: action.about && { ...action.about } })
+  const s = journal.note({ k: 'started', p, kind, repeat, fp, request: askedRequest(action), ...told })
   await journal.append({ k: 'ended', p, s, kind, status: 'ok', value })
 }
 

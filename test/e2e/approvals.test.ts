@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
@@ -322,4 +322,41 @@ it('a terminal that nobody answers at counts as no after timeouts.approval; the 
   expect([unanswered.code, all.told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
   const { code, text } = await onTerminal(all, 'baton ask.md -i two', ['\u0004'])
   expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
+})
+
+it('a question says where a link leads, what a line runs and in which folder, and always holds only there', async () => {
+  const outside = tempTree({ 'real\u200b.txt': 'outside\n' })
+  const lines = ['./go.sh | cat', 'cd sub', './go.sh | cat']
+  const server = await startModelServer([
+    callsTools(['read', { path: 'link.txt' }]),
+    ...lines.map((command) => callsTools(['bash', { command }])),
+    { text: 'Done.' },
+  ])
+  onTestFinished(() => server.close())
+  const rules = '[permission]\nread = "ask"\n[permission.bash]\n"*" = "ask"\n"cd sub" = "allow"\n'
+  const cwd = tempTree({
+    '.git/HEAD': '',
+    'ask.md': '+++\nmodel = "m"\ntools = ["read", "bash"]\n+++\nGo.\n',
+    'go.sh': '#!/bin/sh\necho one\n',
+    'sub/go.sh': '#!/bin/sh\necho two\n',
+  })
+  symlinkSync(join(outside, 'real\u200b.txt'), join(cwd, 'link.txt'))
+  let given = 0
+  const { output } = await inTerminal('baton ask.md', {
+    cwd,
+    columns: 200,
+    env: { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree({ 'config/config.toml': rules }) },
+    onScreen: (terminal, type) => {
+      const asked = terminal.everything().join('\n').split('allow it?').length - 1
+      for (; given < asked; given += 1) type(given === 1 ? 'a\n' : 'n\n')
+    },
+  })
+  const text = stripVTControlCharacters(output).replaceAll('\r', '')
+  expect(text).toContain(`  path: link.txt\n  -> ${outside}/real<U+200B>.txt (the path leads there through a link)\n`)
+  expect(text).toContain('  command: ./go.sh | cat\n  commands in it:\n    ./go.sh\n    cat\nallow it?')
+  expect(text).toContain('bash with exactly this command in the folder of the workspace: a\n')
+  // the same line in another folder is another program
+  expect(text).toContain('  in the folder sub\nallow it?')
+  expect(text).toContain('bash with exactly this command in the folder sub: n\n')
+  expect(given).toBe(3)
 })

@@ -66,6 +66,28 @@ describe('what was allowed always', () => {
     expect(await put({ approver, before: { places: [], grants } }, asked)).toEqual(['allow', 'deny', 'allow'])
   })
 
+  it('holds for a command line only in its folder; grants of older versions name none', async () => {
+    const line = (folder: string): ToolAction => ({
+      kind: 'tool',
+      tool: 'bash',
+      input: { command: './x' },
+      subject: { kind: 'command', line: './x', commands: [{ texts: [{ text: './x' }] }] },
+      about: { folder },
+    })
+    const given = grantFor(line('.'))
+    expect(given.folder).toBe('.')
+    const { folder: _, ...older } = given
+    const actions = [line('.'), line('sub')]
+    expect(await put({ approver: 'deny', before: { places: [], grants: [given] } }, actions)).toEqual([
+      'allow',
+      'refused',
+    ])
+    expect(await put({ approver: 'deny', before: { places: [], grants: [older] } }, actions)).toEqual([
+      'allow',
+      'allow',
+    ])
+  })
+
   it('holds in later processes, also where nobody can be asked', async () => {
     const before = { places: [], grants: [grantFor(edit('/w/a.ts'))] }
     const both = [edit('/w/a.ts'), edit('/w/b.ts')]

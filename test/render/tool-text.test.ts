@@ -32,7 +32,7 @@ it('shows a call by what says most of it', () => {
     ['glob', { pattern: 'src/**/*.ts' }, 'glob src/**/*.ts'],
     ['edit', { old: 'a', new: 'b', path: 'a.txt' }, 'edit a.txt'],
     ['webfetch', { format: 'text', url: 'https://docs.example/' }, 'webfetch https://docs.example/'],
-    ['bash', { command: 'npm test\n\u001b[2Jrm x' }, 'bash npm test [2Jrm x'],
+    ['bash', { command: 'npm test\n\u001b[2Jrm x' }, 'bash npm test ␛[2Jrm x'],
     [
       'todo',
       {

@@ -1,3 +1,5 @@
+import { harmlessName, harmlessTyped } from '../../base/terminal-text.ts'
+
 /**
  * Represents a line break in the edited line, because a real one would send the line. Pasted text, Alt-Enter and Ctrl-J
  * insert it. It is shown as this character.
@@ -59,20 +61,28 @@ function broken(text: string): string {
   return breakKeys.reduce((left, key) => left.replaceAll(key, breakMark), text)
 }
 
-/** Nothing in pasted text is a key: control characters are removed, and a tab does not complete. */
+/**
+ * Nothing in pasted text is a key: control characters are removed, and a tab does not complete. Other characters that
+ * cannot be seen become visible, until the line is sent.
+ */
 function pasted(text: string): string {
-  return text
+  const plain = text
     .replaceAll(/\r\n?|\n/g, breakMark)
     .replaceAll('\t', '    ')
     .replaceAll(/\p{Cc}/gu, '')
+  return harmlessTyped(plain)
 }
 
 /** Turns an edited line back into its text. */
 export function withLineBreaks(line: string): string {
-  return line.replaceAll(breakMark, '\n')
+  return line.replaceAll(breakMark, '\n').replaceAll(/<U\+([\dA-F]{4,6})>/g, (form, code: string) => {
+    const value = Number.parseInt(code, 16)
+    const character = value > 0x10ffff ? '' : String.fromCodePoint(value)
+    return harmlessName(character) === form ? character : form
+  })
 }
 
-/** Turns a text into the line that the editor shows. */
+/** Turns a text into the line that the editor shows: characters that cannot be seen in the form `<U+200B>`. */
 export function withBreakMarks(text: string): string {
-  return text.replaceAll('\n', breakMark)
+  return harmlessTyped(text.replaceAll('\n', breakMark))
 }

@@ -1,14 +1,24 @@
 import type { VNode } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { harmlessLines } from '../../base/terminal-text.ts'
 import { type DiffCell, type DiffLine, splitDiff } from '../data/split-diff.ts'
 
 const shownAtFirst = 400
 
+interface DiffTableProps {
+  readonly diff: string
+  /** Called when all of it is shown. */
+  readonly onWhole?: () => void
+}
+
 /** A unified diff of one file, shown side by side, or stacked on narrow screens. */
-export function DiffTable({ diff }: { readonly diff: string }): VNode {
+export function DiffTable({ diff, onWhole }: DiffTableProps): VNode {
   const { lines } = useMemo(() => splitDiff(diff), [diff])
   const [shown, setShown] = useState(shownAtFirst)
   const left = lines.length - shown
+  useEffect(() => {
+    if (left <= 0) onWhole?.()
+  }, [left <= 0])
   return (
     <div class="diff" role="region" aria-label="Changed lines" tabIndex={0}>
       {lines.slice(0, shown).map((line, index) => (
@@ -56,7 +66,7 @@ function Side({ cell, tone }: SideProps): VNode {
     <div class={`diff-side ${tone ?? ''}`}>
       <span class="line-number">{cell.number}</span>
       {tone !== undefined && <span class="hidden">{tone}: </span>}
-      <code>{cell.text === '' ? ' ' : cell.text}</code>
+      <code>{cell.text === '' ? ' ' : harmlessLines(cell.text)}</code>
     </div>
   )
 }

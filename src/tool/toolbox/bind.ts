@@ -2,13 +2,15 @@ import { modelText } from '../../base/model-text.ts'
 import { resolve } from 'node:path'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { cutText } from '../../base/cut-text.ts'
+import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { type CompiledSchema, checkBySchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '../../base/json.ts'
+import { realName } from '../../base/real-name.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import type { OnToolProgress, Tool, ToolResult } from '../../event/agent.ts'
 import { emit, narrow, type RunContext, withScope } from '../../event/context.ts'
-import type { Action, Permit, Protection } from '../../event/permission.ts'
+import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
@@ -191,6 +193,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
     tool: name,
     input: kind.shown?.(input, box) ?? input,
     ...(subject === undefined ? {} : { subject }),
+    ...aboutCall(input, { subject, box, context }),
   }
   const { preview } = kind
   // what the user is shown is recorded, so that a decision from an earlier process applies to the same change
@@ -209,6 +212,21 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
     if (!isBatonError(error) || (error.code !== 'UNTRUSTED' && error.code !== 'NEEDS_INPUT')) throw error
     throw new Denied(deniedText(action, error, context))
   }
+}
+
+/** What the user is told besides the call: where a link leads, and the folder of a command line. */
+function aboutCall(
+  input: JsonObject,
+  { subject, box, context: { scope } }: Carrying & { readonly subject: ToolSubject | undefined },
+): { readonly about?: ActionAbout } {
+  if (subject?.kind === 'command') {
+    return { about: { folder: displayPath(scope.folders.workspace, box.shell.directory()) } }
+  }
+  if (subject?.kind !== 'path') return {}
+  const base = realPath(box.baseDir)
+  const paths = [input['path'], input['pattern']].filter((value) => typeof value === 'string')
+  const isThere = paths.some((path) => isInside(subject.path, realName(resolve(base, path))))
+  return isThere || paths.length === 0 ? {} : { about: { target: subject.path } }
 }
 
 /** Tools that change files need an approval wherever file changes do. */

@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest'
+import { askedAction } from '../../src/event/asked-action.ts'
+import type { Action } from '../../src/event/permission.ts'
+import { callLines, grantText } from '../../src/render/approval.ts'
+import { createPaint } from '../../src/render/style.ts'
+import { commandSubject } from '../../src/tool/command-line.ts'
+
+const paint = createPaint({ env: { NO_COLOR: '1' }, isTerminal: false })
+
+function bash(command: string, more: { readonly [field: string]: string } = {}): Action {
+  return { kind: 'tool', tool: 'bash', input: { ...more, command }, subject: commandSubject(command) }
+}
+
+it('a call is shown with its command first, and each command that was read in it', () => {
+  const { lines } = callLines(askedAction(bash('ls | xargs -n1 rm -f; env A=1 make', { description: 'Look' })), paint)
+  expect(lines).toEqual([
+    '  command: ls | xargs -n1 rm -f; env A=1 make',
+    '  description: Look',
+    '  commands in it:',
+    '    ls',
+    '    xargs -n1 rm -f',
+    expect.stringMatching(/^ {4}rm -f/),
+    '    env A=1 make',
+    '    make',
+  ])
+})
+
+it('a command that is the only one is not repeated, unless its text says something else', () => {
+  expect(callLines(askedAction(bash('echo "a  b"')), paint).lines).toEqual(['  command: echo "a  b"'])
+  const { lines } = callLines(askedAction(bash(String.raw`$'\x72m' -rf x`)), paint)
+  expect(lines).toEqual([String.raw`  command: $'\x72m' -rf x`, '  commands in it:', '    rm -rf x'])
+})
+
+it('a shortened call keeps its beginning and its end, and says that it hides something', () => {
+  const extent = { lines: 30, columns: 400 }
+  const { lines, hides } = callLines(askedAction(bash(`ls ${'a '.repeat(6_000)}; touch end`)), paint, extent)
+  expect(hides).toBe(true)
+  expect(lines[0]).toMatch(/^ {2}command: ls a a .* … 11\d+ more … .* a ; touch end$/)
+  expect(lines.at(-1)).toBe('    touch end')
+  // what fits is shown whole
+  const shorter = `ls ${'a '.repeat(3_000)}; touch end`
+  const whole = callLines(askedAction(bash(shorter)), paint, extent)
+  expect([whole.lines[0], whole.hides]).toEqual([`  command: ${shorter}`, false])
+  const many = callLines({ input: { text: Array.from({ length: 100 }, (_, at) => `line ${at}`).join('\n') } }, paint, {
+    lines: 8,
+  })
+  expect(many.lines).toEqual([
+    '  text:',
+    ...[0, 1, 2, 3, 4].map((at) => `    line ${at}`),
+    '  … 93 more lines',
+    '    line 98',
+    '    line 99',
+  ])
+})
+
+it('what cannot be seen is visible in the input, the diff, the commands and the target of a link', () => {
+  const { lines } = callLines(
+    {
+      input: { path: 'a\u200b.ts' },
+      diff: '@@ -1 +1 @@\n-a\n+a\ufe0f\u00a0b\n',
+      commands: ['rm\u3000x'],
+      target: '/else/\u202egpj',
+    },
+    paint,
+  )
+  expect(lines).toEqual([
+    '  path: a<U+200B>.ts',
+    '  -> /else/<U+202E>gpj (the path leads there through a link)',
+    '  commands in it:',
+    '    rm<U+3000>x',
+    '@@ -1 +1 @@',
+    '-a',
+    '+a<U+FE0F><U+00A0>b',
+  ])
+})
+
+it('what is allowed always names the folder of a command line', () => {
+  const subject = commandSubject('make')
+  const text = (folder: string): string => grantText({ tool: 'bash', subject, folder }, (path) => path)
+  expect(text('.')).toBe('bash with exactly this command in the folder of the workspace')
+  expect(text('sub')).toBe('bash with exactly this command in the folder sub')
+})
