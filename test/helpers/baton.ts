@@ -62,10 +62,20 @@ export async function baton(args: readonly string[], options: BatonOptions): Pro
     ...options.env,
   }
   const { cwd, input, onOutput, onError } = options
-  const isPlain = input === undefined && onOutput === undefined && onError === undefined && options.process !== 'own'
-  const warm = isPlain ? runShared({ args, cwd, env }) : undefined
+  const isPlain = onOutput === undefined && onError === undefined && options.process !== 'own'
+  const given = inputOf(args, input)
+  const warm = isPlain && given !== 'own' ? runShared({ args, cwd, env, ...given }) : undefined
   const { code, stdout, stderr } = await (warm ?? runInOwnProcess(args, { ...options, env }))
   return { code, stdout, stderr, home: env.BATON_HOME }
+}
+
+/**
+ * The input of a run in the shared process. Most commands look at what kind of file their standard input is, which needs
+ * a separate process.
+ */
+export function inputOf(args: readonly string[], input: BatonOptions['input']): Pick<CommandCall, 'input'> | 'own' {
+  if (input === undefined) return {}
+  return args[0] === 'chat' && typeof input === 'string' ? { input } : 'own'
 }
 
 function runInOwnProcess(

@@ -34,12 +34,14 @@ it('runs a command again in the same process, with nothing left of the run befor
   const warm = createWarmCommand(command)
   const ends = [
     await warm.run(call('a', ['fail', 'x y'], { ONE: '1' })),
-    await warm.run(call('b', ['second'], { ONE: undefined })),
+    await warm.run({ ...call('b', ['second'], { ONE: undefined }), input: 'typed\n' }),
+    await warm.run(call('b', ['third'])),
   ]
   await warm.end()
   expect(ends).toEqual([
     { code: 3, stdout: '["fail","x y","a","1",1,1,1,0,3]\n', stderr: 'said by fail\n' },
-    { code: 0, stdout: '["second","b",null,2,1,1,0,null]\n', stderr: 'said by second\n' },
+    { code: 0, stdout: '["second","b",null,2,1,1,6,null]\n', stderr: 'said by second\n' },
+    { code: 0, stdout: '["third","b",null,3,1,1,0,null]\n', stderr: 'said by third\n' },
   ])
 })
 

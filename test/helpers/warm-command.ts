@@ -6,6 +6,8 @@ export interface CommandCall {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The content of standard input; if omitted, it is empty. What kind of file it is cannot be seen. */
+  readonly input?: string
 }
 
 export interface CommandEnd {
@@ -70,11 +72,11 @@ function startHost(command: string): Host {
   const stderr = collect(child.stderr)
 
   return {
-    async run({ args, cwd, env }) {
+    async run({ args, cwd, env, input }) {
       const end = `\u0000${randomUUID()} `
       const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
       const marked = Promise.all([stdout.until(end), stderr.until(end)])
-      child.send({ args, cwd, env: given, end })
+      child.send({ args, cwd, env: given, input, end })
       // a process that crashes has ended the run; its output and exit code are the result
       const rest = closed.then((code): CommandEnd => ({ code, stdout: stdout.take(), stderr: stderr.take() }))
       const done = marked.then(([out, err]): CommandEnd => ({
