@@ -33,14 +33,13 @@ export interface BatonResult {
 const shared: { warm?: WarmCommand } = {}
 
 /**
- * From now on, runs share one process as long as they do not overlap and do nothing that needs their own process.
- * Returns the function to call when the tests are done.
+ * From now on, runs share one process as long as they do not overlap and do nothing that needs their own process. It is
+ * shared by all test files of a worker. Returns the function to call when the tests of a file are done.
  */
 export function useWarmCommand(): () => Promise<void> {
   if (process.env['BATON_TEST_OWN_PROCESS'] === '1') return async () => undefined
-  const warm = createWarmCommand(command)
-  shared.warm = warm
-  return warm.end
+  shared.warm ??= createWarmCommand(command)
+  return shared.warm.rest
 }
 
 /** A run in the process shared with earlier runs; undefined if none is free. */
