@@ -43,7 +43,7 @@ it('a hook in a repository of many files refuses, reformats, and hangs', async (
   expect(filesOf(world, 'HEAD')).toHaveLength(1 + count / 50)
 
   const index = world.git('ls-files', '-s')
-  expect(await play('sleep 100', '-c', 'iterate.command_timeout="1s"')).toEqual({
+  expect(await play('exec sleep 100', '-c', 'iterate.command_timeout="1s"')).toEqual({
     code: 0,
     files: ['hung.txt'],
     commit: undefined,

@@ -73,7 +73,7 @@ describe('a hook of the repository', () => {
   it('hangs before the commit, is stopped with all it started, and leaves no lock, also where something was staged', async () => {
     const hangs = async (isStaged: boolean): Promise<void> => {
       const ask = iteratedPrompt('condition = "2"\ncommits = true\non_dirty = "allow"\ncommand_timeout = "1s"')
-      const world = await hooked('pre-commit', 'sleep 100 & echo $! >> ../pids; sleep 100', ask)
+      const world = await hooked('pre-commit', 'sleep 100 & echo $! >> ../pids; exec sleep 100', ask)
       if (isStaged) world.write({ 'b.txt': 'b\n' })
       if (isStaged) world.git('add', 'b.txt')
       const index = world.git('ls-files', '-s')
@@ -96,7 +96,7 @@ describe('a hook of the repository', () => {
   it('hangs behind the commit, which is there', async () => {
     const world = await hooked(
       'post-commit',
-      'test -e y.txt || sleep 100',
+      'test -e y.txt || exec sleep 100',
       twice.replace('[iterate]', '[iterate]\ncommand_timeout = "2s"'),
     )
     const { code, ended, warnings } = await world.play()
