@@ -5,18 +5,20 @@ import { defineConfig } from 'vitest/config'
 // Started first, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
 const longest = [
   'test/e2e/docs.test.ts',
-  'test/script/ways-out.test.ts',
-  'test/e2e/durable-kills.test.ts',
-  'test/e2e/iterate-kills.test.ts',
+  'test/e2e/page.test.ts',
+  'test/e2e/reworded.test.ts',
+  'test/e2e/iterate-tasks.test.ts',
   'test/e2e/watch.test.ts',
-  'test/script/isolated.test.ts',
-  'test/e2e/mini-coder.test.ts',
-  'test/e2e/mini-coder-fengari.test.ts',
-  'test/e2e/durable-faults.test.ts',
-  'test/base/process.test.ts',
-  'test/e2e/model-endings.test.ts',
-  'test/e2e/command-line.test.ts',
-  'test/content/commands.test.ts',
+  'test/e2e/chat.test.ts',
+  'test/e2e/golden-runs.test.ts',
+  'test/script/ways-out.test.ts',
+  'test/attack/scripts-limits.test.ts',
+  'test/run/reuse.test.ts',
+  'test/mcp/stdio.test.ts',
+  'test/e2e/command-agents.test.ts',
+  'test/e2e/iterate-git.test.ts',
+  'test/pack/install.test.ts',
+  'test/agent/command/ask.test.ts',
 ]
 
 class LongestFirst extends BaseSequencer {

@@ -10,10 +10,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { build } from 'esbuild'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { tempTree } from './helpers/temp.ts'
 
-const loader = join(import.meta.dirname, '../src/chunk-loader.ts')
+/** The loader, bundled from the source. */
+const loader = join(tempTree(), 'chunk-loader.mjs')
+beforeAll(async () => {
+  const entryPoints = [join(import.meta.dirname, '../src/chunk-loader.ts')]
+  await build({ entryPoints, outfile: loader, bundle: true, format: 'esm', platform: 'node', logLevel: 'warning' })
+})
 
 /** A command made of two files in a separate folder, and its output: the code cache is used only in its process. */
 function createCommand(): { readonly folder: string; readonly run: (env?: Record<string, string>) => string } {
@@ -31,15 +37,10 @@ function createCommand(): { readonly folder: string; readonly run: (env?: Record
       `if (process.env.ALSO === '1') console.log(part.also())`,
     ].join('\n'),
   })
-  // options of node would prevent the cache from being written
-  writeFileSync(
-    join(folder, 'start.mjs'),
-    `import { register } from ${JSON.stringify(import.meta.resolve('tsx/esm/api'))}\nregister()\nawait import('./main.mjs')\n`,
-  )
   return {
     folder,
     run(env = {}) {
-      const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'start.mjs')], {
+      const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'main.mjs')], {
         encoding: 'utf8',
         env: { PATH: process.env['PATH'], HOME: folder, ...env },
       })

@@ -168,7 +168,6 @@ export interface Grant {
 export function grantFor({ tool, subject, version, about }: Extract<Action, { readonly kind: 'tool' }>): Grant {
   return { tool, ...defined({ subject, version, folder: about?.folder }) }
 }
-}
 
 /** A question to the user. */
 export interface Question {

@@ -77,7 +77,7 @@ describe.each(formats)('a conversation over %s', (format) => {
     expect(whole).toHaveLength(2 * (turns + calls))
 
     let again = 0
-    for (let lives = 0; lives < whole.length; lives += 1) {
+    for (let lives = core(1, 0); lives < whole.length; lives += core(3, 1)) {
       const one = await startHost(format, turns)
       const provider = await createProvider(one.choice, { env: {} })
       const records: JournalRecord[] = []
@@ -110,8 +110,8 @@ describe.each(formats)('a conversation over %s', (format) => {
       ).toBe(true)
       again += twice.length
     }
-    // each effect was in flight at one of the records
-    expect(again).toBeGreaterThanOrEqual(turns + calls)
+    // each effect was in flight at one of all records
+    expect(again).toBeGreaterThanOrEqual(core(2, turns + calls))
   })
 })
 
@@ -136,7 +136,7 @@ it('a conversation that is killed again and again comes to the same end', async 
   expect(ends).toHaveLength(places.length)
 })
 
-const turns = core(40, 100)
+const turns = core(20, 100)
 
 describe.each(formats)(`a conversation of ${turns} turns over %s`, (format) => {
   it('makes a journal that grows with it, and not with its square', async () => {

@@ -8,6 +8,7 @@ import type { Uncertain } from '../../src/journal/uncertain.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
 import { type FakeMcp, fakeMcp, type FakeServer } from '../helpers/fake-mcp.ts'
 import { liveOnce } from '../helpers/mortal-process.ts'
+import { core } from '../helpers/series.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 type Mode = 'classic' | 'code'
@@ -108,9 +109,9 @@ function callsOf(turn: number): readonly { readonly name: string; readonly n: nu
 }
 
 it.each([
-  { mode: 'classic', rounds: 2, step: 1, all: ['add 0', 'add 2', 'add 3', 'add 5'] },
+  { mode: 'classic', rounds: 2, step: core(4, 1), all: ['add 0', 'add 2', 'add 3', 'add 5'] },
   // running a program again takes longer than a call
-  { mode: 'code', rounds: 1, step: 2, all: ['add 0', 'add 2'] },
+  { mode: 'code', rounds: 1, step: core(5, 2), all: ['add 0', 'add 2'] },
 ] as const)(
   'calls of servers in $mode mode that are killed at records are neither repeated nor lost',
   async ({ mode, rounds, step, all }) => {

@@ -10,13 +10,13 @@ it('a loop of tools that is killed at any record repeats no call that was paid f
   expect(whole.end).toMatchObject({ kind: 'ended', text: `All ${rounds} rounds are done.` })
   expect(Object.keys(whole.files).length).toBeGreaterThan(3)
   let again = 0
-  for (let lives = 0; lives < whole.records; lives += 1) {
+  for (let lives = core(2, 0); lives < whole.records; lives += core(5, 1)) {
     const tried = await tryEditing(whole, lives)
     expect(tried, `killed after ${lives} records`).toMatchObject({ problems: [], wasKilled: true })
     again += tried.again
   }
-  // each request was in flight at one of the records
-  expect(again).toBeGreaterThanOrEqual(rounds + 1)
+  // each request was in flight at one of all records
+  expect(again).toBeGreaterThanOrEqual(core(1, rounds + 1))
 })
 
 it('a loop of tools that is killed again and again comes to the same end', async () => {
@@ -32,12 +32,12 @@ it('a loop of tools that is killed again and again comes to the same end', async
 })
 
 // the soak row T2 does the same with 40 rounds, at every record
-it('a loop of programs that is killed at every third record repeats no call that was paid for, and leaves the same files', async () => {
+it('a loop of programs that is killed at some records repeats no call that was paid for, and leaves the same files', async () => {
   const rounds = 2
   const whole = await uninterruptedEditing(rounds, 'code')
   expect(whole.end).toMatchObject({ kind: 'ended', text: 'Round 1.\n\nRound 2.\n\nAll 2 rounds are done.' })
   let again = 0
-  for (let lives = 1; lives < whole.records; lives += core(3, 2)) {
+  for (let lives = 1; lives < whole.records; lives += core(5, 2)) {
     const tried = await tryEditing(whole, lives)
     expect(tried, `killed after ${lives} records`).toMatchObject({ problems: [], wasKilled: true })
     again += tried.again

@@ -176,7 +176,7 @@ async function isQuiet(): Promise<boolean> {
 }
 
 describe.skipIf(!hasBox)('in a box', () => {
-  attack('a command that does what it should not is held, and the run goes on', { core, every: 3 }, async (attempt) => {
+  attack('a command that does what it should not is held, and the run goes on', { core, every: 5 }, async (attempt) => {
     const { calls, gives, prepare, env = () => ({}) } = attempt
     const keys = { OPENAI_API_KEY: secret, GITHUB_TOKEN: secret, MY_KEY: secret }
     const proxies = { https_proxy: `http://me:${secret}@127.0.0.1:9`, no_proxy: '127.0.0.1' }

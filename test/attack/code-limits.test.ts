@@ -244,7 +244,7 @@ const large: Readonly<Record<string, Attempt>> = {
   },
 }
 
-attack('a program that takes all there is gets its share', { core: titled(large), every: 2 }, async (attempt) =>
+attack('a program that takes all there is gets its share', { core: titled(large), every: 3 }, async (attempt) =>
   expectBoxHolds(box, attempt),
 )
 
@@ -335,7 +335,7 @@ const floods: Readonly<Record<string, Attempt>> = {
   },
 }
 
-attack('a program that floods its host is bounded', { core: titled(floods) }, async (attempt) =>
+attack('a program that floods its host is bounded', { core: titled(floods), every: 2 }, async (attempt) =>
   expectBoxHolds(box, attempt),
 )
 

@@ -219,7 +219,7 @@ async function model(programs: readonly string[]): Promise<ModelServer> {
 
 attack(
   'a program that tries what it may not is told so, and the run goes on',
-  { core, more },
+  { core, every: 2, more },
   async ({ programs, answer, told, prepare }, title) => {
     const server = await model(programs)
     const world = createWorld({ work, outside, env: { BATON_GATEWAY_URL: server.url } })

@@ -20,7 +20,7 @@ const oneProgramMb = 128
 it.skipIf(process.platform !== 'linux')(
   'many programs, some of which are stopped at a limit, leave no thread and no memory behind',
   () => {
-    const rounds = isWhole ? 1000 : 60
+    const rounds = isWhole ? 1000 : 40
     const box = join(root, 'dist/script/javascript')
     const args = [join(import.meta.dirname, 'code-rounds.mjs'), box, String(rounds)]
     const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })

@@ -516,6 +516,7 @@ attack(
       'an archive, by the name of the pack': { kind: 'url', path: 'x.aipack', args: ['demo@notes'] },
       'a repository, by the name of the pack': { kind: 'git', path: 'x.git', args: ['demo@notes', '--workspace'] },
     },
+    every: 3,
   },
   async ({ kind, path, args }) => {
     const asked: (string | undefined)[] = []

@@ -14,9 +14,9 @@ const corpus = join(root, 'test/fixtures/fuzz')
 
 describe('every text is read into a value, or refused with an error of ours', () => {
   it.each(parsers.map((parser) => [parser.name, parser] as const))('%s: random inputs', async (_name, parser) => {
-    const { inputs, failures } = await fuzz(parser, { seed: 20261123, from: 0, count: 1500 })
+    const { inputs, failures } = await fuzz(parser, { seed: 20261123, from: 0, count: 500 })
     expect(failures).toEqual([])
-    expect(inputs).toBe(1500)
+    expect(inputs).toBe(500)
     count('a parser gives a value or an error of ours', inputs)
   })
 

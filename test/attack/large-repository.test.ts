@@ -5,7 +5,7 @@ import { eventsOf, filesOf, gitWorld, iteratedPrompt, writeHook, writing } from 
 import { isWhole } from './attempts.ts'
 
 /** Files of the repository; `npm run soak -- attack` uses all of them. */
-const count = isWhole ? 5000 : 250
+const count = isWhole ? 5000 : 150
 
 it('a hook in a repository of many files refuses, reformats, and hangs', async () => {
   const many = Object.fromEntries(
@@ -43,7 +43,7 @@ it('a hook in a repository of many files refuses, reformats, and hangs', async (
   expect(filesOf(world, 'HEAD')).toHaveLength(1 + count / 50)
 
   const index = world.git('ls-files', '-s')
-  expect(await play('sleep 100', '-c', 'iterate.command_timeout="2s"')).toEqual({
+  expect(await play('exec sleep 100', '-c', 'iterate.command_timeout="1s"')).toEqual({
     code: 0,
     files: ['hung.txt'],
     commit: undefined,

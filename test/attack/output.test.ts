@@ -189,7 +189,7 @@ const shownBy = (values: Readonly<Record<string, string>>): Readonly<Record<stri
 
 attack(
   'nothing of outside moves a terminal',
-  { core: shownBy({ 'all at once': everything }), more: () => shownBy(nasty) },
+  { core: shownBy({ 'all at once': everything }), every: 2, more: () => shownBy(nasty) },
   async ({ command, value }) => {
     const world = await worldWith(value)
     const baton = `baton() { '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"; }`

@@ -53,7 +53,7 @@ async function whileSwapping(paths: readonly string[], outside: string, work: ()
 
 describe('a folder that is swapped for a link while it is used leads nowhere else', () => {
   const name = 'a folder swapped for a link'
-  const rounds = process.env['BATON_ATTACK'] === 'whole' ? 1500 : 200
+  const rounds = process.env['BATON_ATTACK'] === 'whole' ? 1500 : 80
 
   it('for files that scripts write, add to, copy, move, delete and read', async () => {
     const world = createWorld({

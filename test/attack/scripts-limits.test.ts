@@ -18,7 +18,7 @@ const calls: Readonly<Record<string, string>> = {
   'rows of CSV': 'aip.csv.value_lists_to_rows({ aip.csv.parse_row(("a,"):rep(2000000)) })',
 }
 
-attack('a host function that takes long ends at the limit of the script', { core: calls, every: 3 }, async (call) => {
+attack('a host function that takes long ends at the limit of the script', { core: calls, every: 5 }, async (call) => {
   const both = ['true', 'false'].map(async (isolated) => {
     const world = createWorld({ work: { 'a.lua': `while true do pcall(function() ${call} end) end\n` } })
     const end = await world.run(['a.lua', '-c', 'lua.timeout=1s', '-c', `lua.isolated=${isolated}`])
@@ -103,7 +103,7 @@ const waits: Readonly<Record<string, Files>> = {
   },
 }
 
-attack('Ctrl-C stops an isolated script that is busy with', { core: waits, every: 3 }, async (work) => {
+attack('Ctrl-C stops an isolated script that is busy with', { core: waits, every: 4 }, async (work) => {
   const world = createWorld({ work })
   await interrupted(world, ['-c', 'lua.isolated=true'])
 })
@@ -116,7 +116,7 @@ const loops: Readonly<Record<string, string>> = {
   'files that are saved': 'aip.file.save("out.txt", "x")',
 }
 
-attack('Ctrl-C stops a script that loops over', { core: loops, every: 2 }, async (call) => {
+attack('Ctrl-C stops a script that loops over', { core: loops, every: 4 }, async (call) => {
   const world = createWorld({ work: { 'a.lua': `while true do pcall(function() ${call} end) end\n` } })
   await interrupted(world, [])
 })

@@ -174,4 +174,4 @@ attack('a server cannot hold a run for longer than its limits', { core: servers,
   tryServer(hostile, '1s'),
 )
 
-attack('a server cannot fill the memory', { core: floods, every: 3 }, (hostile) => tryServer(hostile, '1m'))
+attack('a server cannot fill the memory', { core: floods, every: 5 }, (hostile) => tryServer(hostile, '1m'))

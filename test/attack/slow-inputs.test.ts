@@ -20,7 +20,7 @@ attack(
   'a host function that is called with a hostile text again and again ends by the clock of the script or Ctrl-C',
   {
     core: worst,
-    every: 2,
+    every: 3,
     more: () =>
       Object.fromEntries(calls.map((call, index) => [call, [call, names[(index * 7) % names.length] ?? ''] as const])),
   },

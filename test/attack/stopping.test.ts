@@ -64,7 +64,7 @@ attack(
   'a call of a model ends and is paid once when another task finds no room in the record:',
   { core: crowded },
   async (work) => {
-    const server = await startModelServer(() => ({ text: 'paid', delayMs: 2000 }))
+    const server = await startModelServer((_, index) => ({ text: 'paid', ...(index === 0 && { delayMs: 2000 }) }))
     onTestFinished(() => server.close())
     const world = createWorld({ work: { '.git/HEAD': '', ...work }, env: { BATON_GATEWAY_URL: server.url } })
     const inputs = ['-i', 'small', '-i', 'large', '-c', 'input_concurrency=2']

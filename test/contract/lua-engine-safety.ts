@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type HostFunction, type LuaEngine, LuaError, type LuaValue } from '../../src/script/engine.ts'
+import { core } from '../helpers/series.ts'
 import { failLua, hostFunction, runLua } from './lua-engine.ts'
 
 type Load = () => Promise<LuaEngine>
@@ -345,7 +346,10 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
   // in the main thread the second engine ends these only when the process is short of heap
   const bombs = memory === 'counted' || isolated ? [...strings, ...structures] : strings
 
-  it.each(bombs)('ends a script that takes everything: %s', async (_, text) => {
+  // a thread ends all of them in the same way
+  const tried = bombs.filter((_, index) => !isolated || index % core(4, 1) === 0)
+
+  it.each(tried)('ends a script that takes everything: %s', async (_, text) => {
     const engine = await load()
     expect(await failLua(engine, text, { limits })).toMatchObject({
       limit: 'memory',

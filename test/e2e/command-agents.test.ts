@@ -135,12 +135,12 @@ else {
   return { cwd, env, pid, group }
 }
 
-it('a program that ran when its run was killed is ended soon, without a resume', async () => {
+it.concurrent('a program that ran when its run was killed is ended soon, without a resume', async () => {
   const { pid, group } = await killedRun()
   await vi.waitFor(() => expect([pid, group].filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 100 })
 })
 
-it('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
+it.concurrent('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
   const { cwd, env, group } = await killedRun()
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })

@@ -68,7 +68,7 @@ it('a member that waits for an approval suspends the run when the others have an
 it('a replay needs nothing: no model, no program, and no time for who was stopped in time', async () => {
   const program = (script: string): string =>
     `[[ensemble.agents]]\nname = "${script.slice(0, 4)}"\ncommand = "sh"\nargs = ["-c", "${script}"]\nsandbox.mode = "danger-full-access"\n`
-  const front = `model = "main"\n[ensemble]\ntimeout = "5s"\nquorum = 3\n${members}${program('echo it is a program')}${program('wait; sleep 60')}`
+  const front = `model = "main"\n[ensemble]\ntimeout = "3s"\nquorum = 3\n${members}${program('echo it is a program')}${program('wait; exec sleep 60')}`
   const { run, asked, server } = await world({ 'ask.md': `+++\n${front}+++\nWhat is it?\n` }, (model) =>
     model === 'c' ? { text: 'c begins', stallAfter: 1 } : { text: `${model} says so` },
   )
@@ -85,7 +85,7 @@ it('a replay needs nothing: no model, no program, and no time for who was stoppe
   const again = await run('run', '--replay', 'last')
   expect([again.code, again.stdout]).toEqual([0, 'main says so\n'])
   expect(again.stderr).toContain(missing)
-  expect(again.stderr).toContain('"c": it took longer than its timeout, 5 s')
+  expect(again.stderr).toContain('"c": it took longer than its timeout, 3 s')
   expect(asked()).toEqual(before)
 })
 

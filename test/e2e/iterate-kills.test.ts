@@ -9,12 +9,9 @@ import { tempTree } from '../helpers/temp.ts'
 // A sample of what scripts/soak.mjs tries in full: a run with three iterations that commits is killed by SIGKILL, also
 // from within git, resumed, and compared with an undisturbed run.
 
-const modes = ['before', 'half', 'after'] as const
-
 const operations: readonly IterateKill[] = [
-  ...Array.from({ length: 2 }, (_, index) => ({ at: 31 + index * 56, when: modes[index % 3] ?? 'before' })),
+  { at: 87, when: 'half' as const },
   { match: '"kind":"git"', at: 1, when: 'after' as const },
-  { match: '"kind":"git"', at: 4, when: 'half' as const },
 ].map((disturb) => ({ kind: 'operation', disturb }))
 
 let reference: IterateTrial

@@ -220,13 +220,13 @@ test('has no spaces', () => assert.equal(slug('a b'), 'a-b'))
       '--iter',
       '2',
       '--until',
-      'echo waiting; sleep 100',
+      'echo waiting; exec sleep 100',
       '-c',
-      'iterate.command_timeout="1s"',
+      'iterate.command_timeout="500ms"',
     ])
     expect(result.code).toBe(7)
     expect(said(world, 1)).toContain(
-      'Check: echo waiting; sleep 100: did not end by itself\nwaiting\n(stopped after 1 s)\n',
+      'Check: echo waiting; exec sleep 100: did not end by itself\nwaiting\n(stopped after 0.5 s)\n',
     )
   })
 })

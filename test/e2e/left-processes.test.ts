@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
@@ -15,10 +15,20 @@ async function killedAt(file: string, args: readonly string[], options: { cwd: s
   const exited = new Promise((resolve) => child.once('exit', resolve))
   const number = await written(file)
   // a command without a shell starts before it is recorded
-  await sleep(500)
+  await recorded(join(String(options.env['BATON_HOME']), 'state/runs'))
   child.kill('SIGKILL')
   await exited
   return number
+}
+
+/** Until a journal in this folder names the process of a command. */
+async function recorded(runs: string): Promise<void> {
+  const isThere = (): boolean =>
+    existsSync(runs) &&
+    readdirSync(runs, { recursive: true, encoding: 'utf8' }).some(
+      (name) => name.endsWith('.jsonl') && readFileSync(join(runs, name), 'utf8').includes('"k":"process"'),
+    )
+  await expect.poll(isThere, { timeout: 20_000 }).toBe(true)
 }
 
 async function written(file: string): Promise<number> {
@@ -88,9 +98,8 @@ it.skipIf(!hasBox)(
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const exited = new Promise((resolve) => child.once('exit', resolve))
-    await new Promise<void>((resolve) => {
-      child.stdout.on('data', (text: Buffer) => text.includes('tool.started') && setTimeout(resolve, 1500))
-    })
+    child.stdout.resume()
+    await recorded(join(home, 'baton/state/runs'))
     child.kill('SIGKILL')
     await exited
     const asks = await baton(['resume', '--last'], { cwd: folder, env: given })

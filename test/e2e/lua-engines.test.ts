@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { root } from '../helpers/baton.ts'
+import { baton, type BatonResult, root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const script = {
@@ -20,25 +20,21 @@ print(_VERSION, data.size > 100, data.child.outputs[1])
   'child.lua': 'return input .. " of the child"',
 }
 
-function run(...args: readonly string[]): {
-  readonly stdout: string
-  readonly stderr: string
-  readonly status: number | null
-} {
-  const home = tempTree()
-  const command = join(root, 'dist/bin/baton.js')
+/** What begins with `--` are options of Node. */
+async function run(...args: readonly string[]): Promise<Pick<BatonResult, 'code' | 'stdout' | 'stderr'>> {
   const node = args.filter((arg) => arg.startsWith('--'))
   const own = args.filter((arg) => !arg.startsWith('--')).flatMap((setting) => ['-c', setting])
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    [...node, command, 'engine.aip', '-i', 'text', ...own],
-    {
-      cwd: tempTree(script),
-      env: { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1' },
-      encoding: 'utf8',
-    },
-  )
-  return { stdout, stderr, status }
+  const [cwd, line] = [tempTree(script), ['engine.aip', '-i', 'text', ...own]]
+  if (node.length === 0) return baton(line, { cwd })
+  const home = tempTree()
+  const env = { PATH: process.env['PATH'], HOME: home, BATON_HOME: join(home, 'baton'), NO_COLOR: '1' }
+  const command = join(root, 'dist/bin/baton.js')
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...node, command, ...line], {
+    cwd,
+    env,
+    encoding: 'utf8',
+  })
+  return { code: status, stdout, stderr }
 }
 
 describe('the engine of scripts', () => {
@@ -49,8 +45,8 @@ describe('the engine of scripts', () => {
     [['lua.engine=fengari', 'lua.isolated=true'], 'Lua 5.3'],
     [['--jitless'], 'Lua 5.3'],
     [['--jitless', 'lua.isolated=true'], 'Lua 5.3'],
-  ])('runs an agent that runs an agent with %j on %s', (args, version) => {
-    expect(run(...args)).toMatchObject({ stdout: `${version}\ntrue\ntext of the child\n`, status: 0 })
+  ])('runs an agent that runs an agent with %j on %s', async (args, version) => {
+    expect(await run(...args)).toMatchObject({ stdout: `${version}\ntrue\ntext of the child\n`, code: 0 })
   })
 
   it.each([
@@ -59,9 +55,9 @@ describe('the engine of scripts', () => {
     [['lua.memory_mb=64'], 0],
   ] as const)(
     'with %j, says %i times that the limit of memory which somebody has set is held roughly',
-    (settings, times) => {
-      const { stderr, status } = run(...settings)
-      expect(status).toBe(0)
+    async (settings, times) => {
+      const { stderr, code } = await run(...settings)
+      expect(code).toBe(0)
       expect(stderr.match(/^warning lua\.memory_mb = 64 is only approximate/gm) ?? []).toHaveLength(times)
     },
   )

@@ -22,7 +22,7 @@ function isRunning(pid: number): boolean {
 
 it('a run that is killed in the middle of a call says what a person has to decide, and makes the call again', async () => {
   const cwd = tempTree({
-    'slow.lua': 'return aip.mcp.call("calc", "slow", { ms = 3000 }).text\n',
+    'slow.lua': 'return aip.mcp.call("calc", "slow", { ms = 1500 }).text\n',
   })
   const [pids, lines] = [join(cwd, 'pids'), join(cwd, 'lines')]
   const args = JSON.stringify(['-c', script, process.execPath, program, pids, lines])
@@ -41,7 +41,7 @@ it('a run that is killed in the middle of a call says what a person has to decid
 
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks.code).toBe(5)
-  expect(asks.stderr).toContain('slow({"ms":3000}) of the MCP server calc at main/chunk#0: it started')
+  expect(asks.stderr).toContain('slow({"ms":1500}) of the MCP server calc at main/chunk#0: it started')
   expect(asks.stderr).toContain('the killed run left an MCP server running, which was terminated')
   expect(asks.stderr).toContain('=redo  the tool is called again')
   expect(asks.stderr).toContain('=done  it counts as called: its result is reported as unknown')
@@ -51,6 +51,6 @@ it('a run that is killed in the middle of a call says what a person has to decid
 
   const id = /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] ?? ''
   const again = await baton(['resume', '--last', '-y', '--uncertain', `${id}=redo`], { cwd, env })
-  expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'after 3000 ms\n' })
+  expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'after 1500 ms\n' })
   expect(readFileSync(lines, 'utf8').match(/tools\/call/g)).toHaveLength(2)
 })

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
-import { hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
+import { closeBrowser, hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
@@ -14,6 +14,7 @@ const files = {
   'plan.md': '+++\ntools = ["todo"]\n+++\nPlan it.\n',
 }
 const page = join(root, 'dist/bin/page')
+afterAll(closeBrowser)
 
 async function world(
   replies: ModelScript,

@@ -53,7 +53,7 @@ it(
       for (const when of ['fail', 'failing', 'full'] as const) {
         for (let at = 1; at <= operations.length; at += 1) {
           tried += 1
-          if (tried % core(29, 1) !== 0) continue
+          if (tried % core(89, 1) !== 0) continue
           const seen = await tryRun({ at, when, code: error })
           const problems = problemsOf(seen, error)
           expect({ error, when, at, on: operations[at - 1], problems }).toMatchObject({ problems: [] })

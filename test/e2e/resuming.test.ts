@@ -91,7 +91,7 @@ it('the newest run is the one that was begun last, whatever the clock says, and 
 
 it('a run whose last sync failed can be resumed, also as the last one', async () => {
   const files = { 'a.lua': 'aip.cmd.exec("true")\nprint("ran")\nreturn "the answer"\n' }
-  const count = await play(['run', 'a.lua'], { world: makeWorldOf(files, tempTree()), url: '' })
+  const count = await play(['run', 'a.lua'], { world: makeWorldOf(files, tempTree()), url: '', disturb: {} })
   const last = count.operations.findLastIndex(([name]) => name.startsWith('fdatasync')) + 1
   expect(last).toBeGreaterThan(0)
 

@@ -61,7 +61,7 @@ it(
     for (let at = 1; at <= operations; at += 1) {
       for (const when of ['before', 'half', 'after'] as const) {
         tried += 1
-        if (tried % core(7, 1) !== 0) continue
+        if (tried % core(13, 1) !== 0) continue
         const seen = await tryRun({ at, when }, tried % 2 === 0 ? 'http' : 'command')
         expect({ at, when, problems: seen.problems }).toEqual({ at, when, problems: [] })
         for (const state of seen.states) states.add(state)

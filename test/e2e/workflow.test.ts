@@ -291,7 +291,7 @@ Do it.
   expect(Object.fromEntries(counts)).toEqual({ 'write.': 1, 'other.': 1, 'last.': 1 })
 })
 
-const items = core(1000, 2000)
+const items = core(700, 2000)
 
 it(`${items} items are done, and after a kill only those that were not recorded`, async () => {
   const prompt = `+++

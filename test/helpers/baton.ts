@@ -33,14 +33,13 @@ export interface BatonResult {
 const shared: { warm?: WarmCommand } = {}
 
 /**
- * From now on, runs share one process as long as they do not overlap and do nothing that needs their own process.
- * Returns the function to call when the tests are done.
+ * From now on, runs share one process as long as they do not overlap and do nothing that needs their own process. It is
+ * shared by all test files of a worker. Returns the function to call when the tests of a file are done.
  */
 export function useWarmCommand(): () => Promise<void> {
   if (process.env['BATON_TEST_OWN_PROCESS'] === '1') return async () => undefined
-  const warm = createWarmCommand(command)
-  shared.warm = warm
-  return warm.end
+  shared.warm ??= createWarmCommand(command)
+  return shared.warm.rest
 }
 
 /** A run in the process shared with earlier runs; undefined if none is free. */
@@ -62,10 +61,20 @@ export async function baton(args: readonly string[], options: BatonOptions): Pro
     ...options.env,
   }
   const { cwd, input, onOutput, onError } = options
-  const isPlain = input === undefined && onOutput === undefined && onError === undefined && options.process !== 'own'
-  const warm = isPlain ? runShared({ args, cwd, env }) : undefined
+  const isPlain = onOutput === undefined && onError === undefined && options.process !== 'own'
+  const given = inputOf(args, input)
+  const warm = isPlain && given !== 'own' ? runShared({ args, cwd, env, ...given }) : undefined
   const { code, stdout, stderr } = await (warm ?? runInOwnProcess(args, { ...options, env }))
   return { code, stdout, stderr, home: env.BATON_HOME }
+}
+
+/**
+ * The input of a run in the shared process. Most commands look at what kind of file their standard input is, which needs
+ * a separate process.
+ */
+export function inputOf(args: readonly string[], input: BatonOptions['input']): Pick<CommandCall, 'input'> | 'own' {
+  if (input === undefined) return {}
+  return args[0] === 'chat' && typeof input === 'string' ? { input } : 'own'
 }
 
 function runInOwnProcess(

@@ -16,14 +16,27 @@ export interface Opened {
   readonly problems: readonly string[]
 }
 
-/** Opens the page of a server as a user does, by an address with a ticket. It is closed with the test. */
+const shared: { browser?: Promise<Browser> } = {}
+
+/** Closes the browser of all pages of a test file: for `afterAll`. */
+export async function closeBrowser(): Promise<void> {
+  const browser = await shared.browser
+  delete shared.browser
+  await browser?.close()
+}
+
+/**
+ * Opens the page of a server as a user does, by an address with a ticket. It is closed with the test, and shares
+ * nothing with other pages but the browser, which `closeBrowser` closes.
+ */
 export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
   { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
 ): Promise<Opened> {
-  const browser: Browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
-  onTestFinished(() => browser.close())
+  shared.browser ??= chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
+  const browser = await shared.browser
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  onTestFinished(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   const problems: string[] = []

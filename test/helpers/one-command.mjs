@@ -6,15 +6,15 @@ const require = createRequire(import.meta.url)
 
 /**
  * Runs the entry file of the built command in this process, which has the arguments, the folder and the environment of
- * the call while it goes on. Gives the exit code. Runs must not overlap.
+ * the call while it goes on, and its standard input, if any. Gives the exit code. Runs must not overlap.
  */
-export async function runCommand(command, { args, cwd, env }) {
+export async function runCommand(command, { args, cwd, env, input: text }) {
   process.chdir(cwd)
   for (const name of Object.keys(process.env)) delete process.env[name]
   Object.assign(process.env, env)
   process.argv = [process.execPath, command, ...args]
   process.exitCode = undefined
-  const input = Readable.from([])
+  const input = Readable.from(text === undefined ? [] : [Buffer.from(text)])
   Object.defineProperty(process, 'stdin', { value: input, configurable: true })
   const before = emitters.map(listenersOf)
   // the first time it runs by itself

@@ -4,7 +4,7 @@
  */
 const isWholeSeries = process.env['BATON_SERIES'] === 'whole'
 
-/** A count in a series; `npm run soak -- series` uses the second number. */
-export function core(few: number, all: number): number {
+/** A part of a series; `npm run soak -- series` uses the second one. */
+export function core<T>(few: T, all: T): T {
   return isWholeSeries ? all : few
 }

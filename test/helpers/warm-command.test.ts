@@ -34,12 +34,14 @@ it('runs a command again in the same process, with nothing left of the run befor
   const warm = createWarmCommand(command)
   const ends = [
     await warm.run(call('a', ['fail', 'x y'], { ONE: '1' })),
-    await warm.run(call('b', ['second'], { ONE: undefined })),
+    await warm.run({ ...call('b', ['second'], { ONE: undefined }), input: 'typed\n' }),
+    await warm.run(call('b', ['third'])),
   ]
   await warm.end()
   expect(ends).toEqual([
     { code: 3, stdout: '["fail","x y","a","1",1,1,1,0,3]\n', stderr: 'said by fail\n' },
-    { code: 0, stdout: '["second","b",null,2,1,1,0,null]\n', stderr: 'said by second\n' },
+    { code: 0, stdout: '["second","b",null,2,1,1,6,null]\n', stderr: 'said by second\n' },
+    { code: 0, stdout: '["third","b",null,3,1,1,0,null]\n', stderr: 'said by third\n' },
   ])
 })
 
@@ -66,6 +68,24 @@ it('notices a run that has left something open', async () => {
   await expect(warm.end()).rejects.toThrow('a run has left something open')
 })
 
-it('ends without a run', async () => {
-  await expect(createWarmCommand(command).end()).resolves.toBeUndefined()
+it('rests with nothing open, and runs on in the same process', async () => {
+  const warm = createWarmCommand(command)
+  await warm.run(call('a', ['first']))
+  await warm.rest()
+  expect((await warm.run(call('a', ['second'])))?.stdout).toMatch(/^\["second","a",null,2,/)
+  await warm.end()
+})
+
+it('does not rest while something is open: that is named, and the next run is in another process', async () => {
+  const warm = createWarmCommand(command, { patienceMs: 300 })
+  await warm.run(call('a', ['stay']))
+  await expect(warm.rest()).rejects.toThrow('a run has left something open: PipeWrap, PipeWrap, PipeWrap, Timeout')
+  expect((await warm.run(call('a', ['second'])))?.stdout).toMatch(/^\["second","a",null,1,/)
+  await warm.end()
+})
+
+it('ends and rests without a run', async () => {
+  const warm = createWarmCommand(command)
+  await expect(warm.rest()).resolves.toBeUndefined()
+  await expect(warm.end()).resolves.toBeUndefined()
 })

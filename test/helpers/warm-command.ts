@@ -6,6 +6,8 @@ export interface CommandCall {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** The content of standard input; if omitted, it is empty. What kind of file it is cannot be seen. */
+  readonly input?: string
 }
 
 export interface CommandEnd {
@@ -18,6 +20,12 @@ export interface CommandEnd {
 export interface WarmCommand {
   /** Undefined: a run is in progress, and the next one needs a separate process. */
   readonly run: (call: CommandCall) => Promise<CommandEnd> | undefined
+  /**
+   * Resolves once nothing that its runs have opened keeps the process alive, as nothing may after the end of a run. It
+   * stays for further runs.
+   * @throws Error that names what stays open, after the process was killed
+   */
+  readonly rest: () => Promise<void>
   /**
    * Releases the process, which must now exit on its own, as the command must after each of its runs.
    * @throws Error if it does not exit, because a run has left something open
@@ -48,6 +56,7 @@ export function createWarmCommand(command: string, { patienceMs = 20_000 } = {})
       if (host === undefined || host.isOver()) host = startHost(command)
       return runIn(host, call)
     },
+    rest: async () => host?.rest(patienceMs),
     end: async () => host?.end(patienceMs),
   }
 }
@@ -55,6 +64,7 @@ export function createWarmCommand(command: string, { patienceMs = 20_000 } = {})
 interface Host {
   readonly run: (call: CommandCall) => Promise<CommandEnd>
   readonly isOver: () => boolean
+  readonly rest: (patienceMs: number) => Promise<void>
   readonly end: (patienceMs: number) => Promise<void>
 }
 
@@ -70,11 +80,11 @@ function startHost(command: string): Host {
   const stderr = collect(child.stderr)
 
   return {
-    async run({ args, cwd, env }) {
+    async run({ args, cwd, env, input }) {
       const end = `\u0000${randomUUID()} `
       const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
       const marked = Promise.all([stdout.until(end), stderr.until(end)])
-      child.send({ args, cwd, env: given, end })
+      child.send({ args, cwd, env: given, input, end })
       // a process that crashes has ended the run; its output and exit code are the result
       const rest = closed.then((code): CommandEnd => ({ code, stdout: stdout.take(), stderr: stderr.take() }))
       const done = marked.then(([out, err]): CommandEnd => ({
@@ -85,6 +95,18 @@ function startHost(command: string): Host {
       return Promise.race([done, rest])
     },
     isOver: () => child.exitCode !== null || child.signalCode !== null,
+    async rest(patienceMs) {
+      const told = new Promise<readonly string[]>((resolve) => {
+        child.once('message', (open) => resolve(open as readonly string[]))
+        void closed.then(() => resolve([]))
+      })
+      if (child.connected) child.send({ patienceMs })
+      const open = await told
+      if (open.length === 0) return
+      child.kill('SIGKILL')
+      await closed
+      throw new Error(`a run has left something open: ${open.join(', ')}`)
+    },
     async end(patienceMs) {
       if (child.connected) child.send('end')
       const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)

@@ -125,7 +125,7 @@ it.each([['ENOSPC'], otherCodes])(
   async (...codes) => {
     const operations = await allOperations()
     expect(operations.length).toBeGreaterThan(40)
-    for (let operation = 1; operation <= operations.length; operation += core(2, 1)) {
+    for (let operation = 1; operation <= operations.length; operation += core(5, 1)) {
       await survives({ operation, when: 'before', code: codes[operation % codes.length] ?? 'EIO' })
     }
   },
@@ -133,7 +133,7 @@ it.each([['ENOSPC'], otherCodes])(
 
 it('loses no acknowledged record when the K-th operation is done but reported as failed', async () => {
   const operations = await allOperations()
-  for (let operation = 1; operation <= operations.length; operation += core(2, 1)) {
+  for (let operation = 1; operation <= operations.length; operation += core(5, 1)) {
     await survives({ operation, when: 'after', code: 'EIO' })
   }
 })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { processStatus } from '../../src/base/process-group.ts'
 import { stdioServer, testServers } from '../helpers/mcp-server.ts'
@@ -10,7 +10,8 @@ const signal = new AbortController().signal
 const patient = { timeout: 20_000 }
 const eager = { ...systemClock, sleep: async () => {} }
 
-describe('a server over stdio that fails', () => {
+// Most of their time is waiting, for limits of time and for processes that end.
+describe.concurrent('a server over stdio that fails', () => {
   it('ends in a call: an error with its words, and another one is started for the next call', async () => {
     await using mcp = testServers([stdioServer()], { clock: eager })
     const call = mcp.call('test', 'crash', {}, { signal })
@@ -124,7 +125,8 @@ describe('a server over stdio that fails', () => {
     })
   })
 
-  it.each([
+  // alone: the memory of this process is measured
+  it.sequential.each([
     ['one line', { bytes: 1_000_000_000, line: 0 }],
     ['lines that are no messages', { bytes: 1_000_000_000, line: 1_000 }],
   ])('floods in %s: it is ended with one error, and little is kept of it', async (_, flood) => {
@@ -195,7 +197,7 @@ describe('a server over stdio that fails', () => {
   })
 })
 
-describe('processes of servers', () => {
+describe.concurrent('processes of servers', () => {
   it('are gone when the service is closed, also those that they have started', async () => {
     const mcp = testServers([stdioServer()])
     const child = Number(await textOf(mcp.call('test', 'child', {}, { signal })))
@@ -221,7 +223,9 @@ describe('processes of servers', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
-  it('are gone when this process was killed: when their server leaves, and soon if it stays', async () => {
+  it('are gone when this process was killed: when their server leaves, and soon if it stays', async ({
+    onTestFinished,
+  }) => {
     const host = join(import.meta.dirname, '../helpers/mcp-host.ts')
     // its parent never collects its exit status, so the killed process remains as a zombie
     const script = '"$@" & exec sleep 60'

@@ -9,7 +9,7 @@ import { core } from '../helpers/series.ts'
 
 const formats: readonly WireFormatName[] = ['chat', 'responses', 'anthropic', 'gemini']
 const tools = [{ name: 'read', description: 'Reads a file.', parameters: { type: 'object' } }]
-const turns = core(40, 100)
+const turns = core(20, 100)
 
 let host: ConversationHost | undefined
 

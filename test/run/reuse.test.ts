@@ -89,20 +89,20 @@ async function world(files: { readonly [path: string]: string }, answer: Answer 
 const echo: Answer = (prompt) => ({ text: `seen ${/content (\w+)/.exec(prompt)?.[1] ?? 'nothing'}` })
 
 const prompt = (keys: string, text = 'Explain.'): string => `+++\nmodel = "gpt-5-mini"\n${keys}\n+++\n${text}\n`
-const twenty = Object.fromEntries(
-  Array.from({ length: 20 }, (_, n) => [`src/f${String(n).padStart(2, '0')}.ts`, `content c${n}\n`]),
+const ten = Object.fromEntries(
+  Array.from({ length: 10 }, (_, n) => [`src/f${String(n).padStart(2, '0')}.ts`, `content c${n}\n`]),
 )
 const perFile = 'working_globs = ["src/*.ts"]'
 
 describe('a later run of a watch session', () => {
   it('pays for the one task whose file was edited, and gives all answers', async () => {
-    const { run, save } = await world({ 'ask.md': prompt(perFile), ...twenty })
+    const { run, save } = await world({ 'ask.md': prompt(perFile), ...ten })
     const first = await run()
     expect(first).toMatchObject({ counts: { reused: 0, rerun: 0 }, differs: [] })
-    expect(first.calls).toHaveLength(20)
+    expect(first.calls).toHaveLength(10)
 
     expect(await run()).toMatchObject({
-      counts: { reused: 20, rerun: 0 },
+      counts: { reused: 10, rerun: 0 },
       calls: [],
       answers: first.answers,
       totalCalls: 0,
@@ -114,11 +114,11 @@ describe('a later run of a watch session', () => {
     const third = await run()
     expect(third.again).toEqual(['src/f07.ts: src/f07.ts changed'])
     expect(third.calls).toHaveLength(1)
-    expect(third.counts).toEqual({ reused: 19, rerun: 1 })
+    expect(third.counts).toEqual({ reused: 9, rerun: 1 })
     expect(third.answers).toEqual(first.answers.map((text, index) => (index === 7 ? 'seen edited' : text)))
     expect(third.differs).toEqual([])
     // reused from a run that has reused it itself, and from the run that did it again
-    expect((await run()).counts).toEqual({ reused: 20, rerun: 0 })
+    expect((await run()).counts).toEqual({ reused: 10, rerun: 0 })
   })
 
   it('pays for nothing but the new task when there is a new file, wherever it stands', async () => {

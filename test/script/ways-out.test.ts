@@ -7,6 +7,7 @@ import { createIsolatedEngine } from '../../src/script/isolated/engine.ts'
 import { loadLua54 } from '../../src/script/lua54/engine.ts'
 import { describeLuaSafety, describeThreadSafety } from '../contract/lua-engine-safety.ts'
 import { buildLuaWorker } from '../helpers/lua-worker.ts'
+import { core } from '../helpers/series.ts'
 
 const wasmFile = createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
 const worker = buildLuaWorker()
@@ -19,6 +20,7 @@ const isolatedFengari = worker.then((workerFile) => createIsolatedEngine({ engin
 
 describeLuaSafety('lua54', async () => lua54, { memory: 'counted', isolated: false })
 describeLuaSafety('fengari', async () => fengari, { memory: 'rough', isolated: false })
-describeLuaSafety('lua54, isolated', async () => isolatedLua54, { memory: 'counted', isolated: true })
-// the rest is the same as without a thread
+// the rest is the same as without a thread; the whole series repeats it
+const describeThread = core(describeThreadSafety, describeLuaSafety)
+describeThread('lua54, isolated', async () => isolatedLua54, { memory: 'counted', isolated: true })
 describeThreadSafety('fengari, isolated', async () => isolatedFengari, { memory: 'rough', isolated: true })

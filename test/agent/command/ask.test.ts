@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { processStatus } from '../../../src/base/process-group.ts'
 import type { CommandLine } from '../../../src/event/agent.ts'
 import { allRights } from '../../../src/event/permission.ts'
@@ -141,7 +141,8 @@ function program(statements: string): string {
   return file
 }
 
-describe('a program that fails', () => {
+// several of them wait for processes to end
+describe.concurrent('a program that fails', () => {
   it('with a code tells it, with the last lines of its error output', async () => {
     expect(await failure(['crash', '7'])).toMatchObject({
       code: 'AGENT_FAILED',
@@ -173,7 +174,7 @@ describe('a program that fails', () => {
       message: 'agent "helper" took longer than its timeout, 3 s: still looking',
       hint: like(/timeout of \[agents\.helper\]/),
     })
-    await expect.poll(() => running(pids)).toEqual([])
+    await vi.waitFor(() => expect(running(pids)).toEqual([]), { timeout: 20_000 })
   })
 
   it('to stop printing is stopped', async () => {

@@ -319,7 +319,7 @@ describe('a caller in code mode', () => {
     expect(toldIn(life).match(noticeOf('dog'))).toHaveLength(1)
     // a program that has ended makes its calls again in a resumed run, and no agent is called again
     const again = taskWorld({ mode: 'code', script })
-    for (let lives = 1; lives < records.length; lives += core(15, 1)) {
+    for (let lives = 1; lives < records.length; lives += core(21, 1)) {
       const own: JournalRecord[] = []
       expect(await again.live(own, lives)).toBe(undefined)
       const paid = answered(own)
@@ -363,7 +363,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
   const expected = await only(taskWorld({ script }), whole)
   expect(expected.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
   const world = taskWorld({ script })
-  for (let lives = core(1, 0); lives < whole.length; lives += core(4, 1)) {
+  for (let lives = core(1, 0); lives < whole.length; lives += core(9, 1)) {
     const records: JournalRecord[] = []
     expect(await world.live(records, lives)).toBe(undefined)
     const hasEnded = records.some((one) => one.k === 'done' && one.p.endsWith('/agent/finder'))
@@ -380,7 +380,7 @@ it('a caller with two agents in the background that is killed at any record pays
   expect(whole.length).toBeGreaterThan(20)
   const world = taskWorld({ script: twoInBackground })
   let again = 0
-  for (let lives = core(1, 0); lives < whole.length; lives += core(4, 1)) {
+  for (let lives = core(1, 0); lives < whole.length; lives += core(9, 1)) {
     const records: JournalRecord[] = []
     const where = `killed after ${lives} records`
     expect(await world.live(records, lives), where).toBe(undefined)

@@ -203,7 +203,7 @@ describe('an agent with isolation that a model gives work to', () => {
 it('an agent with isolation that is killed at any record has changed the workspace once it was resumed, and left no work tree', async () => {
   const whole: JournalRecord[] = []
   const expected = (await only(isolatedWorld(making), whole)).result.text
-  for (let lives = core(5, 0); lives < whole.length; lives += core(9, 1)) {
+  for (let lives = core(5, 0); lives < whole.length; lives += core(15, 1)) {
     const where = `killed after ${lives} of ${whole.length} records`
     const world = isolatedWorld(making)
     const records: JournalRecord[] = []

@@ -175,7 +175,7 @@ export function cutsOf(name: string, { run, journals }: GoldenRun): readonly Cut
     .filter(({ at }) => lost?.test(at) !== true)
 }
 
-/** Some of the cuts, each after another kind of record. The same for each call. */
+/** Some of the cuts, each after another kind of record, spread over the run. The same for each call. */
 export function someCutsOf(name: string, golden: GoldenRun, count: number): readonly Cut[] {
   const cuts = cutsOf(name, golden)
   const kinds = [...new Set(cuts.map(({ kind }) => kind))]
@@ -185,7 +185,7 @@ export function someCutsOf(name: string, golden: GoldenRun, count: number): read
   })
   const all = cuts.filter((cut) => middles.includes(cut))
   const step = Math.max(1, all.length / count)
-  return Array.from({ length: Math.min(count, all.length) }, (_, index) => all[Math.floor(index * step)] as Cut)
+  return Array.from({ length: Math.min(count, all.length) }, (_, index) => all[Math.floor((index + 0.5) * step)] as Cut)
 }
 
 interface ResumeOptions {
@@ -239,7 +239,7 @@ export function viewsOf(
 type RequestBody = NonNullable<ModelServer['requests'][number]['body']>
 
 /** The bodies of the requests that a build makes for a shape, run anew. */
-export function requestsOf(name: string, command: string): Promise<readonly RequestBody[]> {
+export function requestsOf(name: string, command: string | WarmCommand): Promise<readonly RequestBody[]> {
   const shape = shapeOf(name)
   return inPlace(`run-${name}`, async (place) => {
     const world = makeRunWorld(shape, place)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root } from '../baton.ts'
+import { inputOf, root, runShared } from '../baton.ts'
 import type { WarmCommand } from '../warm-command.ts'
 import type { World } from './scenario.ts'
 
@@ -35,7 +35,10 @@ export interface PlayOptions {
   /** URL of the model. */
   readonly url: string
   readonly disturb?: Disturbance
-  /** Processes that run the command when it is undisturbed: starting one takes more than half of a run. */
+  /**
+   * Processes that run the command when it is undisturbed: starting one takes more than half of a run. Default: that of
+   * end-to-end tests (warm-command.ts). They count no operations, which an empty `disturb` does.
+   */
   readonly warm?: readonly WarmCommand[]
   /** A script of this folder that is run instead of the command. */
   readonly script?: string
@@ -93,10 +96,13 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
     BATON_GATEWAY_KEY: 'key-of-the-gateway',
     NO_COLOR: '1',
   }
-  const isPlain = [disturb, through, script, input, onStart, onOutput].every((disturbance) => disturbance === undefined)
-  for (const command of isPlain ? warm : []) {
-    const ended = command.run({ args, cwd, env })
-    if (ended !== undefined) return { ...(await ended), operations: [], sizes: {} }
+  const isPlain = [disturb, through, script, onStart, onOutput].every((disturbance) => disturbance === undefined)
+  const given = inputOf(args, input)
+  if (isPlain && given !== 'own') {
+    for (const run of warm.length > 0 ? warm.map((one) => one.run) : [runShared]) {
+      const ended = run({ args, cwd, env, ...given })
+      if (ended !== undefined) return { ...(await ended), operations: [], sizes: {} }
+    }
   }
   return playAlone(args, options, env)
 }

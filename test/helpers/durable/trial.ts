@@ -40,7 +40,8 @@ export async function uninterrupted(
   { world = makeWorld(), calls = callCount, warm = [] }: Uninterrupted = {},
 ): Promise<Reference> {
   const account = server.account()
-  const played = await play(['run', 'ask.md', '--json'], { world, url: account.url, warm })
+  const how = warm.length > 0 ? { warm } : { disturb: {} }
+  const played = await play(['run', 'ask.md', '--json'], { world, url: account.url, ...how })
   const finished = finishedIn(world, played)
   const keys = new Set(account.calls.map(({ key }) => key))
   if (finished.code !== 0 || keys.size !== calls || account.calls.length !== calls) {

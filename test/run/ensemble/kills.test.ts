@@ -9,6 +9,7 @@ import type { TaskOutcome } from '../../../src/run/task.ts'
 import { builtInDir } from '../../helpers/agents.ts'
 import { createFakeProvider } from '../../helpers/fake-model.ts'
 import { liveOnce } from '../../helpers/mortal-process.ts'
+import { core } from '../../helpers/series.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
 /** An ensemble of three models, of which `c` fails. */
@@ -57,7 +58,7 @@ it.each([
   expect(await calm.live(whole)).toEqual({ content, repeated: 0 })
   expect(whole.length).toBeGreaterThan(5)
   let again = 0
-  for (let lives = 0; lives < whole.length; lives += 1) {
+  for (let lives = core(1, 0); lives < whole.length; lives += core(4, 1)) {
     const { live, paid } = ensembleWorld(keys)
     const records: JournalRecord[] = []
     expect(await live(records, lives), `killed after ${lives} records`).toBeUndefined()

@@ -110,14 +110,14 @@ it('and are rolled back again where they fail again', async () => {
 
 it('wherever the process is killed that rolls back, and the one after it', async () => {
   let kills = 0
-  for (let first = 1; ; first += core(4, 2)) {
+  for (let first = 1; ; first += core(6, 2)) {
     const whole = await tryKilled(first, Infinity)
     if (whole === 'not killed') break
     kills += 1
-    for (let second = 1; (await tryKilled(first, second)) !== 'not killed'; second += core(6, 4) + (first % 5))
+    for (let second = 1; (await tryKilled(first, second)) !== 'not killed'; second += core(9, 4) + (first % 5))
       kills += 1
   }
-  expect(kills).toBeGreaterThan(core(15, 40))
+  expect(kills).toBeGreaterThan(core(6, 40))
 })
 
 /** Kills a process that fails, after some records, and the next one; then a last one completes. */

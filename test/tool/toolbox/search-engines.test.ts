@@ -132,7 +132,7 @@ describe.skipIf(program === undefined)('ripgrep, when it is installed, and our o
       ' ',
     ]
     let tried = 0
-    while (tried < core(8, 20)) {
+    while (tried < core(4, 20)) {
       const text = Array.from({ length: 1 + Math.floor(random() * 7) }, () => oneOf(random, pieces)).join('')
       try {
         compileSearch(text, { ignoreCase: false })

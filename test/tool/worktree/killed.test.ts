@@ -38,7 +38,7 @@ async function recordsOfAll(): Promise<number> {
 describe('a run with a work tree that is killed', () => {
   it('has made all changes once it was resumed, each once, and left no work tree', async () => {
     const count = await recordsOfAll()
-    for (let lives = core(1, 0); lives < count; lives += core(3, 1)) {
+    for (let lives = core(1, 0); lives < count; lives += core(5, 1)) {
       for (const diesBefore of (['the change', 'its end'] as const).slice(0, core(1, 2))) {
         const of = world()
         const records: JournalRecord[] = []
