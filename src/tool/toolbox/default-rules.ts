@@ -1,4 +1,5 @@
 import type { ToolRule } from '../../event/permission.ts'
+import { isWriter, ownToolNames, subjectKind } from './rows.ts'
 
 /** Files that hold keys and passwords, wherever they are. */
 const secretFiles: readonly string[] = [
@@ -17,22 +18,19 @@ const exampleFiles = '**/.env*.{example,sample,template}'
 const everything = ['/', '/**']
 const workspace = ['.', '**']
 
-const readers = ['read', 'glob', 'grep']
-/** Other limits on writing do not depend on rules: nothing outside the workspace, nothing protected. */
-const writers = ['edit', 'write']
+const withPath = ownToolNames.filter((name) => subjectKind(name) === 'path')
 
 function ruled(tool: string, patterns: readonly string[], effect: ToolRule['effect']): readonly ToolRule[] {
   return patterns.map((pattern) => ({ tool, pattern, effect, origin: 'default' }))
 }
 
 /**
- * What file tools cannot access unless a rule allows it: secrets, and for tools that read, everything outside the
- * workspace. The last matching rule applies.
+ * What tools whose calls name a path cannot access unless a rule allows it: secrets, and everything outside the
+ * workspace, for which tools that change files have limits of their own. The last matching rule applies.
  */
 export const fileRules: readonly ToolRule[] = [
-  ...readers.flatMap((tool) => [...ruled(tool, everything, 'deny'), ...ruled(tool, workspace, 'allow')]),
-  ...[...readers, ...writers].flatMap((tool) => [
-    ...ruled(tool, secretFiles, 'deny'),
-    ...ruled(tool, [exampleFiles], 'allow'),
-  ]),
+  ...withPath
+    .filter((tool) => !isWriter(tool))
+    .flatMap((tool) => [...ruled(tool, everything, 'deny'), ...ruled(tool, workspace, 'allow')]),
+  ...withPath.flatMap((tool) => [...ruled(tool, secretFiles, 'deny'), ...ruled(tool, [exampleFiles], 'allow')]),
 ]
