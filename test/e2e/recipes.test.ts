@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { root } from '../helpers/baton.ts'
 import { buildInto, copyBuild } from '../helpers/changed-build.ts'
 import { startModelServer } from '../helpers/model-server.ts'
@@ -11,11 +11,11 @@ import { createWarmCommand, type WarmCommand } from '../helpers/warm-command.ts'
 
 let dist: string
 let command: WarmCommand
-beforeAll(() => {
+beforeEach(() => {
   dist = copyBuild('recipes')
   command = createWarmCommand(join(dist, 'main.js'))
 })
-afterAll(async () => {
+afterEach(async () => {
   await command.end()
   rmSync(dirname(dist), { recursive: true })
 })
@@ -27,6 +27,12 @@ function withAfter(file: string, line: string, text: string): string {
   const source = sourceOf(file)
   expect(source).toContain(`${line}\n`)
   return source.replace(`${line}\n`, `${line}\n${text}`)
+}
+
+/** Runs the changed build in a folder. */
+function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const home = { PATH: process.env['PATH'], HOME: folder, BATON_HOME: join(folder, 'home'), BATON_LOCAL_SERVERS: 'off' }
+  return command.run({ args, cwd: folder, env: { ...home, ...env } })
 }
 
 it('a tool is a row and a file, and what it touches is closed by default', async () => {
@@ -69,19 +75,7 @@ export const count = defineTool<{ readonly path: string }>({
     'work/.env': 'KEY=1\n',
     'other.txt': 'x\n',
   })
-  const run = (...args: readonly string[]) =>
-    command.run({
-      args,
-      cwd: join(folder, 'work'),
-      env: {
-        PATH: process.env['PATH'],
-        HOME: folder,
-        BATON_HOME: join(folder, 'home'),
-        BATON_LOCAL_SERVERS: 'off',
-        BATON_GATEWAY_URL: server.url,
-      },
-    })
-  const end = await run('run', 'ask.md')
+  const end = await runIn(join(folder, 'work'), ['run', 'ask.md'], { BATON_GATEWAY_URL: server.url })
   expect(end?.code, end?.stderr).toBe(0)
   const body = server.requests[1]?.body as {
     readonly messages: readonly { readonly role: string; readonly content: string }[]
@@ -90,6 +84,36 @@ export const count = defineTool<{ readonly path: string }>({
   expect(results[0]).toBe('3 lines')
   for (const result of results.slice(1)) expect(result).toContain('permission denied: [permission] count.')
   expect(results).toHaveLength(paths.length)
-  expect((await run('list', 'tools'))?.stdout).toMatch(/count +counts the lines of a file/)
+  expect((await runIn(folder, ['list', 'tools']))?.stdout).toMatch(/count +counts the lines of a file/)
   await server.close()
+})
+
+it('a command is a description, a row and a file', async () => {
+  const description = `  greet: {
+    summary: 'greet somebody',
+    words: [{ name: 'who', count: 'one', describe: 'whom to greet' }],
+    flags: { loud: { kind: 'switch', describe: 'in capital letters' } },
+  },
+`
+  const row = `  greet: async (flags, io) => (await import('./commands/greet.ts')).greetCommand(flags, io),
+`
+  const file = `import type { Flags } from '../command-specs.ts'
+import type { CommandIo } from '../io.ts'
+export async function greetCommand({ who, loud }: Flags<'greet'>, { out }: Pick<CommandIo, 'out'>): Promise<number> {
+  const text = \`hello \${who}\`
+  out(\`\${loud ? text.toUpperCase() : text}\\n\`)
+  return 0
+}
+`
+  const [specs, table] = ['cli/command-specs.ts', 'cli/command-table.ts']
+  buildInto(dist, specs, withAfter(specs, 'export const commandSpecs = {', description))
+  const firstRow =
+    'const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo) => Promise<number> } = {'
+  buildInto(dist, table, withAfter(table, firstRow, row))
+  buildInto(dist, 'cli/commands/greet.ts', file)
+  const folder = tempTree({})
+  expect(await runIn(folder, ['greet', 'Ada', '--loud'])).toMatchObject({ code: 0, stdout: 'HELLO ADA\n' })
+  expect((await runIn(folder, ['greet']))?.code).toBe(2)
+  expect((await runIn(folder, ['help', 'greet']))?.stdout).toContain('--loud')
+  expect((await runIn(folder, ['completion', 'bash']))?.stdout).toContain('greet')
 })
