@@ -3,7 +3,7 @@ import { isObject, type Json } from '../base/json.ts'
 import type { RequestedBefore } from '../event/effects.ts'
 import type { Message } from '../event/message.ts'
 import type { ModelRequest } from '../model/provider.ts'
-import { toolNames } from '../tool/toolbox/names.ts'
+import { toolNames } from '../tool/toolbox/rows.ts'
 import type { RecordedMessages } from './model-call.ts'
 
 export type OfferedTools = NonNullable<ModelRequest['tools']>

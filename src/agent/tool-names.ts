@@ -7,7 +7,7 @@ import type { RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
-import { factsOf, isTeamTool, toolNames } from '../tool/toolbox/names.ts'
+import { isWriter, isTeamTool, toolNames } from '../tool/toolbox/rows.ts'
 
 /** The tools that exist besides the built-in ones. */
 export interface OtherTools {
@@ -116,7 +116,7 @@ export function mayGiveTools({
   servers = [],
 }: ToolSettings): boolean {
   const filter = { tools, disallowed_tools }
-  const offered = toolNames.filter((name) => writes || factsOf(name).writes !== true)
+  const offered = toolNames.filter((name) => writes || !isWriter(name))
   return (
     [...offered, ...brought].some((name) => passesFilters(name, [filter])) ||
     servers.some((server) => mayLetThrough(filter, server))

@@ -6,11 +6,10 @@ import { roundLimit } from '../event/limits.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { chosenTools } from '../tool/toolbox/chosen.ts'
-import { openTools } from '../tool/toolbox/tools.ts'
-import { teamTools as teamToolNames, type ToolName } from '../tool/toolbox/names.ts'
+import { teamToolNames, type ToolName } from '../tool/toolbox/rows.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import type { Toolbox } from '../tool/toolbox/kind.ts'
-import { createToolbox, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
+import { createToolbox, openTools, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import { pluginTools } from './plugins/tools.ts'
 import type { TaskSurroundings, TaskTools } from './subagents/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
@@ -110,7 +109,7 @@ async function agentTools(names: readonly ToolName[], around: TaskSurroundings):
 async function teamOf({ named, box, context }: TaskSurroundings): Promise<Partial<TaskTools> | undefined> {
   const { collab } = context.services
   if (collab === undefined) return undefined
-  const names = Object.keys(teamToolNames).filter((name) => isUsable(name, named, context))
+  const names = teamToolNames.collab.filter((name) => isUsable(name, named, context))
   if (names.length === 0) return undefined
   const { teamTools } = await import('./collab/tools.ts')
   const tools = teamTools(names, { collab, named, box })

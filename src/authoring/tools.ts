@@ -1,4 +1,4 @@
-import { factsOf, itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
+import { type OwnToolName, rowOf, teamToolNames, toolNames } from '../tool/toolbox/rows.ts'
 
 /** A tool that models can be given, as shown by `baton list`. */
 export interface ListedTool {
@@ -15,15 +15,19 @@ export interface ListedTool {
 
 /** The tools that `tools` names, in the order in which models get them. */
 export function listTools(): readonly ListedTool[] {
-  return toolNames.map((name) => {
-    const { summary, initial, writes = false } = factsOf(name)
-    return { name, summary, permission: initial, writes }
-  })
+  return toolNames.map(listed)
 }
 
 /** Tools of teams: rules and `disallowed_tools` name them. */
 export function listTeamTools(): readonly ListedTool[] {
-  const listed = (tools: { readonly [name: string]: string }, table: 'collab' | 'delegate'): readonly ListedTool[] =>
-    Object.entries(tools).map(([name, summary]) => ({ name, summary, permission: 'allow', writes: false, with: table }))
-  return [...listed(teamTools, 'collab'), ...listed(itemTools, 'delegate')]
+  const { collab, delegate } = teamToolNames
+  return [
+    ...collab.map((name) => ({ ...listed(name), with: 'collab' as const })),
+    ...delegate.map((name) => ({ ...listed(name), with: 'delegate' as const })),
+  ]
+}
+
+function listed(name: OwnToolName): ListedTool {
+  const { summary, initial, touches } = rowOf(name)
+  return { name, summary, permission: initial, writes: touches === 'writes' }
 }

@@ -163,7 +163,10 @@ function expired(asked: number, until: number): Decision {
  * Whether a grant for the rest of the run covers a call, as far as its version goes. Grants of older versions name no
  * folder.
  */
-function covers({ tool, subject, folder }: Grant, action: Action): action is Extract<Action, { readonly kind: 'tool' }> {
+function covers(
+  { tool, subject, folder }: Grant,
+  action: Action,
+): action is Extract<Action, { readonly kind: 'tool' }> {
   if (action.kind !== 'tool' || action.tool !== tool) return false
   if (folder !== undefined && folder !== action.about?.folder) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)

@@ -6,7 +6,7 @@ import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
 import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
-import { isWriter, toolNames } from '../tool/toolbox/names.ts'
+import { isWriter, toolNames } from '../tool/toolbox/rows.ts'
 import type { ToolPlan } from './plan.ts'
 
 /**

@@ -11,7 +11,7 @@ import { part } from '../event/place.ts'
 import type { PromptChoice } from '../event/prompt.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/answer-changes.ts'
-import { factsOf, type ToolName } from '../tool/toolbox/names.ts'
+import { isWriter, type ToolName } from '../tool/toolbox/rows.ts'
 import { WrittenCall } from '../agent/modes/written-call.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { applyAnswer, shownFile } from './apply-answer.ts'
@@ -170,7 +170,7 @@ function toolsOf(settings: Settings, context: RunContext): readonly ToolName[] {
 }
 
 function editsFiles(names: readonly ToolName[]): boolean {
-  return names.some((name) => factsOf(name).writes === true)
+  return names.some(isWriter)
 }
 
 async function useAnswer(

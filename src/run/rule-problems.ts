@@ -4,10 +4,10 @@ import { type Issue, meantHint } from '../config/issue.ts'
 import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { ToolSubject } from '../event/permission.ts'
 import { toolRules } from '../tool/rule-list.ts'
-import { subjectFrom, subjectKind, subjectTools } from '../tool/rule-subjects.ts'
+import { subjectFrom } from '../tool/rule-subjects.ts'
 import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool-filter.ts'
 import { decidingRule } from '../tool/tool-rules.ts'
-import { itemTools, teamTools, toolNames } from '../tool/toolbox/names.ts'
+import { ownToolNames, subjectKind, toolNames } from '../tool/toolbox/rows.ts'
 
 /** Each rule is compared with all others, so more would take minutes. */
 const mostCompared = 1000
@@ -63,7 +63,7 @@ function shown(rule: PermissionRule): string {
 }
 
 function unknownTool({ tool }: PermissionRule): Said | undefined {
-  const known = [...toolNames, ...Object.keys({ ...teamTools, ...itemTools }), ...subjectTools]
+  const known: readonly string[] = ownToolNames
   // tools of servers are known only after connecting to them
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
   const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}; tools of servers are named server__tool.`)

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/settings.ts'
 import { emit, type RunContext } from '../event/context.ts'
-import { isWriter } from '../tool/toolbox/names.ts'
+import { isWriter } from '../tool/toolbox/rows.ts'
 import { writesFiles } from './main-agent.ts'
 
 /** Warns about tools that a file names but no model gets, because they change files. */

@@ -1,16 +1,11 @@
 import type { ToolRule } from '../event/permission.ts'
 import { fileRules } from './toolbox/default-rules.ts'
-import { factsOf, itemTools, teamTools, toolNames } from './toolbox/names.ts'
+import { ownToolNames, rowOf } from './toolbox/rows.ts'
 
 /** The built-in defaults: calls of tools that Baton does not know need an approval. */
 const defaultRules: readonly ToolRule[] = [
   { tool: '*', effect: 'ask', origin: 'default' },
-  ...toolNames.map((tool): ToolRule => ({ tool, effect: factsOf(tool).initial, origin: 'default' })),
-  ...Object.keys({ ...teamTools, ...itemTools }).map((tool): ToolRule => ({
-    tool,
-    effect: 'allow',
-    origin: 'default',
-  })),
+  ...ownToolNames.map((tool): ToolRule => ({ tool, effect: rowOf(tool).initial, origin: 'default' })),
   ...fileRules,
 ]
 

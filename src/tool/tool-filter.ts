@@ -1,6 +1,6 @@
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { namePattern } from './capabilities.ts'
-import { comesWith, isTeamTool } from './toolbox/names.ts'
+import { comesWith, isTeamTool } from './toolbox/rows.ts'
 
 /**
  * Whether a tool may be offered to a model: every filter must let it through. A tool that one filter disallows is not

@@ -185,7 +185,9 @@ describe('doctor finds broken', () => {
     const checks = await look({
       files: { 'home/.config/baton/config.toml': '[runs]\ndir = "file/runs"\n', 'project/file': '' },
     })
-    expect(of(checks, 'runs')[0]).toMatch(/^fail cannot be recorded: no file can be created in .*\/project\/file\/runs\/.*is not a folder\)$/)
+    expect(of(checks, 'runs')[0]).toMatch(
+      /^fail cannot be recorded: no file can be created in .*\/project\/file\/runs\/.*is not a folder\)$/,
+    )
   })
 
   it('manifests of packs, and says when git is missing', async () => {

@@ -14,7 +14,7 @@ import type { JournalRecord } from '../../src/journal/record.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFileConverser } from '../../src/run/converse-file.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
-import type { teamTools, ToolName } from '../../src/tool/toolbox/names.ts'
+import type { CollabToolName, ToolName } from '../../src/tool/toolbox/rows.ts'
 import { builtInDir } from './agents.ts'
 import { createFakeProvider, type FakeTurn } from './fake-model.ts'
 import { gitIn } from './git-world.ts'
@@ -36,7 +36,7 @@ export const usualDefinition = {
 } as const
 
 /** A tool call of a scripted model. */
-export type Call = readonly [tool: ToolName | keyof typeof teamTools, input: object]
+export type Call = readonly [tool: ToolName | CollabToolName, input: object]
 
 /** The answer of a scripted model: a text, or tool calls. */
 export type Answer = string | readonly Call[] | FakeTurn

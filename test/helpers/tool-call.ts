@@ -6,10 +6,9 @@ import { type SandboxMode, strictestSandbox } from '../../src/event/sandbox-righ
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
 import type { Toolbox } from '../../src/tool/toolbox/kind.ts'
-import type { ToolName } from '../../src/tool/toolbox/names.ts'
+import type { ToolName } from '../../src/tool/toolbox/rows.ts'
 import type { SeenLog } from '../../src/tool/toolbox/seen-log.ts'
-import { createToolbox, type ToolboxOptions } from '../../src/tool/toolbox/toolbox.ts'
-import { openTools } from '../../src/tool/toolbox/tools.ts'
+import { createToolbox, openTools, type ToolboxOptions } from '../../src/tool/toolbox/toolbox.ts'
 import { type TestContext, testContext } from './context.ts'
 
 /** The tools of one conversation in a workspace, under the default rules. */

@@ -3,8 +3,7 @@ import { isJsonObject, type JsonObject } from '../../src/base/json.ts'
 import { type PermissionRule, rulesOf } from '../../src/config/permission-rules.ts'
 import { judgeCall } from '../../src/run/rules-in-force.ts'
 import { ruleProblems } from '../../src/run/rule-problems.ts'
-import { subjectKind } from '../../src/tool/rule-subjects.ts'
-import { toolNames } from '../../src/tool/toolbox/names.ts'
+import { subjectKind, toolNames } from '../../src/tool/toolbox/rows.ts'
 
 type Table = readonly [file: string, table: JsonObject, trusted?: 'trusted']
 

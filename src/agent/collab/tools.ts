@@ -77,7 +77,6 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     spellings: teamSpellings.spawn_agent,
     callsOthers: true,
     turn: 'shared',
-    reads: true,
     subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
     async run({ message, role: given, agent_type: alias, description }, call) {
       refuseDepth(collab)
@@ -158,7 +157,6 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
     spellings: teamSpellings.send_input,
     callsOthers: true,
     turn: 'shared',
-    reads: true,
     async run({ id, message, interrupt = false }, call) {
       refuseDepth(collab)
       const { tell, ids } = calling(collab, call)
@@ -200,7 +198,6 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     spellings: teamSpellings.wait,
     callsOthers: true,
     turn: 'after',
-    reads: true,
     async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
       refuseDepth(collab)
       const { tell, ids } = calling(collab, call)
@@ -252,7 +249,6 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     spellings: teamSpellings.close_agent,
     callsOthers: true,
     turn: 'after',
-    reads: true,
     async run({ id }, call) {
       refuseDepth(collab)
       const { tell, ids } = calling(collab, call)

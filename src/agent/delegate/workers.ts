@@ -119,6 +119,7 @@ function spawnKind(team: Team): ToolKind {
       additionalProperties: false,
     },
     spellings: teamSpellings.spawn_agent,
+    subject: ({ role }) => ({ kind: 'name', name: role }),
     callsOthers: true,
     turn: 'shared',
     run: (input, call) => spawn(input, call, team),

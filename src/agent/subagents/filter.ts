@@ -1,7 +1,7 @@
 import type { ToolFilter } from '../../event/permission.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { passesFilters } from '../../tool/tool-filter.ts'
-import { factsOf, teamTools, toolNames } from '../../tool/toolbox/names.ts'
+import { isHarmless, teamToolNames, toolNames } from '../../tool/toolbox/rows.ts'
 
 /** Tools that no sub-agent gets: to start agents, and to talk to the user in the name of its caller. */
 const ofCallersOnly: readonly string[] = ['task', 'enter_plan', 'exit_plan']
@@ -41,7 +41,7 @@ export function toolLayers(
 ): readonly ToolFilter[] {
   const servers = allMcp ? [ofServers] : []
   return [
-    { disallowed_tools: leads ? ofCallersOnly : [...ofCallersOnly, ...Object.keys(teamTools)] },
+    { disallowed_tools: leads ? ofCallersOnly : [...ofCallersOnly, ...teamToolNames.collab] },
     { disallowed_tools: disallowedTools },
     { tools: [...tools, ...servers] },
     ...(isBackground ? [{ tools: [...needNobody, ...servers] }] : []),
@@ -50,7 +50,7 @@ export function toolLayers(
   ]
 }
 
-const readers: readonly string[] = toolNames.filter((name) => factsOf(name).reads === true)
+const readers: readonly string[] = toolNames.filter(isHarmless)
 
 /** The caller's tools that pass the filters, in the caller's order. */
 export function toolsThrough(names: readonly string[], layers: readonly ToolFilter[]): readonly string[] {

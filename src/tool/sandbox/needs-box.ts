@@ -6,7 +6,7 @@ import type { ToolFilter } from '../../event/permission.ts'
 import { strictestSandbox } from '../../event/sandbox-rights.ts'
 import type { RunSources } from '../../event/sources.ts'
 import { chosenTools, type ToolScope } from '../toolbox/chosen.ts'
-import { comesWith, type ToolName } from '../toolbox/names.ts'
+import { comesWith, type ToolName } from '../toolbox/rows.ts'
 import type { Machine } from './probe.ts'
 
 /** True for tools that run programs chosen by a model, and the tools that come with them. */

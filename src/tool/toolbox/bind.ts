@@ -17,8 +17,8 @@ import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
 import { loadToolJudge } from '../tool-judge.ts'
-import type { Toolbox, ToolKind, ToolOutput } from './kind.ts'
-import { isAlone, isWriter } from './names.ts'
+import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
+import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutOutput } from './output.ts'
 import { whyNotInPlan } from './plan-mode.ts'
 
@@ -187,7 +187,7 @@ async function ask(kind: ToolKind, input: JsonObject, { box, context }: Carrying
   const { name } = kind
   const { effects, permission } = gateOf(name, context)
   const { at } = context.scope
-  const subject = kind.subject?.(input, box)
+  const subject = subjectOf(kind, input, box)
   const plain: Action = {
     kind: 'tool',
     tool: name,
@@ -227,6 +227,20 @@ function aboutCall(
   const paths = [input['path'], input['pattern']].filter((value) => typeof value === 'string')
   const isThere = paths.some((path) => isInside(subject.path, realName(resolve(base, path))))
   return isThere || paths.length === 0 ? {} : { about: { target: subject.path } }
+}
+
+/**
+ * What rules match a call against. For a tool of this program it is of the kind that its row says, so that a call is
+ * never judged without the rules for what it touches.
+ */
+function subjectOf(kind: ToolKind, input: JsonObject, box: Toolbox): ToolSubject | undefined {
+  const { name } = kind
+  const subject = kind.subject?.(input, box)
+  if (subject === noSubject) return undefined
+  if (rowOf(name) !== undefined && subject?.kind !== subjectKind(name)) {
+    throw new Error(`the tool ${name} gives no subject of the kind that its row has`)
+  }
+  return subject
 }
 
 /** Tools that change files need an approval wherever file changes do. */

@@ -2,7 +2,7 @@ import type { RunScope } from '../../event/context.ts'
 import type { Rights, ToolFilter } from '../../event/permission.ts'
 import { passesFilters } from '../tool-filter.ts'
 import { verdictOnAny } from '../tool-rules.ts'
-import { comesWith, factsOf, toolNames, type ToolName } from './names.ts'
+import { comesWith, rowOf, toolNames, type ToolName } from './rows.ts'
 
 /** Determines which tools are available. */
 export interface ToolScope {
@@ -30,6 +30,6 @@ export function chosenTools(
 }
 
 function isForWriting(name: ToolName): boolean {
-  const { writes, plans } = factsOf(name)
-  return writes === true || plans === true
+  const { touches, plans } = rowOf(name)
+  return touches === 'writes' || plans === true
 }

@@ -114,7 +114,7 @@ export interface ToolKind<Input = JsonObject> {
   readonly output?: JsonObject
   /** The MCP server that it belongs to. */
   readonly server?: string
-  /** It changes nothing, so plan mode allows it; for Baton's own tools, see names.ts. */
+  /** It changes nothing, so plan mode allows it; for tools of this program, their row says so. */
   readonly reads?: true
   /**
    * It only calls other tools or runs agents. So the results of its calls are not recorded: a resumed run makes the
@@ -126,8 +126,8 @@ export interface ToolKind<Input = JsonObject> {
    * order.
    */
   readonly turn?: ToolTurn
-  /** What patterns of `[permission]` are matched against; undefined if there is nothing to match. */
-  readonly subject?: (input: Input, box: Toolbox) => ToolSubject | undefined
+  /** What patterns of `[permission]` are matched against. Its kind is that of the tool's row. */
+  readonly subject?: (input: Input, box: Toolbox) => ToolSubject | typeof noSubject
   /** Of a tool of a server: a hash of what the server says about it now, so that a grant ends when that changes. */
   readonly version?: (call: Pick<ToolCall, 'context' | 'at'>) => Promise<string>
   /** What the approval prompt shows of the input and of other facts that matter; default: the input. */
@@ -143,7 +143,15 @@ export interface ToolKind<Input = JsonObject> {
   run(input: Input, call: ToolCall): Promise<ToolOutput>
 }
 
+/** A call that reaches nothing that a pattern could name. Not `undefined`: an argument that was left out is no reason. */
+export const noSubject = Symbol('no subject')
+
+/** A tool whose calls have a subject. */
+export type SubjectKind = ToolKind & Required<Pick<ToolKind, 'subject'>>
+
 /** Defines a tool whose input has the type that its schema describes. */
+export function defineTool<Input>(kind: ToolKind<Input> & Required<Pick<ToolKind<Input>, 'subject'>>): SubjectKind
+export function defineTool<Input>(kind: ToolKind<Input>): ToolKind
 export function defineTool<Input>(kind: ToolKind<Input>): ToolKind {
   return kind as unknown as ToolKind
 }

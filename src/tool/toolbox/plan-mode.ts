@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { displayPath, realPath } from '../../base/files.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { PlanMode, Toolbox, ToolKind } from './kind.ts'
-import { factsOf, isWriter, toolNames } from './names.ts'
+import { isHarmless, isWriter, rowOf } from './rows.ts'
 
 /** The plan mode of one conversation; initially off. */
 export function createPlanMode(): PlanMode {
@@ -33,7 +33,7 @@ export function createPlanMode(): PlanMode {
 
 /** Whether this tool starts or ends the mode. */
 function isSwitch(name: string): boolean {
-  return toolNames.some((known) => known === name && factsOf(known).plans === true)
+  return rowOf(name)?.plans === true
 }
 
 /**
@@ -45,8 +45,7 @@ export function whyNotInPlan(
   box: Toolbox,
 ): string | undefined {
   const plan = box.plan.file()
-  if (plan === undefined || isSwitch(name) || reads === true) return undefined
-  if (toolNames.some((known) => known === name && factsOf(known).reads === true)) return undefined
+  if (plan === undefined || isSwitch(name) || reads === true || isHarmless(name)) return undefined
   if (isWriter(name) && isPlan(input['path'], plan, box)) return undefined
   const shown = displayPath(realPath(box.baseDir), plan)
   return modelText`plan mode is on: you may read, and write the plan to ${shown}. Call exit_plan when the plan is ready; then you may ${isWriter(name) ? modelText`change other files` : modelText`use ${name}`}.`

@@ -3,7 +3,7 @@ import { BatonError } from '../../base/error.ts'
 import { twinsOf } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
-import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
 import { outputPrefix } from './output.ts'
 import { pathSubject, permittedPath, toolPath } from './paths.ts'
 import { readFile, readText } from './read-file.ts'
@@ -42,7 +42,7 @@ export const read = defineTool<ReadInput>({
     required: ['path'],
     additionalProperties: false,
   },
-  subject: ({ path }, box) => (path.startsWith(outputPrefix) ? undefined : pathSubject(path, box)),
+  subject: ({ path }, box) => (path.startsWith(outputPrefix) ? noSubject : pathSubject(path, box)),
   async run(input, call) {
     const { effects } = call.context.services
     const { path } = input

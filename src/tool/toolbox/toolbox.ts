@@ -1,8 +1,11 @@
+import type { Tool } from '../../event/agent.ts'
 import type { FileChange } from '../../event/event.ts'
 import { createShellSession } from '../shell/session.ts'
+import { bindTool } from './bind.ts'
 import type { ChangeLimits, Toolbox, WorkLog } from './kind.ts'
 import { createOutputs } from './outputs.ts'
 import { createPlanMode } from './plan-mode.ts'
+import { rowOf, type ToolName } from './rows.ts'
 import { createSeenLog } from './seen-log.ts'
 
 export interface ToolboxOptions {
@@ -28,6 +31,12 @@ export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): 
     work: createWorkLog(),
     first: new Map(),
   }
+}
+
+/** The tools of one conversation, in the order of the list of names. Those that agent/ makes are not among them. */
+export async function openTools(names: readonly ToolName[], box: Toolbox): Promise<readonly Tool[]> {
+  const kinds = await Promise.all(names.map(async (name) => rowOf(name).load?.()))
+  return kinds.flatMap((kind) => (kind === undefined ? [] : [bindTool(kind, box)]))
 }
 
 function createWorkLog(): WorkLog {

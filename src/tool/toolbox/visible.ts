@@ -1,7 +1,7 @@
 import type { Action, Verdict } from '../../event/permission.ts'
 import { mayRead } from '../guard.ts'
 import type { ToolCall } from './kind.ts'
-import type { ToolName } from './names.ts'
+import type { ToolName } from './rows.ts'
 
 const strictness: readonly Verdict['kind'][] = ['allow', 'ask', 'deny']
 

@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../baton.ts'
+import { copyBuild } from '../changed-build.ts'
 
 /** How each word begins that was changed. */
 export const changedWord = 'zz'
@@ -10,18 +10,7 @@ export const changedWord = 'zz'
  * Returns its folder, which has `main.js`.
  */
 export function wordedBuild(): string {
-  // inside the repository, so that packages are found
-  const folder = join(root, `node_modules/.cache/worded-${process.pid}`)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  const dist = join(folder, 'dist')
-  cpSync(join(root, 'dist'), dist, {
-    recursive: true,
-    filter: (path) => !path.endsWith('.d.ts') && path !== join(root, 'dist/bin'),
-  })
-  for (const name of ['package.json', 'agents', 'pipelines', 'starters', 'docs']) {
-    symlinkSync(join(root, name), join(folder, name))
-  }
+  const dist = copyBuild('worded')
   const module = join(dist, 'base/model-text.js')
   const code = readFileSync(module, 'utf8').replace('export function modelText(', 'function ownText(')
   writeFileSync(

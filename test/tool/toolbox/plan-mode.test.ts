@@ -44,7 +44,7 @@ describe('plan mode', () => {
       return isError === true ? text : expect.unreachable(text)
     }
     expect(await refused('plan.js')).toContain('does not end in .md')
-    expect(await refused('../plan.md')).toContain('leads out of')
+    expect(await refused('../plan.md')).toContain('enter_plan."/**" = "deny"')
     expect(await refused('.git/plan.md')).toContain('.git')
     expect(await refused('.github/workflows/plan.md')).toContain('protected')
     expect(await refused('run.md')).toContain('protected')

@@ -1,5 +1,5 @@
 import { type Json, parseSentJson } from '../../../base/json.ts'
-import { toolNames } from '../../../tool/toolbox/names.ts'
+import { toolNames } from '../../../tool/toolbox/rows.ts'
 
 /** Whether the tool's result is always text, even if it looks like JSON. */
 export function isTextTool(name: string): boolean {
