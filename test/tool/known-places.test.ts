@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { keyPatternOf } from '../../src/tool/protected/key-places.ts'
 import { keyPlaces, runPlaces } from '../../src/tool/protected/known-places.ts'
 import { runsByItself } from '../../src/tool/protected/programs.ts'
+import { keysAtHome } from '../../src/tool/sandbox/key-places.ts'
 import { namesOf } from '../../src/tool/hard-links.ts'
 import { root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -52,6 +53,16 @@ describe('the list of well-known places', () => {
     expect(keyPatternOf(auth, '/w')).toBe('~/.local/share/opencode/**')
     expect(keyPatternOf(join('/w', '.local/share/opencode/auth.json'), '/w')).toBeUndefined()
     expect(keyPatternOf(join(homedir(), '.claude/agents/a.md'), join(homedir(), '.claude'))).toBeUndefined()
+    expect(keyPatternOf('/x/.aws/w/a.txt', '/x/.aws/w')).toBeUndefined()
+    expect(keyPatternOf('/x/.aws/a.txt', '/x/.aws/w')).toBe('**/.aws/**')
+  })
+
+  it('is hidden in the home folder under the name that it has', () => {
+    const home = tempTree({ '.config/Bitwarden CLI/data.json': '', '.config/other/api-token.txt': '', '.aider.x': '' })
+    const hidden = keysAtHome(home)
+    for (const name of ['.config/BraveSoftware', '.config/Bitwarden CLI', '.config/other/api-token.txt', '.aider.x']) {
+      expect(hidden).toContain(join(home, name))
+    }
   })
 
   it.each(['.VSCode/tasks.json', 'sub/.run/all.run.xml', 'mise.local.toml', 'np/binding.gyp', '.github/hooks/x.json'])(

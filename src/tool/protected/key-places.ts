@@ -25,16 +25,22 @@ const example = /^\.(?:env|dev\.vars).*[._-](?:example|sample|template|dist|defa
  * any case. A place in the home folder that holds the workspace itself does not count.
  */
 export function keyPatternOf(path: string, workspace: string): string | undefined {
-  const steps = path.split(sep).filter((step) => step !== '')
-  const found = anywhere(steps)
+  // folders above the workspace say nothing about its files
+  const steps = (isInside(workspace, path) ? relative(workspace, path) : path).split(sep)
+  const found = anywhere.find(steps)
   if (found !== undefined && !isExample(found, steps)) return found.pattern
   const home = homeFolder()
   if (!isInside(home, path)) return undefined
   const below = relative(home, path).split(sep)
-  const own = atHome(below)
+  const own = atHome.find(below)
   if (own === undefined) return undefined
   const place = [home, ...below.slice(0, own.steps.length)].join(sep)
   return isInside(place, workspace) ? undefined : own.pattern
+}
+
+/** Whether a path with this last name may be such a place, if no folder above it is: a quick test for many files. */
+export function mayHoldKeys(name: string): boolean {
+  return anywhere.mayEndIn(name) || atHome.mayEndIn(name)
 }
 
 function isExample({ isFolder }: KnownPlace, steps: readonly string[]): boolean {

@@ -6,7 +6,7 @@ export interface KnownPlace {
   /** As in `[permission]`: a glob. */
   readonly pattern: string
   readonly isHome: boolean
-  /** Its names from the home folder, or from any folder. Folded by `sameName`. */
+  /** Its names from the home folder, or from any folder. */
   readonly steps: readonly string[]
   /** A folder with everything in it. */
   readonly isFolder: boolean
@@ -22,34 +22,52 @@ function readPlace(written: string): KnownPlace {
   const isFolder = written.endsWith('/')
   const inner = written.slice(isHome ? 2 : 0, isFolder ? -1 : undefined)
   const pattern = `${isHome ? '~/' : '**/'}${inner}${isFolder ? '/**' : ''}`
-  return { pattern, isHome, isFolder, steps: inner.split('/').map(sameName) }
+  return { pattern, isHome, isFolder, steps: inner.split('/') }
 }
 
-/** The first place that a path (its names, from anywhere or from the home folder) is, or is in. */
-export type PlaceMatcher = (steps: readonly string[]) => KnownPlace | undefined
+/** Finds known places in paths, without regard to case, as some file systems compare names. */
+export interface PlaceMatcher {
+  /** The first place that a path (its names, from anywhere or from the home folder) is, or is in. */
+  readonly find: (steps: readonly string[]) => KnownPlace | undefined
+  /** Whether a place may have this last name: a quick test for many names. */
+  readonly mayEndIn: (name: string) => boolean
+}
 
-/** Compares without regard to case, as some file systems do. `anchored`: places start with the first name. */
+/** `anchored`: places start with the first name. */
 export function createPlaceMatcher(places: readonly KnownPlace[], { anchored = false } = {}): PlaceMatcher {
-  const exact = new Map<string, KnownPlace[]>()
-  const wild: KnownPlace[] = []
+  const exact = new Map<string, Compiled[]>()
+  const wild: Compiled[] = []
   for (const place of places) {
-    const last = place.steps.at(-1) ?? ''
-    if (last.includes('*')) wild.push(place)
-    else exact.set(last, [...(exact.get(last) ?? []), place])
+    const steps = place.steps.map(sameName)
+    const tests = steps.map(nameTest)
+    const last = steps.at(-1) ?? ''
+    if (last.includes('*')) wild.push({ place, tests })
+    else exact.set(last, [...(exact.get(last) ?? []), { place, tests }])
   }
-  const isAt = ({ steps, isFolder }: KnownPlace, names: readonly string[], end: number): boolean =>
+  const isAt = ({ place: { isFolder }, tests }: Compiled, names: readonly string[], end: number): boolean =>
     (isFolder || end === names.length - 1) &&
-    (anchored ? end + 1 === steps.length : end + 1 >= steps.length) &&
-    steps.every((step, at) => isName(step, names[end + 1 - steps.length + at] ?? ''))
-  return (given) => {
-    const names = given.map(sameStep)
-    for (const [end, name] of names.entries()) {
-      const found =
-        exact.get(name)?.find((place) => isAt(place, names, end)) ?? wild.find((place) => isAt(place, names, end))
-      if (found !== undefined) return found
-    }
-    return undefined
+    (anchored ? end + 1 === tests.length : end + 1 >= tests.length) &&
+    tests.every((test, at) => test(names[end + 1 - tests.length + at] ?? ''))
+  return {
+    find(given) {
+      const names = given.map(sameStep)
+      for (const [end, name] of names.entries()) {
+        const found =
+          exact.get(name)?.find((place) => isAt(place, names, end)) ?? wild.find((place) => isAt(place, names, end))
+        if (found !== undefined) return found.place
+      }
+      return undefined
+    },
+    mayEndIn(given) {
+      const name = sameStep(given)
+      return exact.has(name) || wild.some(({ tests }) => tests.at(-1)?.(name) === true)
+    },
   }
+}
+
+interface Compiled {
+  readonly place: KnownPlace
+  readonly tests: readonly ((name: string) => boolean)[]
 }
 
 const plain = /^[!-~ ]*$/
@@ -60,11 +78,14 @@ function sameStep(name: string): string {
 }
 
 /** `*` stands for any characters; a place has at most two. */
-function isName(pattern: string, name: string): boolean {
+function nameTest(pattern: string): (name: string) => boolean {
   const [start = '', ...rest] = pattern.split('*')
-  if (rest.length === 0) return start === name
-  const end = rest.at(-1) ?? ''
-  if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end)) return false
-  const [middle] = rest.length > 1 ? rest : []
-  return middle === undefined || name.slice(start.length, name.length - end.length).includes(middle)
+  const end = rest.at(-1)
+  if (end === undefined) return (name) => name === start
+  const [middle = ''] = rest.length > 1 ? rest : []
+  return (name) =>
+    name.length >= start.length + end.length &&
+    name.startsWith(start) &&
+    name.endsWith(end) &&
+    name.slice(start.length, name.length - end.length).includes(middle)
 }

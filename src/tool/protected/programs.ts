@@ -3,11 +3,11 @@ import { runPlaces } from './known-places.ts'
 import { foldedName } from './names.ts'
 import { createPlaceMatcher, placesIn } from './place-matcher.ts'
 
-const isRun = createPlaceMatcher(placesIn(runPlaces))
+const runs = createPlaceMatcher(placesIn(runPlaces))
 
 /** Whether a path (its segments from the workspace) is a file that other programs run automatically. */
 export function runsByItself(steps: readonly string[]): boolean {
-  return isRun(steps.map(foldedName)) !== undefined
+  return runs.find(steps.map(foldedName)) !== undefined
 }
 
 /** Scripts that package managers run when a package, or the folder itself, is installed. */

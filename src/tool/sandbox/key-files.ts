@@ -6,9 +6,9 @@ import { displayPath } from '../../base/files.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
 import type { ToolRule } from '../../event/permission.ts'
 import { namesOf, unscanned } from '../hard-links.ts'
-import { keyPatternOf } from '../protected/key-places.ts'
+import { keyPatternOf, mayHoldKeys } from '../protected/key-places.ts'
 import { protectedNames } from '../protected/places.ts'
-import { writtenReadRule } from '../tool-rules.ts'
+import { closesFiles, writtenReadRule } from '../tool-rules.ts'
 
 /** What a sandbox hides and protects in a workspace. Absolute; links are not followed. */
 export interface Found {
@@ -16,9 +16,9 @@ export interface Found {
   readonly hiddenFiles: readonly string[]
   /** Folders with such files, of which there are too many, and those that were not scanned. */
   readonly hiddenFolders: readonly string[]
-  /** Paths that models never change because of their names, below the first level. */
+  /** Paths that models never change because of their names, below the first level; of too many, folders with them. */
   readonly deciding: readonly string[]
-  /** There are more of these than can be protected, so nothing may be written. */
+  /** There are more of these folders than can be protected, so nothing may be written. */
   readonly isReadOnly: boolean
 }
 
@@ -88,10 +88,10 @@ interface Closing {
 
 /** Whether a path is closed: a rule for `read` comes before the list of known places. */
 function isClosed(path: string, { workspace, rules }: Closing): boolean {
-  const written = writtenReadRule(rules, path, workspace)
+  const written = closesFiles(rules) ? writtenReadRule(rules, path, workspace) : undefined
   if (written !== undefined && written.effect !== 'allow') return true
   if (written !== undefined && written.tightens === undefined) return false
-  return keyPatternOf(path, workspace) !== undefined && !isHarmless(path, workspace)
+  return mayHoldKeys(basename(path)) && keyPatternOf(path, workspace) !== undefined && !isHarmless(path, workspace)
 }
 
 /** Files that may hold a private key, by their names. */
@@ -143,12 +143,14 @@ function limited({ files, folders, deciding }: Scanned, workspace: string): Foun
   const open = rest.find(isTop)
   if (open !== undefined) throw tooMany(open, workspace)
   const decidingInOrder = unique([...present(before.deciding), ...deciding])
-  known.set(workspace, { files: hiddenFiles, deciding: decidingInOrder.slice(0, mostDeciding) })
+  const protectedFirst = decidingInOrder.slice(0, mostDeciding)
+  const withOthers = unique(decidingInOrder.slice(mostDeciding).map((path) => dirname(path)))
+  known.set(workspace, { files: hiddenFiles, deciding: protectedFirst })
   return {
     hiddenFiles,
     hiddenFolders: fewFolders(unique([...folders, ...rest.map((path) => dirname(path))]), workspace),
-    deciding: decidingInOrder.slice(0, mostDeciding),
-    isReadOnly: decidingInOrder.length > mostDeciding,
+    deciding: [...protectedFirst, ...withOthers.slice(0, mostDeciding)],
+    isReadOnly: withOthers.length > mostDeciding,
   }
 }
 

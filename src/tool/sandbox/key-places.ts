@@ -38,7 +38,7 @@ function pathsOf([step = '', ...rest]: readonly string[], folder: string): reado
   if (!step.includes('*')) return pathsOf(rest, join(folder, step))
   const isMatch = createPlaceMatcher([{ pattern: step, isHome: false, isFolder: false, steps: [step] }])
   return namesIn(folder)
-    .filter((name) => isMatch([name]) !== undefined)
+    .filter((name) => isMatch.mayEndIn(name))
     .flatMap((name) => pathsOf(rest, join(folder, name)))
 }
 

@@ -81,11 +81,13 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     await expect(runInBox('cat .env.*', world)).rejects.toThrow(/^\.env\.\d+ cannot be hidden in the sandbox/)
   })
 
-  it('only reads a workspace with more places that decide what is run than can be protected', async () => {
-    const decoys = Object.fromEntries(Array.from({ length: 160 }, (_, at) => [`d${at}/.mcp.json`, '{}']))
+  it.each([
+    [160, 'folders with them', []],
+    [310, 'the workspace', [expect.stringContaining('too many files that decide what is run')]],
+  ])('protects %i places that decide what is run: beyond 150, %s can only be read', async (count, _, warnings) => {
+    const decoys = Object.fromEntries(Array.from({ length: count }, (__, at) => [`d${at}/.mcp.json`, '{}']))
     const end = await inBox('for d in d*; do echo x > $d/.mcp.json && echo DONE; done; echo ran', { files: decoys })
-    expect(end.out).toBe('ran\n')
-    expect(end.warnings.join()).toContain('too many files that decide what is run')
+    expect(end).toMatchObject({ out: 'ran\n', warnings })
   })
 
   it('hides what rules for `read` deny or ask about, under every name, and shows what they allow', async () => {
