@@ -124,8 +124,8 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
     io.err(report.mask(describeError(error, { cwd: io.cwd, paint })))
   }
   if (skipped !== undefined && flags.level !== 'quiet') {
-    io.err(`${paint('yellow', 'skipped')}: ${continued(skipped.reason)}\n`)
-    hint(continued(skipped.hint))
+    io.err(`${paint('yellow', 'skipped')}: ${harmless(skipped.reason)}\n`)
+    hint(harmless(skipped.hint))
   }
   if (exitCode === 0 || !report.canResume || isQuiet) return
   const faulty = faultyScript(error)

@@ -1,5 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
-import { continued, harmless, harmlessName, safeJson } from '../base/terminal-text.ts'
+import { harmless, harmlessName, safeJson } from '../base/terminal-text.ts'
 import type { Paint } from './style.ts'
 
 /** Draws the events of a run. `close` leaves the screen as a shell expects it. */
@@ -92,7 +92,7 @@ export function createPinRenderer(write: Write, { paint }: { readonly paint: Pai
 
   function show(): void {
     for (const { event } of [...pins.values()].toSorted(comparePins)) {
-      write(`${paint('bold', harmlessName(event.label))} ${continued(event.content)}\n`)
+      write(`${paint('bold', harmlessName(event.label))} ${harmless(event.content)}\n`)
     }
     pins.clear()
   }
