@@ -269,6 +269,8 @@ export function createReplayedEffects({ index, signal, files }: ReplayOptions): 
 
     undo: () => first.check(),
     again: () => false,
+    flush: async () => first.check(),
+    isReplay: true,
     under,
   })
 

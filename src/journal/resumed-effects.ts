@@ -332,6 +332,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         return true
       },
 
+      flush: () => live.flush(),
       under: (permission) => around(live.under(permission)),
     }
     return effects
