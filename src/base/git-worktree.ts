@@ -1,12 +1,13 @@
-import { rmSync } from 'node:fs'
+import { rmdirSync, rmSync, unlinkSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { entryStatus, namesIn } from './entries.ts'
 import { isInside, realPath } from './files.ts'
 import { readRegularFile } from './regular-file.ts'
+import { repositoryAt } from './repository.ts'
 
 /*
  * Removes work trees without running git: the repository may be missing when the folder of a run is removed, and no
- * program that it names is run.
+ * program that it names is run. Each function can be interrupted anywhere and called again.
  */
 
 /**
@@ -15,27 +16,62 @@ import { readRegularFile } from './regular-file.ts'
  */
 export function removeWorktree(top: string): void {
   const entry = entryOf(top)
+  // first, because the work tree says where it is
+  if (entry !== undefined) removeEntry(entry)
   rmSync(top, { recursive: true, force: true })
-  if (entry !== undefined) rmSync(entry, { recursive: true, force: true })
 }
 
-/** Removes a folder and all work trees directly in it. */
-export function removeWorktrees(folder: string): void {
-  for (const name of namesIn(folder)) removeWorktree(join(folder, name))
-  rmSync(folder, { recursive: true, force: true })
+/** Removes what git knows of a work tree; last the file by which it is recognized. */
+function removeEntry(entry: string): void {
+  for (const name of namesIn(entry)) if (name !== 'gitdir') rmSync(join(entry, name), { recursive: true, force: true })
+  unlinkSync(join(entry, 'gitdir'))
+  rmdirSync(entry)
 }
 
 /**
- * Removes a repository's records of work trees below a folder (absolute, links resolved) that no longer exist. `common`
- * is git's own folder, which all its work trees share.
+ * Removes a folder and all work trees directly in it, and what the repository around a workspace (absolute) still knows
+ * of others in it.
  */
-export function forgetLostWorktrees(common: string, folder: string): void {
-  for (const name of namesIn(join(common, 'worktrees'))) {
-    const entry = join(common, 'worktrees', name)
+export function removeWorktrees(
+  folder: string,
+  { of, workspace }: Pick<LostIn, 'of'> & { readonly workspace?: string },
+): void {
+  for (const name of namesIn(folder)) removeWorktree(join(folder, name))
+  const common = workspace === undefined ? undefined : commonFolder(workspace)
+  if (common !== undefined) forgetLostWorktrees(common, { folder: realPath(folder), of })
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** The folder of git that all work trees of the repository around a folder share. */
+function commonFolder(within: string): string | undefined {
+  for (let at = within; ; at = dirname(at)) {
+    const own = repositoryAt(join(at, '.git'))
+    if (own !== undefined) return resolve(own, lineOf(join(own, 'commondir')) ?? '.')
+    if (at === dirname(at)) return undefined
+  }
+}
+
+interface LostIn {
+  /** Absolute, links resolved: the folder of the work trees. */
+  readonly folder: string
+  /** What the names of these work trees start with. */
+  readonly of: string
+}
+
+/**
+ * Removes a repository's records of work trees that no longer exist. `common` is git's own folder, which all its work
+ * trees share.
+ */
+export function forgetLostWorktrees(common: string, { folder, of }: LostIn): void {
+  const entries = join(common, 'worktrees')
+  for (const name of namesIn(entries)) {
+    const entry = join(entries, name)
     const file = lineOf(join(entry, 'gitdir'))
-    if (file === undefined) continue
-    const top = dirname(resolve(entry, file))
-    if (isInside(folder, top) && entryStatus(top) === undefined) rmSync(entry, { recursive: true, force: true })
+    // git, or its removal, was killed before it said where the work tree is
+    const isHalf = file === undefined && name.startsWith(of)
+    const top = file === undefined ? undefined : dirname(resolve(entry, file))
+    const isLost = top !== undefined && isInside(folder, top) && entryStatus(top) === undefined
+    if (isHalf || isLost) rmSync(entry, { recursive: true, force: true })
   }
 }
 

@@ -296,6 +296,12 @@ export interface Effects {
    * place is then void, and must be done again.
    */
   again(at: Place): boolean
+  /**
+   * Resolves once everything recorded so far is durable. Call it before removing what an earlier step would need again.
+   */
+  flush(): Promise<void>
+  /** True in a replay, which neither makes nor removes anything outside its own folder. */
+  readonly isReplay?: true
   /** The same gate with a different permission. */
   under(permission: Permission): Effects
 }

@@ -235,6 +235,7 @@ export function createEffects(options: EffectsOptions): Effects {
 
       undo: (at) => void journal.note({ k: 'undo', p: placeText(at) }),
       again: () => false,
+      flush: () => journal.flush(),
       call: (at, { name, args }, work) => recordCall(work, (outcome) => noteCall(outcome, { at, name, args })),
       under,
     }

@@ -1,5 +1,5 @@
 import { canonicalHash, sha256 } from '../base/hash.ts'
-import { canonicalJson, type Json, mapTexts } from '../base/json.ts'
+import { canonicalJson, isJsonObject, type Json, mapTexts } from '../base/json.ts'
 import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
 import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
 import type { Attempt } from './attempt.ts'
@@ -149,8 +149,17 @@ export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: Sec
       return isSameText || canonicalJson(encoded) === canonicalJson(encodeValue(source.value(field), mask.mask))
     },
     isSameRequest: (request, { fp }) => fp === fingerprint(request, mask),
-    isSameChange: (asked, { fp }) => fp === fingerprint(asked, mask),
+    isSameChange: (asked, { fp, request }) =>
+      fp === fingerprint(asked, mask) || isRestored(asked, source.value(request) as Json),
   }
+}
+
+/**
+ * Whether a file is restored from a state of its own. Earlier versions recorded only a fingerprint of this, in which was
+ * the random name of a temporary folder.
+ */
+function isRestored({ op, path, source: from }: AskedChange, then: Json): boolean {
+  return op === 'unpack' && from === path && isJsonObject(then) && then['op'] === op && then['path'] === path
 }
 
 /** Compares the decoded values, with the paths of this machine and secrets restored: for replays. */

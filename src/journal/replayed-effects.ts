@@ -272,6 +272,8 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
 
     undo: () => first.check(),
     again: () => false,
+    flush: async () => first.check(),
+    isReplay: true,
     under,
   })
 

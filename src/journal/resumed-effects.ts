@@ -333,6 +333,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         return true
       },
 
+      flush: () => live.flush(),
       under: (permission) => around(live.under(permission)),
     }
     return effects

@@ -271,6 +271,7 @@ export function createVerification(options: VerifyOptions): Verification {
 
     undo: () => refuse('its changes had failed'),
     again: () => false,
+    flush: () => live.flush(),
     under,
   })
 

@@ -146,6 +146,7 @@ function lookingEffects(permission: Permission): Effects {
     call: (_, { name }) => refuse(name),
     undo: () => refuse('a change that failed'),
     again: () => false,
+    flush: async () => {},
     under: () => effects,
   }
   return effects

@@ -188,13 +188,15 @@ interface IterateResult {
   readonly iterations_succeeded: number
   readonly iterations_failed: number
   readonly stop_reason: string
+  readonly not_restored?: unknown
 }
 
 /** The final report (R90), with the reason it ended unless all iterations were run. */
 function reportLine(result: IterateResult): string {
   const { iterations_attempted: all, iterations_succeeded: good, iterations_failed: bad, stop_reason: reason } = result
   const why = reason === 'completed' ? '' : `, ${endTexts[reason] ?? reason}`
-  return `Iterations: ${good}/${all} succeeded (${bad} failed)${why}`
+  const files = result.not_restored === undefined ? '' : ', the best files were not restored'
+  return `Iterations: ${good}/${all} succeeded (${bad} failed)${why}${files}`
 }
 
 const endTexts: Readonly<Record<string, string>> = {

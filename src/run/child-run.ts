@@ -13,6 +13,7 @@ import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from './child-target.ts'
 import { neverMet } from './execute-prompt.ts'
+import { notRestored } from './iterate/ends.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
@@ -136,7 +137,10 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
   if (outcome.status === 'suspended') throw outcome.error
-  if (outcome.status === 'done' && outcome.iterated?.until_met === false) throw neverMet(outcome.iterated)
+  const iterated = outcome.status === 'done' ? outcome.iterated : undefined
+  const unrestored = iterated && notRestored(iterated)
+  if (unrestored !== undefined) throw unrestored
+  if (iterated?.until_met === false) throw neverMet(iterated)
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer
   throw new BatonError('TASK_FAILED', `every task of "${agent.name}" failed: ${answer.message}`, {

@@ -192,7 +192,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   }
   const total = meter.total()
   const isOver = ending.isFinal === true || ending.stopReason === 'done' || ending.stopReason === 'skipped'
-  if (kept !== undefined && isOver) await removeLeftWorktrees(kept.folder, bus)
+  if (kept !== undefined && isOver) await removeLeftWorktrees(kept, bus)
   bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
   const result = tally.result()
   if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
@@ -216,6 +216,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
 /** Where a run is kept on disk, and for how long, in milliseconds. */
 interface KeptRun {
   readonly folder: string
+  readonly workspace: string
   readonly keepMs: number | undefined
 }
 
@@ -226,9 +227,9 @@ async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally
 }
 
 /** Worktrees are not needed once a run cannot be resumed. One that cannot be removed here is removed with the run. */
-async function removeLeftWorktrees(folder: string, bus: Bus): Promise<void> {
+async function removeLeftWorktrees({ folder, workspace }: KeptRun, bus: Bus): Promise<void> {
   try {
-    await removeRunWorktrees(folder)
+    await removeRunWorktrees(folder, workspace)
   } catch (error) {
     bus.send([], { type: 'warning', message: `a work tree in ${folder} could not be removed: ${messageOf(error)}` })
   }
@@ -242,7 +243,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const { budget, timeout_ms: timeoutMs } = target.settings
   if (plan.invocation.conversation === true && plan.work === undefined) throw noConversation()
   const { journal, folder, past, replay } = await plan.open(target, { mask, bus })
-  if (folder !== undefined) onOpen({ folder, keepMs: target.settings.runs.keep_ms })
+  if (folder !== undefined) onOpen({ folder, workspace: target.workspace, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
   const time = startStopwatch(systemTime, tellOnce(bus))

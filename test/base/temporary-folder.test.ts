@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -20,3 +20,26 @@ it('a temporary folder is private, and removed with what killed processes have l
   expect(process.listenerCount('exit')).toBe(listeners)
   vi.unstubAllEnvs()
 })
+
+it.skipIf(!existsSync('/proc/self/stat'))(
+  'a temporary folder of a process that is gone is removed at once, one of a process that works is not',
+  () => {
+    const place = tempTree()
+    vi.stubEnv('TMPDIR', place)
+    const own = makeTemporaryFolder('y-')
+    const left = (name: string): string =>
+      basename(own.path)
+        .replace('y-', `${name}-`)
+        .replace(/\.\d+-/, '.1-')
+    mkdirSync(join(place, left('z')))
+    mkdirSync(join(place, basename(own.path).replace('y-', 'z-')))
+    const other = makeTemporaryFolder('z-')
+    expect(readdirSync(place).toSorted()).toEqual(
+      [own.path, other.path, join(place, basename(own.path).replace('y-', 'z-'))]
+        .map((path) => basename(path))
+        .toSorted(),
+    )
+    for (const folder of [own, other]) folder.remove()
+    vi.unstubAllEnvs()
+  },
+)

@@ -159,3 +159,20 @@ describe('programs that the config of a repository names', () => {
     expect(ran.filter((line) => line !== 'clean' && !line.startsWith(named))).toEqual([])
   })
 })
+
+describe('a hook that refuses all commits', () => {
+  it('does not keep the files of the best iteration from being restored', async () => {
+    const rules = 'condition = "2"\ncommits = true\nscore = "wc -c < list.txt"\nscore_best = "lowest"'
+    const world = await gitWorld(
+      { 'ask.md': iteratedPrompt(rules, { front: 'context_globs = ["list.txt"]' }), 'list.txt': 'one\ntwo\nthree\n' },
+      ['one', 'one and more than before'].map((text) => ({ text: writing({ 'list.txt': text }) })),
+    )
+    writeHook(world, 'pre-commit', 'exit 1')
+    const result = await world.run(['ask.md', '--json'])
+    expect(result.code, result.stderr).toBe(0)
+    expect(world.read('list.txt')).toBe('one\n')
+    expect(eventsOf(result, 'iterate.restored')).toMatchObject([{ iteration: 0, changed_files: ['list.txt'] }])
+    const replayed = await world.run(['--replay', 'last'])
+    expect(replayed.code, replayed.stderr).toBe(0)
+  })
+})

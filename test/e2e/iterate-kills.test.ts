@@ -43,19 +43,44 @@ it('goes on after a kill within git, at the hooks of its first commit', async ()
   expect(found).toEqual(some.map((kill) => ({ kill, problems: [], stops: 1 })))
 }, 300_000)
 
-it('goes on where it was killed while it restored the files of the best iteration', async () => {
+async function killedAtBest(match: string) {
   const rules = 'condition = "2"\ncommits = true\nscore = "wc -c < list.txt"\nscore_best = "lowest"'
   const answers = ['one\n', 'one\ntwo\n'].map((text) => ({ text: writing({ 'list.txt': text }) }))
-  const { top, home, server, read } = await gitWorld(
+  const git = await gitWorld(
     { 'ask.md': iteratedPrompt(rules, { front: 'context_globs = ["list.txt"]' }), 'list.txt': 'one\ntwo\nthree\n' },
     answers,
   )
-  const world = { workspace: top, home, outside: tempTree() }
-  const disturb = { match: '"p":"best/changes#0"', at: 1, when: 'after' } as const
-  const killed = await play(['run', 'ask.md'], { world, url: server.url, disturb })
+  const world = { workspace: git.top, home: git.home, outside: tempTree() }
+  const disturb = { match, at: 1, when: 'after' } as const
+  const killed = await play(['run', 'ask.md'], { world, url: git.server.url, disturb })
   expect(killed.code, killed.stderr).toBeNull()
   const { run = '' } = (await readJournal(world)) ?? {}
-  const resumed = await play(['resume', run], { world, url: server.url })
+  const baton = (...args: readonly string[]) => play(args, { world, url: git.server.url })
+  return { ...git, run, baton }
+}
+
+it('goes on where it was killed while it restored the files of the best iteration', async () => {
+  const { run, baton, read, server } = await killedAtBest('"p":"best/changes#0"')
+  const resumed = await baton('resume', run)
   expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
   expect([read('list.txt'), server.requests.length]).toEqual(['one\n\n', 2])
+})
+
+it('leaves a file alone that was changed before the best iteration could be restored, and says how to restore it', async () => {
+  const { run, baton, read, write, git, server } = await killedAtBest('"p":"iteration/1/time"')
+  write({ 'list.txt': 'mine\n' })
+  const resumed = await baton('resume', run)
+  expect(resumed.code, resumed.stderr).toBe(1)
+  expect(resumed.stderr).toContain('the files of iteration 0, which have the best score, 5, were not restored')
+  expect(resumed.stderr).toContain('list.txt changed after the last iteration')
+  expect(resumed.stderr).toContain('(0 failed), the best files were not restored')
+  const [, args = ''] =
+    /restore them yourself: git (restore --source=[0-9a-f]{12} -- list\.txt)/.exec(resumed.stderr) ?? []
+  expect(read('list.txt')).toBe('mine\n')
+  expect((await baton('runs', 'show', run)).stdout).toContain('were not restored')
+  git(...args.split(' '))
+  expect(read('list.txt')).toBe('one\n\n')
+  const again = await baton('resume', run)
+  expect(again.code, again.stderr).toBe(0)
+  expect(server.requests.length).toBe(2)
 })

@@ -41,7 +41,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
   let replayed: ChildEnd | undefined
   /** How it ended in an earlier process. */
   let ended: ChildEnd | undefined
-  let removeTree = (): void => {}
+  let removeTree = async (): Promise<void> => {}
   emit(context, {
     type: 'agent.started',
     name,
@@ -57,8 +57,8 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       async () => {
         isEntered = true
         if (replayed !== undefined && didNothing(replayed)) return replayed
-        const onTree = (remove: () => void): void => void (removeTree = remove)
-        const given = { ...life, onTree, replayed }
+        const onTree = (remove: () => Promise<void>): void => void (removeTree = remove)
+        const given = { ...life, onTree, replayed, isEnded: ended !== undefined }
         if (ended !== undefined) return doAgain(order, given, ended)
         if (replayed?.wasWaiting === true) return waitAgain(order, given, replayed)
         const { live } = life
@@ -80,7 +80,8 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
       },
     )
     // a resumed run needs the work tree until the end is recorded
-    removeTree()
+    await removeTree()
+    if (!isEntered && offered.isolation !== 'none') (await import('./own-tree.ts')).removeLeftTree(context)
     if (!isEntered) await meter.measure(at, async () => meter.recall(at, end.spent), order.measuring)
     emit(context, endEvent(order, end))
     return end
@@ -162,11 +163,16 @@ function endEvent({ id, offered: { name } }: Order, { status, text, error, limit
 
 interface Work extends Life {
   /** Called with the function that removes the agent's own work tree. */
-  readonly onTree: (remove: () => void) => void
+  readonly onTree: (remove: () => Promise<void>) => void
   readonly replayed: ChildEnd | undefined
+  /** Its end is recorded, and it is only played again. */
+  readonly isEnded: boolean
 }
 
-async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: asked }: Work): Promise<ChildEnd> {
+async function work(
+  ordered: Order,
+  { context, onBegin, onTree, replayed, isEnded, stop: asked }: Work,
+): Promise<ChildEnd> {
   // a replay stops after as many requests as before: its caller may have reached a different point by now
   const stop = replayed === undefined ? asked : new AbortController().signal
   const stopsAfter = replayed?.status === 'stopped' && replayed.wasWaiting !== true ? replayed.turns : undefined
@@ -239,7 +245,7 @@ async function work(ordered: Order, { context, onBegin, onTree, replayed, stop: 
     // a dry run changes nothing, so it needs no work tree
     if (ordered.offered.isolation === 'none' || context.scope.dry !== undefined) return answer(ordered, context)
     const { inOwnTree } = await import('./own-tree.ts')
-    return inOwnTree(ordered, context, { work: answer, failed, onOpen: onTree })
+    return inOwnTree(ordered, context, { work: answer, failed, onOpen: onTree, isEnded })
   }
 
   const { value, spent } = await meter.measure(context.scope.at, answerInPlace, ordered.measuring)

@@ -5,7 +5,7 @@ import { emit, type RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import { item, part } from '../../event/place.ts'
 import type { TreeChange } from '../../tool/worktree/changes.ts'
-import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
+import { openWorktree, removeLeftWorktree, type Worktree } from '../../tool/worktree/open.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { EndOfWork, Order } from './order.ts'
 
@@ -17,11 +17,18 @@ interface OwnTree {
   /** The end of an agent that failed with the error. @throws the error if it is not an end */
   readonly failed: (error: unknown) => EndOfWork
   /** Called with the function that removes the work tree, for use when the end is recorded. */
-  readonly onOpen: (remove: () => void) => void
+  readonly onOpen: (remove: () => Promise<void>) => void
+  /** Its end is recorded, and it is only played again. */
+  readonly isEnded: boolean
 }
 
 /** One work tree per place. */
 const name = 'agent'
+
+/** Removes the work tree of an agent whose end an earlier process has recorded. */
+export function removeLeftTree(context: RunContext): void {
+  removeLeftWorktree(name, context)
+}
 
 /**
  * Runs an agent in its own git work tree (R16). When it is done, all of its changes are applied to its caller's
@@ -30,11 +37,11 @@ const name = 'agent'
 export async function inOwnTree(
   order: Order,
   context: RunContext,
-  { work, failed, onOpen }: OwnTree,
+  { work, failed, onOpen, isEnded }: OwnTree,
 ): Promise<EndOfWork> {
   let tree: Worktree
   try {
-    tree = await openWorktree(context, { name, cure: 'Give the work to a new agent.' })
+    tree = await openWorktree(context, { name, cure: 'Give the work to a new agent.', isEnded })
   } catch (error) {
     return failed(error)
   }

@@ -2,7 +2,7 @@ import { entryStatus } from '../../base/entries.ts'
 import { BatonError, stopsRun } from '../../base/error.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../../event/context.ts'
 import { item, member, part, placeText } from '../../event/place.ts'
-import { openWorktree, type Worktree } from '../../tool/worktree/open.ts'
+import { hasChanges, openWorktree, type Worktree } from '../../tool/worktree/open.ts'
 
 /** The work trees of members, by name; undefined if members only read. */
 export type Trees = ReadonlyMap<string, Worktree> | undefined
@@ -15,8 +15,10 @@ export type Trees = ReadonlyMap<string, Worktree> | undefined
 export async function openTrees(names: readonly string[], context: RunContext): Promise<Trees> {
   const trees = new Map<string, Worktree>()
   const cure = `Resume with --from ${placeText(context.scope.at)} to do that part again.`
+  // no other one is needed when the changes of the winner are known
+  const isEnded = names.some((name) => hasChanges(name, context))
   for (const name of names) {
-    const tree = await openWorktree(context, { name, cure })
+    const tree = await openWorktree(context, { name, cure, isEnded })
     emit(below(context, member(name)), { type: 'isolation.started', folder: tree.context.scope.folders.workspace })
     trees.set(name, tree)
   }
@@ -24,7 +26,8 @@ export async function openTrees(names: readonly string[], context: RunContext): 
 }
 
 /** @throws BatonError FILE_FAILED if the work tree of a member that runs again was removed after a winner was chosen */
-export function checkTree(name: string, trees: Trees, { scope }: RunContext): void {
+export function checkTree(name: string, trees: Trees, { scope, services }: RunContext): void {
+  if (services.effects.isReplay === true) return
   const folder = trees?.get(name)?.context.scope.folders.workspace
   if (folder === undefined || entryStatus(folder) !== undefined) return
   throw new BatonError(
@@ -86,5 +89,5 @@ export async function applyWinner(winner: string, trees: NonNullable<Trees>, con
     }
     throw error
   }
-  for (const one of trees.values()) one.close()
+  for (const one of trees.values()) await one.close()
 }

@@ -33,7 +33,7 @@ export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunCont
     }
     if (gate !== undefined) await runGate(gate, tree.context)
     await tree.apply(await tree.changes())
-    tree.close()
+    await tree.close()
     return value
   } catch (error) {
     if (!context.services.signal.aborted && !stopsRun(error)) await tellLeftOut(tree, messageOf(error), context)

@@ -9,7 +9,7 @@ import { neverMet } from '../execute-prompt.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../target.ts'
 import { watchWork } from '../work-done.ts'
-import { endsAll, keptFailing } from './ends.ts'
+import { endsAll, keptFailing, notRestored } from './ends.ts'
 import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import { filesSummary } from './summary.ts'
@@ -57,6 +57,9 @@ export async function iterateAgent(
   }
   const outputs = outcome.status === 'done' ? outcome.outputs : []
   for (const output of outputs) context.services.events([], { type: 'output', output })
+  const unrestored = notRestored(result)
+  // not final: a resumed run tries it again
+  if (unrestored !== undefined) return { stopReason: 'error', tasks: [], outputs, error: unrestored }
   if (result.stop_reason === 'failing') {
     return { stopReason: 'error', tasks: [], outputs, error: keptFailing(result), isFinal: true }
   }

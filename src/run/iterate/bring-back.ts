@@ -1,21 +1,37 @@
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { entryStatus } from '../../base/entries.ts'
+import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import type { RunContext } from '../../event/context.ts'
 import { callPlace, part } from '../../event/place.ts'
 import { deleteEntry, type FileCall, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
 import type { Repository } from './repository.ts'
 
+interface BringBack {
+  readonly best: string
+  readonly now: string
+  readonly excluded: readonly string[]
+  /** When the last iteration ended, in milliseconds since 1970. */
+  readonly ended: number
+}
+
+export interface BroughtBack {
+  readonly files: readonly string[]
+  /** Why not all of them were restored, and a command that does it. */
+  readonly problem?: { readonly why: string; readonly command: string }
+}
+
 /**
  * Restores the files of tree `best` that differ in tree `now`, except `excluded` (paths from the top of the
  * repository). Each file is changed like any other file of a run, so the change is recorded and can be undone. Returns
- * their paths relative to the workspace.
+ * their paths relative to the workspace. If someone has changed one of them since the last iteration, all are left alone.
  */
 export async function bringBack(
-  { best, now, excluded }: { readonly best: string; readonly now: string; readonly excluded: readonly string[] },
+  { best, now, excluded, ended }: BringBack,
   repository: () => Promise<Repository>,
   context: RunContext,
-): Promise<readonly string[]> {
+): Promise<BroughtBack> {
   const { scope, services } = context
   const { signal, effects } = services
   const { workspace } = scope.folders
@@ -28,22 +44,59 @@ export async function bringBack(
   try {
     const at = [...scope.at, part('changes')]
     const asked = { name: 'iterate.difference', args: [now, best] }
-    const entries = await effects.observeAsync(at, asked, async () => {
-      const paths = await (await repository()).difference(now, best, excluded, signal)
-      await extract(paths)
+    // if it fails, a resumed run looks again
+    const found = await effects.observeAsync(at, asked, async () => {
+      let paths: readonly string[] = []
+      try {
+        const git = await repository()
+        paths = await git.difference(now, best, excluded, signal)
+        const present = await git.snapshot(signal)
+        const [fromNow, fromBest] = await Promise.all(
+          [now, best].map((tree) => git.difference(tree, present, excluded, signal)),
+        )
+        const isNew = (path: string): boolean => fromNow?.includes(path) === true && fromBest?.includes(path) === true
+        // commands of the run may have changed files after the last commit
+        const isLater = (path: string): boolean => (entryStatus(resolve(workspace, path))?.mtimeMs ?? 0) > ended
+        const changed = paths.filter((path) => isNew(path) && isLater(path))
+        if (changed.length > 0) throw new Error(`${changed.join(', ')} changed after the last iteration`)
+        await extract(paths)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (isBatonError(error) || error instanceof TypeError) throw error
+        throw new BatonError('CHANGES_FAILED', messageOf(error), { hint: commandFor(best, paths) })
+      }
       return paths.map((path) => ({ path, ...stateOf(join(folder, path), resolve(workspace, path)) }))
     })
-    const paths = entries.map(({ path }) => path)
+    const files = found.map(({ path }) => path)
     // a replay does not need the contents, and may have no repository
-    if (!extracted) await extract(paths).catch(() => signal.throwIfAborted())
-    for (const [index, { path, ...to }] of entries.entries()) {
+    if (!extracted) await extract(files).catch(() => signal.throwIfAborted())
+    for (const [index, { path, ...to }] of found.entries()) {
       signal.throwIfAborted()
-      putBack(resolve(workspace, path), { ...to, source: join(folder, path) }, { context, at: callPlace(at, index) })
+      try {
+        putBack(resolve(workspace, path), { ...to, source: join(folder, path) }, { context, at: callPlace(at, index) })
+      } catch (error) {
+        if (!isBatonError(error) || (error.code !== 'FILE_FAILED' && error.code !== 'OUTSIDE_WORKSPACE')) throw error
+        return { files, problem: { why: messageOf(error), command: commandFor(best, files) } }
+      }
     }
-    return paths
+    return { files }
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== 'CHANGES_FAILED') throw error
+    return { files: [], problem: { why: error.message, command: error.hint ?? '' } }
   } finally {
     remove()
   }
+}
+
+const mostNamed = 10
+
+function commandFor(tree: string, paths: readonly string[]): string {
+  const named = paths.length === 0 || paths.length > mostNamed ? ['.'] : paths.map(shellWord)
+  return `git restore --source=${tree.slice(0, 12)} -- ${named.join(' ')}`
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 interface EntryState {

@@ -1,6 +1,7 @@
 import type { IterationCondition } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { BatonError } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
 import { exitCodeOf } from '../../event/exit-code.ts'
 import { isBudget } from '../ending.ts'
 import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
@@ -85,6 +86,11 @@ export function keptFailing({ records }: IterateResult): BatonError {
   return new BatonError('AGENT_FAILED', `stopped: the last ${count} iterations failed: ${why}`, {
     hint: `Once the cause is gone, continue with baton resume --last --from ${records.length - count}.`,
   })
+}
+
+/** The error of a run whose files are not those of the best iteration, although git could restore them. */
+export function notRestored({ not_restored: problem }: IterateResult): BatonError | undefined {
+  return problem && new BatonError('CHANGES_FAILED', problem.message, defined({ hint: problem.hint }))
 }
 
 /** Whether the error of one iteration would fail all others: an exhausted budget, a missing or refused key. */

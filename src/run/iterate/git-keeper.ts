@@ -1,8 +1,8 @@
-import { messageOf } from '../../base/error.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import { below, emit, type RunContext } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
-import { bringBack } from './bring-back.ts'
+import { bringBack, type BroughtBack } from './bring-back.ts'
 import type { Keeper } from './keeper.ts'
 import { bestMessage, commitMessage } from './message.ts'
 import type { CommitResult, Repository } from './repository.ts'
@@ -41,15 +41,22 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
     } as const
     return services.effects.perform<CommitResult>(scope.at, effect, async (stop) => {
       const signal = AbortSignal.any([stop, services.signal])
-      try {
-        return await (
-          await repository()
-        ).commit({ run: scope.runId, key, headBefore, excluded, isStaged, messageFor }, signal)
-      } catch (error) {
+      const result = await commitNow(signal).catch((error: unknown) => {
         signal.throwIfAborted()
-        return { kind: 'refused', files: [], reason: messageOf(error) }
-      }
+        return { kind: 'refused', files: [], reason: messageOf(error) } as const
+      })
+      if (result.kind !== 'refused') return result
+      // it may be the best state, which is restored in the end
+      const tree = await repository()
+        .then((git) => git.snapshot(signal))
+        .catch(() => undefined)
+      return { ...result, ...defined({ tree }) }
     })
+
+    async function commitNow(signal: AbortSignal): Promise<CommitResult> {
+      const git = await repository()
+      return git.commit({ run: scope.runId, key, headBefore, excluded, isStaged, messageFor }, signal)
+    }
   }
 
   return {
@@ -111,26 +118,47 @@ export function createGitKeeper({ repository, commits, within }: GitParts): Keep
             message: `iteration ${iteration} was not committed: ${result.reason}`,
             hint: 'Its changes stay in the work tree and are part of the next commit.',
           })
-          return { changed_files: files }
+          return { changed_files: files, ...defined({ state: result.tree }) }
       }
     },
 
     async restore({ iteration, score }, records, context) {
       headBefore = records.at(-1)?.commit_id
+      if (iteration === records.at(-1)?.iteration) return undefined
       const best = iteration < 0 ? startTree : records.find((one) => one.iteration === iteration)?.state
       const now = records.at(-1)?.state
-      if (best === undefined || now === undefined || best === now) return
-      const files = await bringBack({ best, now, excluded }, repository, context)
-      if (files.length === 0) return
+      if (best === undefined || now === undefined) return notRestored({ iteration, score }, undefined, context)
+      if (best === now) return undefined
+      const ended = Date.parse(records.at(-1)?.timestamp ?? '')
+      const { files, problem } = await bringBack({ best, now, excluded, ended }, repository, context)
+      if (problem !== undefined) return notRestored({ iteration, score }, problem, context)
+      if (files.length === 0) return undefined
       const run = context.scope.runId
       const key = keyOf('best')
       const message = (all: readonly string[]): string => bestMessage({ run, key, iteration, score }, all)
       const result = commits ? await commit(key, message, context) : undefined
       const id = result?.kind === 'committed' ? result.id : undefined
       emit(context, { type: 'iterate.restored', iteration, score, changed_files: files, ...defined({ commit_id: id }) })
-      if (result?.kind !== 'refused') return
+      if (result?.kind !== 'refused') return undefined
       const hint = 'The files are those of the best iteration nevertheless.'
       emit(context, { type: 'warning', message: `the best state was not committed: ${result.reason}`, hint })
+      return undefined
     },
   }
+}
+
+/** Without a problem of files: git has no state of them. */
+function notRestored(
+  { iteration, score }: { readonly iteration: number; readonly score: number },
+  problem: BroughtBack['problem'],
+  { scope }: RunContext,
+): BatonError {
+  const which = iteration < 0 ? 'from before the first iteration' : `of iteration ${iteration}`
+  const why = problem?.why ?? 'git has no state of them'
+  const message = `the files ${which}, which have the best score, ${score}, were not restored: ${why}`
+  const hint =
+    problem === undefined
+      ? `See what the iterations changed with baton runs show ${scope.runId} --diff.`
+      : `Fix that and run baton resume ${scope.runId}, or restore them yourself: ${problem.command}`
+  return new BatonError('CHANGES_FAILED', message, { hint })
 }

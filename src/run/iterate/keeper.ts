@@ -39,12 +39,15 @@ export interface Keeper {
   changed(known: readonly string[], at: RunContext): Promise<readonly string[]>
   /** Commits the work of an iteration, if configured. */
   keep(done: ToKeep, at: RunContext): Promise<Kept>
-  /** Restores files of the best iteration (-1: of the start) that differ in the last one, as a separate commit. */
+  /**
+   * Restores files of the best iteration (-1: of the start) that differ in the last one, as a separate commit. Returns
+   * why they were not restored; undefined: they are as they should be. A resumed run tries it again.
+   */
   restore(
     best: { readonly iteration: number; readonly score: number },
     records: readonly IterationRecord[],
     at: RunContext,
-  ): Promise<void>
+  ): Promise<BatonError | undefined>
 }
 
 export interface KeeperOptions {
@@ -151,5 +154,5 @@ const noKeeper: Keeper = {
   begin: async () => {},
   changed: async (known) => known,
   keep: async ({ changed_files }) => ({ changed_files }),
-  restore: async () => {},
+  restore: async () => undefined,
 }

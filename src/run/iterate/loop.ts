@@ -5,6 +5,8 @@ import type { WorkTime } from '../../base/work-time.ts'
 import { conditionText } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { below, emit, type RunContext } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
+import type { ErrorInfo } from '../../event/event.ts'
 import { addSpent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
 import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
@@ -56,6 +58,8 @@ export interface Iterated<T> {
 interface Finished<T> {
   readonly record: IterationRecord
   readonly outcome: T
+  /** The version that did it says so where the best state is not restored. */
+  readonly tellsUnrestored?: boolean
 }
 
 /**
@@ -101,27 +105,39 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     }
   }
   const best = bestOf(records, startScore, rules)
-  if (best !== undefined) await restore(best, records, parts, below(context, part('best')))
+  const found = best === undefined ? undefined : await restore(best, records, parts, below(context, part('best')))
+  // the replay of a run of an older version ends as that one did
+  const problem = context.services.effects.isReplay === true && last.tellsUnrestored !== true ? undefined : found
   const isWaited = settings.until !== undefined && !isDry
   const result = resultOf(
     records,
     stop,
-    defined({ best: best?.iteration, until_met: isWaited ? stop === 'until_met' : undefined }),
+    defined({
+      best: best?.iteration,
+      until_met: isWaited ? stop === 'until_met' : undefined,
+      not_restored: problem,
+    }),
   )
   emit(context, { type: 'iterate.completed', result: result as unknown as Json })
   return { outcome: last.outcome, result }
 }
 
-/** One boundary, which is repeated if the records differ. */
-function restore<T>(
+/** One boundary, which is repeated if the records differ. Returns why the best state was not restored. */
+async function restore<T>(
   best: { readonly iteration: number; readonly score: number },
   records: readonly IterationRecord[],
   { keeper }: IterateParts<T>,
   context: RunContext,
-): Promise<void> {
-  return context.services.effects.boundary(context.scope.at, () => keeper.restore(best, records, context), {
+): Promise<ErrorInfo | undefined> {
+  const work = async (): Promise<ErrorInfo | undefined> => {
+    const problem = await keeper.restore(best, records, context)
+    return problem && errorInfo(problem)
+  }
+  return context.services.effects.boundary(context.scope.at, work, {
     label: 'the best state',
     inputs: { best, last: records.at(-1)?.state },
+    isFinal: (problem) => problem === undefined,
+    failureIn: (problem) => problem,
   })
 }
 
@@ -184,7 +200,7 @@ async function finish<T>(
   const { usage, costUsd } = spent
   const clock = services.effects.observe([...at.scope.at, part('time')], { name: 'iterate.time', args: [] }, () => {
     const timestamp = services.now().toISOString()
-    return { timestamp, elapsed: Math.round(time.elapsedMs()), hasErrors: true }
+    return { timestamp, elapsed: Math.round(time.elapsedMs()), hasErrors: true, tellsUnrestored: true }
   })
   const record: IterationRecord = {
     ...basics,
@@ -200,7 +216,7 @@ async function finish<T>(
     usage,
     cost_usd: costUsd,
   }
-  return { outcome: work.outcome, record }
+  return { outcome: work.outcome, record, tellsUnrestored: clock.tellsUnrestored }
 }
 
 function dryRecord<T>(iteration: number, { success, spent }: IterationWork<T>): IterationRecord {
@@ -285,7 +301,7 @@ function tell(record: IterationRecord, records: readonly IterationRecord[], cont
 function resultOf(
   records: readonly IterationRecord[],
   stop: IterateStop,
-  more: Pick<IterateResult, 'best' | 'until_met'>,
+  more: Pick<IterateResult, 'best' | 'until_met' | 'not_restored'>,
 ): IterateResult {
   const succeeded = records.filter(({ success }) => success).length
   return {

@@ -25,13 +25,14 @@ export function createRecordKeeper(): Keeper {
       return { changed_files, state }
     },
     async restore({ iteration, score }, records, context) {
-      if (iteration === records.at(-1)?.iteration) return
+      if (iteration === records.at(-1)?.iteration) return undefined
       const which = iteration < 0 ? 'before the first iteration' : `after iteration ${iteration}`
       emit(context, {
         type: 'warning',
         message: `the best score was ${score}, ${which}, and the files are those of the last iteration`,
         hint: 'In a git repository the best state would be restored.',
       })
+      return undefined
     },
   }
 }

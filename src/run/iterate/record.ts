@@ -1,3 +1,4 @@
+import type { ErrorInfo } from '../../event/event.ts'
 import type { Usage } from '../../event/message.ts'
 
 /** The record of one finished iteration (R59). Plain JSON. */
@@ -53,4 +54,6 @@ export interface IterateResult {
   readonly until_met?: boolean
   /** The iteration with the best score, if there are scores; -1 is the state before the first one. */
   readonly best?: number
+  /** Why the files are not those of the best iteration, although git could restore them; omitted if they are. */
+  readonly not_restored?: ErrorInfo
 }

@@ -45,7 +45,8 @@ interface CommitRequest extends TrailerFacts {
 export type CommitResult =
   | { readonly kind: 'none' }
   | { readonly kind: 'committed'; readonly id: string; readonly files: readonly string[]; readonly tree: string }
-  | { readonly kind: 'refused'; readonly files: readonly string[]; readonly reason: string }
+  /** `tree`: of the current state. Runs of older versions do not have it. */
+  | { readonly kind: 'refused'; readonly files: readonly string[]; readonly reason: string; readonly tree?: string }
 
 /** The git repository around a workspace. Only commits run programs that its config names. */
 export interface Repository {

@@ -39,7 +39,11 @@ export interface MadeTree {
 
 /** The store for the states of a work tree, beside it. */
 export function storeOf({ top, format }: Pick<MadeTree, 'top' | 'format'>, env: GitCommand['env']): FileStore {
-  return { folder: `${top}.store`, top, format, env }
+  return { folder: storeFolder(top), top, format, env }
+}
+
+export function storeFolder(top: string): string {
+  return `${top}.store`
 }
 
 /**
@@ -55,7 +59,7 @@ export async function makeTree(options: MakeOptions, signal: AbortSignal): Promi
   const top = join(folder, name)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    forgetLostWorktrees(repository.common, dirname(realPath(folder)))
+    forgetLostWorktrees(repository.common, { folder: dirname(realPath(folder)), of: name })
     removeWorktree(top)
     const add = ['worktree', 'add', '--detach', '--no-checkout', '-f', top, repository.head]
     await printedByGit(place, add, signal)

@@ -8,10 +8,11 @@ import { sha256 } from '../../base/hash.ts'
 import type { Json } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { item, part, type Place, placeText } from '../../event/place.ts'
+import { worktreePrefix } from '../../journal/worktrees.ts'
 import { performActions } from '../changes/perform-actions.ts'
 import { changesOf, type TreeChange, type TreeChanges } from './changes.ts'
 import { stateDiff } from './file-store.ts'
-import { makeTree, type MadeTree, storeOf } from './make.ts'
+import { makeTree, type MadeTree, storeFolder, storeOf } from './make.ts'
 import { planApply, type TreeConflict } from './plan-apply.ts'
 import { treeContext } from './tree-context.ts'
 
@@ -20,6 +21,8 @@ export interface WorktreeOptions {
   readonly name: string
   /** Hint of the error if it is gone although it is still needed. */
   readonly cure?: string
+  /** Its work has ended, so that it may be gone. */
+  readonly isEnded?: boolean
 }
 
 /** The changes of a work tree, now in the workspace. `merged`: paths that were also changed in the workspace. */
@@ -41,13 +44,13 @@ export interface Worktree {
    * @throws BatonError CHANGES_FAILED on a conflict with changes in the workspace, or if a write failed
    */
   readonly apply: (changes: TreeChanges) => Promise<AppliedTree>
-  /** Call it when the work tree is no longer needed: it is removed, and a resumed run does not look for it. */
-  readonly close: () => void
   /**
-   * Like `close`, but records nothing: for work whose end is recorded, so that it is never repeated. A replay removes
-   * nothing.
+   * Call it when the work tree is no longer needed: it is removed, and a resumed run does not look for it. A replay
+   * removes nothing.
    */
-  readonly remove: () => void
+  readonly close: () => Promise<void>
+  /** Like `close`, but records nothing: for work whose end is recorded, so that it is never repeated. */
+  readonly remove: () => Promise<void>
 }
 
 /**
@@ -55,18 +58,25 @@ export interface Worktree {
  * is kept until it is closed, even if the run is interrupted: a resumed run uses it again. R16.
  * @throws BatonError USAGE if none can be created, FILE_FAILED if it is gone
  */
-export async function openWorktree(context: RunContext, { name, cure }: WorktreeOptions): Promise<Worktree> {
+export async function openWorktree(
+  context: RunContext,
+  { name, cure, isEnded = false }: WorktreeOptions,
+): Promise<Worktree> {
   const { scope, services } = context
   const { effects, env, signal } = services
-  const at: Place = [...scope.at, part('worktree'), item(name)]
+  const at = worktreePlace(name, context)
   const made = await make(context, at)
   const { top, below } = made
   const folder = join(top, below)
   const store = storeOf(made, env)
   const over = [...at, part('after')]
-  // neither a replay nor finished work needs it any more
-  if (!effects.answers(over) && entryStatus(join(top, '.git')) === undefined) throw isGone(context, cure)
-  const { context: inside, models } = treeContext(context, folder)
+  const isLost = effects.isReplay !== true && entryStatus(join(top, '.git')) === undefined
+  const refuse = (): never => {
+    throw isGone(context, cure)
+  }
+  // finished work does not need it any more: it may have been removed before that was recorded
+  if (isLost && !isEnded && !effects.answers(over) && !hasChanges(name, context)) refuse()
+  const { context: inside, models } = treeContext(context, folder, isLost ? refuse : () => {})
 
   async function applyNow(changes: TreeChanges): Promise<AppliedTree> {
     const place = [...at, part('apply')]
@@ -85,6 +95,7 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
     const nameOf = ({ path }: { readonly path: string }): string => path
     const performed = await performActions(actions, { nameOf, problem: problemOf }, { context, at: place })
     if (performed.kind === 'failed') {
+      if (isLost) refuse()
       // if it failed in an earlier process, it may succeed now
       if (performed.left.length === 0 && effects.again(place)) return applyNow(changes)
       throw rolledBack(performed.problem, performed.notRestored)
@@ -93,9 +104,10 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
     return { files: changes.files, merged: plan.merged }
   }
 
-  function removeFiles(): void {
-    removeWorktree(top)
-    rmSync(store.folder, { recursive: true, force: true })
+  async function removeFiles(): Promise<void> {
+    if (effects.isReplay === true) return
+    await effects.flush()
+    removeFilesOf(top, store.folder)
   }
 
   return {
@@ -116,14 +128,40 @@ export async function openWorktree(context: RunContext, { name, cure }: Worktree
       }
     },
     apply: (changes) => services.sources.inTurn.run(() => applyNow(changes), signal),
-    close() {
+    async close() {
       effects.observe(over, { name: 'worktree.closed', args: [] }, () => true)
-      removeFiles()
+      await removeFiles()
     },
-    remove() {
-      if (!effects.answers(over)) removeFiles()
-    },
+    remove: removeFiles,
   }
+}
+
+function worktreePlace(name: string, { scope }: RunContext): Place {
+  return [...scope.at, part('worktree'), item(name)]
+}
+
+/** Whether an earlier process has recorded the changes of a work tree, for which all work in it had ended. */
+export function hasChanges(name: string, context: RunContext): boolean {
+  return context.services.effects.answers([...worktreePlace(name, context), part('changes')])
+}
+
+/** Removes the work tree of work whose end an earlier process has recorded, if it was killed before it removed it. */
+export function removeLeftWorktree(name: string, context: RunContext): void {
+  const { scope, services } = context
+  const { worktrees } = scope.folders
+  if (services.effects.isReplay === true || worktrees === undefined) return
+  const top = join(worktrees, nameAt(worktreePlace(name, context), context))
+  removeFilesOf(top, storeFolder(top))
+}
+
+function removeFilesOf(top: string, store: string): void {
+  removeWorktree(top)
+  rmSync(store, { recursive: true, force: true })
+}
+
+/** The name of the folder of a work tree: the same in each process of a run. */
+function nameAt(at: Place, { scope }: RunContext): string {
+  return `${worktreePrefix(scope.runId)}${sha256(placeText(at)).slice(0, 12)}`
 }
 
 /** Does work in its own work tree, and applies its changes to the workspace when it is done. */
@@ -135,7 +173,7 @@ export async function inWorktree<T>(
   const tree = await openWorktree(context, options)
   const value = await work(tree.context)
   const applied = await tree.apply(await tree.changes())
-  tree.close()
+  await tree.close()
   return { value, applied }
 }
 
@@ -150,7 +188,7 @@ async function make(context: RunContext, at: Place): Promise<MadeTree> {
     async (stop) => {
       if (folder === undefined) throw notRecorded()
       const signal = AbortSignal.any([stop, services.signal])
-      const name = `${scope.runId.slice(-9)}-${sha256(placeText(at)).slice(0, 12)}`
+      const name = nameAt(at, context)
       const { env } = services
       const made = await makeTree(
         { workspace: realPath(workspace), folder, name, env, leftOut: [...ownFolders] },

@@ -14,11 +14,13 @@ import { pathHere } from './tree-paths.ts'
 /**
  * The same context with a folder (absolute, links resolved) in a work tree as workspace: files, programs, answers and
  * agents work there. What is protected in the workspace is protected in the work tree too. Agents and settings are
- * still read from the workspace. `models` says which of its files models have changed.
+ * still read from the workspace. `models` says which of its files models have changed. `assertThere` is called before an
+ * effect in it is done, and throws if the work tree is gone.
  */
 export function treeContext(
   outer: RunContext,
   workspace: string,
+  assertThere: () => void,
 ): { readonly context: RunContext; readonly models: ModelChanges } {
   const { scope, services } = outer
   const { folders: around } = scope
@@ -42,7 +44,7 @@ export function treeContext(
     ...others,
     permission,
     permissionOf,
-    effects: treeEffects(services.effects, folders).under(permission),
+    effects: treeEffects(services.effects, folders, assertThere).under(permission),
     events: (at, event) => services.events(at, isOfFiles(event) ? { ...event, isolated: true } : event),
     sources,
     ...(reads === undefined ? {} : { reads: readsOutside(reads, { workspace, outside: around.workspace }) }),

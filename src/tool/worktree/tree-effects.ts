@@ -9,18 +9,26 @@ type TreeFolders = Pick<RunFolders, 'workspace' | 'standsFor'>
  * run, so that readers of the record find the files and do not mistake them for changes of the workspace. They are not
  * undone.
  */
-export function treeEffects(effects: Effects, folders: TreeFolders): Effects {
+export function treeEffects(effects: Effects, folders: TreeFolders, assertThere: () => void): Effects {
   const named = <T extends object>(given: T): T => renamed(given, folders)
   return {
     ...effects,
     changeFile(at, asked, plan, permit) {
       const planned: typeof plan = (allow) => {
+        assertThere()
         const change = plan(allow)
         return change && inTree(change, folders)
       }
       return effects.changeFile(at, named<AskedChange>(asked), planned, permit)
     },
-    under: (permission) => treeEffects(effects.under(permission), folders),
+    perform(at, effect, act, permit) {
+      const acting: typeof act = (signal, granted) => {
+        assertThere()
+        return act(signal, granted)
+      }
+      return effects.perform(at, effect, acting, permit)
+    },
+    under: (permission) => treeEffects(effects.under(permission), folders, assertThere),
   }
 }
 

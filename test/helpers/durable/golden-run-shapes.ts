@@ -291,8 +291,6 @@ Do it all.
     },
     isRepository: true,
     needs: ['git'],
-    // the record holds the name of a temporary folder
-    lost: / (?:started|ended) (?:file best\/changes|git best\/commit)/,
     steps: [{ args: ['run', 'ask.md'] }],
     answer({ told }) {
       // it is shown one line less each time
@@ -324,8 +322,6 @@ Add one fact to the notes.
     },
     isRepository: true,
     needs: ['git'],
-    // written at once, after the work trees were removed
-    lost: / (?:ended file task\/0\/worktree|show task\/0|obs worktree.closed)/,
     steps: [{ args: ['run', 'ask.md'] }],
     answer: ({ model }) =>
       model === 'judge'

@@ -6,7 +6,7 @@
 //   match   text: `at` counts only writes that hold it
 //   reads   files that are opened for reading count too
 //   at      which one is disturbed; left out: none, they are only counted
-//   when    before | half (of a write; else before) | after: killed there
+//   when    before | half (of a write, or of what is in a folder that is removed; else before) | after: killed there
 //           fail: the operation throws `code`, once · failing: so do all later ones, and a write takes half before
 //           short: a write takes half of the bytes
 //           full: so do all later ones that take room: a disk that is full gives some back
@@ -103,6 +103,14 @@ if (shifts.length > 0) {
   }
 }
 
+/** Removes every second entry of a folder, the first one included. */
+function removeHalf(path) {
+  if (original.lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
+  for (const [index, entry] of original.readdirSync(path).entries()) {
+    if (index % 2 === 0) original.rmSync(`${path}/${entry}`, { recursive: true })
+  }
+}
+
 /** Wraps a function that returns when it is done. */
 function wrapSync(name, pathOf) {
   const work = original[name]
@@ -110,6 +118,7 @@ function wrapSync(name, pathOf) {
     const path = depth === 0 ? pathOf(given) : undefined
     if (path === undefined) return work(...given)
     const what = next(name, path)
+    if (what === 'half' && name === 'rmSync') removeHalf(path)
     if (what === 'before' || what === 'half') kill()
     if (what === 'fail' || what === 'failing') throw systemError(name, path)
     depth += 1

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { inputOf, root, runShared } from '../baton.ts'
 import type { WarmCommand } from '../warm-command.ts'
 import type { World } from './scenario.ts'
@@ -24,8 +24,11 @@ export interface Disturbance {
   readonly machine?: string
   /** Milliseconds the wall clock jumps by at each file operation, used one after another. */
   readonly shifts?: readonly number[]
-  /** `journal` (default): operations on the folder of runs. `state`: on all state. `workspace`: on the user's files. */
-  readonly scope?: 'journal' | 'state' | 'workspace'
+  /**
+   * `journal` (default): operations on the folder of runs. `state`: on all state. `workspace`: on the user's files.
+   * `all`: on both and others.
+   */
+  readonly scope?: 'journal' | 'state' | 'workspace' | 'all'
   /** Files that are opened for reading count too. */
   readonly reads?: boolean
 }
@@ -46,6 +49,8 @@ export interface PlayOptions {
   readonly input?: string
   /** A program that starts the command, with its arguments. */
   readonly through?: readonly string[]
+  /** More variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>
   /** Called when the process has started: to send signals. */
   readonly onStart?: (child: RunningCommand) => void
   /** Called with all stdout so far. */
@@ -84,7 +89,7 @@ const lean = ['--no-warnings', '--liftoff-only', '--no-opt', '--single-threaded-
 
 /** Runs the built command in a world, disturbed if requested. */
 export async function play(args: readonly string[], options: PlayOptions): Promise<Played> {
-  const { world, url, disturb, through, script, input, onStart, onOutput, warm = [] } = options
+  const { world, url, disturb, through, script, input, onStart, onOutput, env: more, warm = [] } = options
   const cwd = world.workspace
   const env = {
     PATH: process.env['PATH'],
@@ -95,6 +100,7 @@ export async function play(args: readonly string[], options: PlayOptions): Promi
     BATON_GATEWAY_URL: url,
     BATON_GATEWAY_KEY: 'key-of-the-gateway',
     NO_COLOR: '1',
+    ...more,
   }
   const isPlain = [disturb, through, script, onStart, onOutput].every((disturbance) => disturbance === undefined)
   const given = inputOf(args, input)
@@ -118,6 +124,7 @@ function playAlone(
     journal: join(world.home, 'state/runs'),
     state: join(world.home, 'state'),
     workspace: world.workspace,
+    all: dirname(world.workspace),
   }[what]
   const file = script === undefined ? command : join(import.meta.dirname, script)
   const [program, ...rest] = [...through, process.execPath, ...lean, '--import', preload, file]

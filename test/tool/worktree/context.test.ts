@@ -50,7 +50,7 @@ describe('the context of a work tree', () => {
     writeIn(tree.context, { 'a.txt': 'two\n', 'left.txt': 'x' })
     shellIn(tree.context, 'rm left.txt')
     await tree.apply(await tree.changes())
-    tree.close()
+    await tree.close()
     const changes = await readChanges(openMemoryRecords(outer.records, noMask), () => undefined)
     const named = outer.records.flatMap((record) =>
       record.k === 'started' && record.kind === 'file' ? [Object(record.request).path] : [],
