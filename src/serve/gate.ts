@@ -83,7 +83,8 @@ function checkOrigin(head: Head, { port }: Gate): void {
   }
   const origin = only(head, 'origin')
   const site = only(head, 'sec-fetch-site')
-  const isForeign = origin === undefined ? site !== undefined && site !== 'same-origin' && site !== 'none' : origin !== own
+  const isForeign =
+    origin === undefined ? site !== undefined && site !== 'same-origin' && site !== 'none' : origin !== own
   const isNavigation = only(head, 'sec-fetch-mode') === 'navigate'
   if (isForeign && !(origin === undefined && isNavigation)) {
     throw new Refusal(403, 'requests from other origins are not allowed')

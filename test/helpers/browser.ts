@@ -16,10 +16,17 @@ export interface Opened {
   readonly problems: readonly string[]
 }
 
+interface PageOptions {
+  /** The hash of the view to show. */
+  readonly route?: string
+  /** Default: a new one. */
+  readonly address?: string
+}
+
 /** Opens the page of a server as a user does, by an address with a ticket. It is closed with the test. */
 export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
-  { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
+  { route = '', address = serving.newAddress(), ...options }: BrowserContextOptions & PageOptions = {},
 ): Promise<Opened> {
   const browser: Browser = await chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
   onTestFinished(() => browser.close())
@@ -33,7 +40,7 @@ export async function openPage(
     if (message.type() === 'error' && !isEnd) problems.push(message.text())
   })
   page.on('pageerror', (error) => void problems.push(String(error)))
-  await page.goto(serving.newAddress())
+  await page.goto(address)
   await page.getByRole('navigation').waitFor()
   if (route !== '') await page.goto(`${serving.url}/${route}`)
   return { page, problems }

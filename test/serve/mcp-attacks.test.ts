@@ -213,7 +213,17 @@ describe('a request', () => {
         socket.once('error', reject)
       })
     const own = `Host: 127.0.0.1:${port}\r\n`
-    const names = ['evil.example', `evil.example:${port}`, '127.0.0.1', `127.0.0.1:${port + 1}`, '127.0.0.1.evil.example', 'localhost.', '127.0.0.1@evil.example', '127.0.0.1#x', '']
+    const names = [
+      'evil.example',
+      `evil.example:${port}`,
+      '127.0.0.1',
+      `127.0.0.1:${port + 1}`,
+      '127.0.0.1.evil.example',
+      'localhost.',
+      '127.0.0.1@evil.example',
+      '127.0.0.1#x',
+      '',
+    ]
     for (const host of names)
       expect([host, await status(`Host: ${host}\r\n`)]).toEqual([host, expect.stringMatching(/40[03]/)])
     const foreign = ['null', 'file://', 'https://evil.example', '', `http://127.0.0.1:${port + 1}`, 'http://localhost']

@@ -34,7 +34,9 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   const input = io.inputKind() === 'device' ? io.input() : undefined
   const terminal = input !== undefined && isTerminal(input) ? input : undefined
   const more = terminal === undefined ? '' : 'Enter prints another address, '
-  note(`The address works once: its browser can then do everything that you can do with baton here. ${more}Ctrl-C stops the server.\n`)
+  note(
+    `The address works once: its browser can then do everything that you can do with baton here. ${more}Ctrl-C stops the server.\n`,
+  )
   if (open && !(await opened(address, { env, workspace: cwd }))) note('no program to open a browser was found\n')
   const endTyping = terminal === undefined ? undefined : onEnter(terminal, io, showAddress)
   await untilStopped(io)
@@ -69,7 +71,9 @@ function onEnter(terminal: Terminal, { onContinue }: CommandIo, listener: () => 
 /** Whether the shell has given the terminal to this process; true where the system does not say. */
 function isInForeground(): boolean {
   try {
-    const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ')
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
     const [, , group, , , foreground] = fields
     return group === foreground
   } catch {

@@ -62,9 +62,7 @@ export function App(): VNode {
         {isIn && <ApiButton />}
         <ThemeSwitch />
       </header>
-      <main>
-        {isIn ? <Content route={route} go={go} memory={memory} onMemory={setMemory} /> : <SignedOut />}
-      </main>
+      <main>{isIn ? <Content route={route} go={go} memory={memory} onMemory={setMemory} /> : <SignedOut />}</main>
     </NoticeBoard>
   )
 }
@@ -72,7 +70,12 @@ export function App(): VNode {
 function ApiButton(): VNode {
   const { complain } = useNotice()
   return (
-    <button type="button" class="quiet" title="Show the HTTP API" onClick={() => void openApiDescription().catch(complain)}>
+    <button
+      type="button"
+      class="quiet"
+      title="Show the HTTP API"
+      onClick={() => void openApiDescription().catch(complain)}
+    >
       API
     </button>
   )

@@ -15,8 +15,8 @@ export function SignedOut(): VNode {
     <div class="empty" role="alert">
       <h1>This page needs a new address</h1>
       <p>
-        Press Enter in the terminal in which <code>baton serve</code> is running, and open the address that it prints. Each
-        address opens the page once, and a restarted server needs a new one.
+        Press Enter in the terminal in which <code>baton serve</code> is running, and open the address that it prints.
+        Each address opens the page once, and a restarted server needs a new one.
       </p>
     </div>
   )

@@ -49,7 +49,13 @@ describe('who comes without the secret', () => {
     for (const path of ['/openapi', '/openapi.json', '/api/events', '/api/runs', `/api/runs?secret=${right}`, '/none'])
       expect([path, await status(served, [host], path)]).toEqual([path, '401'])
     // however the path is written
-    for (const path of ['/page/../api/runs', '/page/%2e%2e/api/runs', '/page\\..\\api/runs', '//api/runs', '/./api/runs'])
+    for (const path of [
+      '/page/../api/runs',
+      '/page/%2e%2e/api/runs',
+      '/page\\..\\api/runs',
+      '//api/runs',
+      '/./api/runs',
+    ])
       expect([path, await status(served, [host], path)]).toEqual([path, expect.stringMatching(/40[014]/)])
     expect(await status(served, [host], '/', 'POST')).toBe('401')
     expect(await status(served, [host], 'http://127.0.0.1/page/x')).toBe('400')
@@ -154,7 +160,9 @@ describe('a page of another origin', () => {
       const answer = await raw(served, text)
       expect(answer.slice(9, 12)).toBe(code)
       const headers = answer.toLowerCase()
-      expect(headers).toMatch(/\r\ncontent-security-policy: default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/)
+      expect(headers).toMatch(
+        /\r\ncontent-security-policy: default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
+      )
       for (const line of ['x-content-type-options: nosniff', 'referrer-policy: no-referrer', 'cache-control: no-store'])
         expect([code, headers]).toEqual([code, expect.stringContaining(`\r\n${line}\r\n`)])
       expect(headers).not.toContain('access-control-allow-origin')
@@ -349,7 +357,8 @@ describe('a client that does not get on', () => {
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\nContent-Type: application/json\r\n`
     const sockets = await Promise.all(Array.from({ length: 200 }, () => open(served)))
     const answers = sockets.map(
-      (socket) => new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString().slice(9, 12)))),
+      (socket) =>
+        new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString().slice(9, 12)))),
     )
     for (const socket of sockets) socket.write(`POST /api/runs ${head}Content-Length: 4000000\r\n\r\n{`)
     expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
