@@ -15,5 +15,5 @@ app.get('/api/runs/:id/events', () => {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 })
 serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}/?secret=none` }))
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}/`, secret: 'none' }))
 })

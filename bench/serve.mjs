@@ -53,12 +53,13 @@ export async function serve({ command, folder, small }) {
   }
 }
 
-/** A server that prints its address as JSON, with the secret. */
+/** A server that prints its address and secret as JSON. */
 async function openServer(args, options) {
   const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  const { origin, searchParams } = new URL(JSON.parse(line).url)
-  const headers = { authorization: `Bearer ${searchParams.get('secret')}`, 'content-type': 'application/json' }
+  const { url, secret } = JSON.parse(line)
+  const { origin } = new URL(url)
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
   return {
     pid: child.pid,
     origin,

@@ -41,7 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'chunk-loader.ts': ['code-cache.ts'],
   'code-cache.ts': ['base'],
   'version.ts': [],
-  'apart-worker.ts': ['base', 'prompt', 'script', 'tool'],
+  'apart-worker.ts': ['base', 'prompt', 'history', 'script', 'tool'],
   'model-names.ts': [],
   'package-root.ts': [],
   check: ['base', 'event', 'config', 'pack', 'prompt', 'journal', 'model', 'tool', 'mcp', 'script', 'agent', 'run'],

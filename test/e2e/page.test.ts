@@ -48,7 +48,7 @@ it.skipIf(!hasChromium)(
 )
 
 it.skipIf(!hasChromium)(
-  'a page goes on when its server was killed and begins again: nothing of the run is missing (needs chromium)',
+  'a page goes on with a new address when its server was killed and begins again: nothing of the run is missing (needs chromium)',
   async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
@@ -64,11 +64,73 @@ it.skipIf(!hasChromium)(
     // the run ends while no server reports it
     open()
     expect((await ended).code).toBe(0)
-    await serveTree({}, { place: served, page, port: served.serving.port })
+    const { serving } = await serveTree({}, { place: served, page, port: served.serving.port })
+    // what the earlier server has let in is nobody here
+    await view.getByText('This page needs a new address').waitFor()
+    const route = new URL(view.url()).hash
+    expect(await view.evaluate(`localStorage.getItem('baton.token')`)).toBeNull()
+    await view.goto(serving.newAddress())
+    await view.getByRole('row').filter({ hasText: 'ask.md' }).waitFor()
+    await view.goto(`${serving.url}/${route}`)
     await view.getByRole('row').filter({ hasText: 'model' }).getByRole('img', { name: 'done' }).waitFor()
-    await expect.poll(() => view.getByText('Connection to the server lost').count(), { timeout: 20_000 }).toBe(0)
+    expect(await view.getByText('Connection to the server lost').count()).toBe(0)
     await view.getByRole('tab', { name: 'Answer' }).click()
     await view.getByText('It is here.').waitFor()
+  },
+)
+
+it.skipIf(!hasChromium)(
+  'a stream that breaks off goes on where it was, and other tabs are let in by one address (needs chromium)',
+  async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const served = await world([{ text: 'It is here.', gate }])
+    const { page: view } = await openPage(served)
+    const ended = served.run('ask.md')
+    await view.getByRole('row').filter({ hasText: 'running' }).click()
+    await view.getByRole('tab', { name: 'Tree' }).click()
+    await view.getByRole('row').filter({ hasText: 'model' }).waitFor()
+    const lastIds: (string | undefined)[] = []
+    view.on('request', (request) => {
+      if (/\/runs\/[^/]+\/events$/.test(request.url())) lastIds.push(request.headers()['last-event-id'])
+    })
+    await view.context().setOffline(true)
+    await view.context().setOffline(false)
+    const other = await view.context().newPage()
+    await other.goto(`${served.serving.url}/#/`)
+    await other.getByRole('row').filter({ hasText: 'running' }).waitFor()
+    open()
+    expect((await ended).code).toBe(0)
+    await view.getByRole('row').filter({ hasText: 'model' }).getByRole('img', { name: 'done' }).waitFor()
+    for (const id of lastIds) expect(id).toMatch(/^\d+\.\d+$/)
+  },
+)
+
+it.skipIf(!hasChromium)(
+  'the address is gone from the page before it shows anything, it works once, and no cookie is set (needs chromium)',
+  async () => {
+    const served = await world([])
+    const address = served.serving.newAddress()
+    const { page: view, problems } = await openPage(served, { address })
+    await view.getByText('No runs yet').waitFor()
+    expect(view.url()).toBe(`${served.serving.url}/#/`)
+    expect(await view.context().cookies()).toEqual([])
+    // the token lets in this browser
+    await view.reload()
+    await view.getByText('No runs yet').waitFor()
+    await view.goto(address)
+    await view.getByText('No runs yet').waitFor()
+    const [opened] = await Promise.all([
+      view.context().waitForEvent('page'),
+      view.getByRole('button', { name: 'API' }).click(),
+    ])
+    await opened.getByRole('heading', { name: 'baton serve API' }).waitFor()
+    // nobody else is let in by the same address; the browser reports the refused ticket
+    expect(problems.filter((one) => !one.includes('401'))).toEqual([])
+    const { page: other } = await openPage(served, { address })
+    await other.getByText('This page needs a new address').waitFor()
+    await other.goto(served.serving.newAddress())
+    await other.getByText('No runs yet').waitFor()
   },
 )
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { baton, jsonLines, root } from '../helpers/baton.ts'
 import { follow, type Followed, lastId, rowsOf, secret } from '../helpers/http-served.ts'
+import { inTerminal } from '../helpers/pty.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const command = join(root, 'dist/bin/baton.js')
@@ -36,13 +37,17 @@ const exitOf = (child: ChildProcessWithoutNullStreams): Promise<unknown> =>
   new Promise((resolve) => child.once('exit', resolve))
 
 describe('baton serve', () => {
-  it('prints its address, runs what it is asked to, and ends with Ctrl-C', async () => {
+  it('prints an address that lets a page in once, runs what it is asked to, and ends with Ctrl-C', async () => {
     const child = start(['--max-runs', '2'])
     const address = new URL(await firstLine(child))
-    const headers = {
-      authorization: `Bearer ${address.searchParams.get('secret')}`,
-      'content-type': 'application/json',
+    expect([address.search, address.hash]).toEqual(['', expect.stringMatching(/^#ticket=[\w-]{43}$/)])
+    const exchange = () => {
+      const authorization = `Ticket ${address.hash.slice('#ticket='.length)}`
+      return fetch(new URL('/session', address), { method: 'POST', headers: { authorization } })
     }
+    const { token } = (await (await exchange()).json()) as { readonly token: string }
+    expect((await exchange()).status).toBe(401)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ file: 'say.md' })
     const answered = await fetch(new URL('/api/runs', address), { method: 'POST', headers, body })
     expect(answered.status).toBe(202)
@@ -101,12 +106,35 @@ describe('baton serve', () => {
     expect(rowsOf(after.events).map(({ n }) => n)).toEqual([0, 1, 3])
   })
 
-  it('has the secret of its variable, and prints the address for programs', async () => {
+  it('has the secret of its variable, and prints it with the address for programs', async () => {
     const child = start(['--json'], { BATON_SERVE_SECRET: secret })
     const [line] = jsonLines(await firstLine(child))
-    expect(new URL(String(line?.['url'])).searchParams.get('secret')).toBe(secret)
+    expect(line).toEqual({ url: expect.stringContaining('/#ticket='), secret })
+    const runs = new URL('/api/runs', String(line?.['url']))
+    expect((await fetch(runs, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(200)
     child.kill('SIGTERM')
     expect(await exitOf(child)).toBe(143)
+  })
+
+  it('prints another address when Enter is pressed in its terminal', async () => {
+    const addresses = new Set<string>()
+    let typed = 0
+    const { code } = await inTerminal('baton serve', {
+      cwd: tempTree(files),
+      columns: 200,
+      onScreen: (terminal, type) => {
+        for (const [, ticket = ''] of terminal
+          .everything()
+          .join('\n')
+          .matchAll(/#ticket=([\w-]{43})/g))
+          addresses.add(ticket)
+        if (!terminal.everything().join('\n').includes('Enter prints another address') || typed === addresses.size)
+          return
+        typed = addresses.size
+        type(typed === 3 ? '\u0003' : '\r')
+      },
+    })
+    expect([code, addresses.size]).toEqual([130, 3])
   })
 
   it.each([

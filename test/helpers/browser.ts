@@ -25,13 +25,20 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close()
 }
 
+interface PageOptions {
+  /** The hash of the view to show. */
+  readonly route?: string
+  /** Default: a new one. */
+  readonly address?: string
+}
+
 /**
  * Opens the page of a server as a user does, by an address with a ticket. It is closed with the test, and shares
  * nothing with other pages but the browser, which `closeBrowser` closes.
  */
 export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
-  { route = '', ...options }: BrowserContextOptions & { readonly route?: string } = {},
+  { route = '', address = serving.newAddress(), ...options }: BrowserContextOptions & PageOptions = {},
 ): Promise<Opened> {
   shared.browser ??= chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
   const browser = await shared.browser
@@ -46,7 +53,7 @@ export async function openPage(
     if (message.type() === 'error' && !isEnd) problems.push(message.text())
   })
   page.on('pageerror', (error) => void problems.push(String(error)))
-  await page.goto(serving.newAddress())
+  await page.goto(address)
   await page.getByRole('navigation').waitFor()
   if (route !== '') await page.goto(`${serving.url}/${route}`)
   return { page, problems }

@@ -9,6 +9,7 @@ import { readTree } from '../../history/run-tree.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
 import { approvalsIn } from '../../history/waiting.ts'
+import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
@@ -60,11 +61,11 @@ export async function readRunList(served: Served, filter: RunFilter): Promise<Ru
   const { runs, workspace } = served
   const { limit = usualLimit, before, q = '', state } = filter
   const words = q.toLowerCase()
-  let isBehind = before === undefined
+  const ids = before === undefined ? [] : runIds(runs)
+  const older =
+    before === undefined ? undefined : new Set(ids.includes(before) ? ids.slice(ids.indexOf(before) + 1) : [])
   const fits = ({ id, file, status }: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
-    const isOlder = isBehind
-    isBehind ||= id === before
-    if (!isOlder || (state !== undefined && status !== state)) return false
+    if (older?.has(id) === false || (state !== undefined && status !== state)) return false
     return [displayPath(workspace, file), id].some((text) => text.toLowerCase().includes(words))
   }
   const found: RunSummary[] = []
