@@ -44,7 +44,11 @@ const conversions = {
     const { htmlFromDocx } = await import('../../base/docx.ts')
     return markdownText(await htmlFromDocx(bytes, name), 'document')
   },
-  pdf: async (bytes: Uint8Array, name: string, { first, count }: { readonly first: number; readonly count: number }) => {
+  pdf: async (
+    bytes: Uint8Array,
+    name: string,
+    { first, count }: { readonly first: number; readonly count: number },
+  ) => {
     const [{ openPdf }, { withUnpackLimit }] = await Promise.all([
       import('../../base/pdf.ts'),
       import('../../base/unpack-limit.ts'),
@@ -77,7 +81,8 @@ export async function converted<K extends Conversion>(
   args: Parameters<Conversions[K]>,
   section: Section,
 ): Promise<Awaited<ReturnType<Conversions[K]>>> {
-  const most = kind === 'markdownOfDocx' || kind === 'pdf' ? 0 : kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
+  const most =
+    kind === 'markdownOfDocx' || kind === 'pdf' ? 0 : kind === 'yaml' || kind === 'toml' ? undefined : mostHtml
   const result = isLarge(args, most)
     ? inThread({ name: 'host.convert', args: [kind, ...args] }, section)
     : convert(kind, ...args)

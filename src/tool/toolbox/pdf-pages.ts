@@ -18,11 +18,7 @@ export interface WantedPages {
  * Extracts pages of a PDF. Runs in a thread: it is slow for large documents, and parses untrusted input.
  * @throws BatonError FILE_FAILED
  */
-export function takePages(
-  bytes: Uint8Array,
-  name: string,
-  { first, count: most }: WantedPages,
-): Promise<PdfPages> {
+export function takePages(bytes: Uint8Array, name: string, { first, count: most }: WantedPages): Promise<PdfPages> {
   return withUnpackLimit({ name }, async () => {
     const { pageCount: count, page } = await openPdf(bytes, name)
     if (first === 1 && count <= most) return { count, pages: 'all' }
