@@ -33,6 +33,13 @@ async function position(data: DataText, path: readonly (string | number)[], part
 }
 
 describe('TOML', () => {
+  it('is refused with its place however deep its keys are', async () => {
+    const keys = (levels: number): string => 'a.'.repeat(levels) + 'a'
+    expect(await failure('toml', `${keys(150)} = 1`)).toBe('1:7 the block nests a.a.a.a deeper than 100 levels')
+    expect(await failure('toml', `${keys(200_000)} = 1`)).toBe('1:1 the block is nested deeper than 100 levels')
+    expect(await failure('toml', `[${keys(200_000)}]\nb = 1`, 3)).toBe('3:1 the block is nested deeper than 100 levels')
+  })
+
   it('becomes plain JSON data, with dates as text', async () => {
     const { data } = await read(
       'toml',

@@ -123,7 +123,7 @@ export function canFuzzShell(): boolean {
 }
 
 /** Runs lines in a sandbox without anything but the programs; returns which of them each line started. */
-export function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
+function shellBox(): (lines: readonly string[]) => readonly (readonly string[])[] {
   const folder = tempTree({ 's/.keep': '', 'log/.keep': '' })
   const stub = (name: string, text: string): void => {
     writeFileSync(join(folder, 's', name), `#!${programFolder}/.run\n${text}\n`)
