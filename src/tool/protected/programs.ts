@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { installScripts } from '../../event/install-scripts.ts'
 import { foldedName } from './names.ts'
 
 /** Names of files, in any folder, that other programs execute or take commands from automatically. */
@@ -90,22 +91,6 @@ export function runsByItself(steps: readonly string[]): boolean {
   if (names.has(last) || last.endsWith('.code-workspace')) return true
   return folders.some((folder) => folded.some((_, at) => folder.every((name, offset) => folded[at + offset] === name)))
 }
-
-/** Scripts that package managers run when a package, or the folder itself, is installed. */
-const installScripts: ReadonlySet<string> = new Set([
-  'preinstall',
-  'install',
-  'postinstall',
-  'prepublish',
-  'preprepare',
-  'prepare',
-  'postprepare',
-  'dependencies',
-  'pnpm:devPreinstall',
-  'prepack',
-  'postpack',
-  'prepublishOnly',
-])
 
 /**
  * Whether a new file runs nothing automatically after all: a `package.json` without install scripts. The other files
