@@ -5,7 +5,7 @@ import { type Action, type Approver, type Decision, grantFor, type Question } fr
 import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
 import { callLines, grantText } from '../render/approval.ts'
-import { createPaint, type Paint, paintDiff } from '../render/style.ts'
+import { createPaint, type Paint } from '../render/style.ts'
 import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 
@@ -105,9 +105,8 @@ async function askAboutChange(
   action: Exclude<Action, { readonly kind: 'tool' }>,
   { put, paint, io }: Asking,
 ): Promise<'allow' | 'deny' | 'all' | { readonly remark: string }> {
-  if ('diff' in action && action.diff !== undefined) {
-    io.err(`${paintDiff(action.diff.trimEnd().split('\n'), paint).join('\n')}\n`)
-  }
+  const { lines } = callLines({ ...askedAction(action), input: {} }, paint)
+  io.err(lines.map((line) => `${line}\n`).join(''))
   for (;;) {
     const line = await put(`${what(action, io)}? [y]es, [n]o, [a]ll, [e]dit: `)
     switch (line?.trim().toLowerCase()) {
@@ -131,16 +130,12 @@ async function askAboutChange(
   }
 }
 
-function leadsTo({ path, named }: { readonly path: string; readonly named: string }): string {
-  return path === named ? '' : ` -> ${harmlessName(path)} (through a link)`
-}
-
 function what(action: Exclude<Action, { readonly kind: 'tool' }>, { cwd }: Pick<ApproverIo, 'cwd'>): string {
   switch (action.kind) {
     case 'read':
     case 'write':
     case 'delete':
-      return `${action.kind} ${harmlessName(displayPath(cwd, action.named))}${leadsTo(action)}`
+      return `${action.kind} ${harmlessName(displayPath(cwd, action.named))}`
     case 'command':
       return `run ${harmlessName(action.program)}`
     case 'connect':

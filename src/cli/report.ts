@@ -1,5 +1,8 @@
+import { dirname, join, resolve } from 'node:path'
 import { codeFrame } from '../base/code-frame.ts'
+import { entryStatus } from '../base/entries.ts'
 import { cutMessage, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import { isInside, leavingLink, realPath } from '../base/files.ts'
 import { continued, harmlessName } from '../base/terminal-text.ts'
 import { placeText } from '../render/format.ts'
 import { type Paint, paintDiff } from '../render/style.ts'
@@ -52,8 +55,25 @@ function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): reado
   const { line, column, endLine, endColumn, text } = place
   const arrow = `  ${paint('dim', 'at')} ${harmlessName(cutMessage(placeText(place, cwd)))}`
   if (line === undefined || text === undefined) return [arrow]
+  if (isLinkedIn(place.file, cwd))
+    return [arrow, '    a link out of the folder leads there, so its content is not shown']
   const end = endLine === undefined || endColumn === undefined ? {} : { endLine, endColumn }
   return [arrow, codeFrame(text, { line, ...(column === undefined ? {} : { column, ...end }) })]
+}
+
+/** Whether a link in the project leads out of it: whoever put it there does not decide what is printed, in logs too. */
+function isLinkedIn(file: string, cwd: string): boolean {
+  const root = projectOf(realPath(cwd))
+  return leavingLink(resolve(cwd, file), (real) => isInside(root, real)) !== undefined
+}
+
+/** The nearest folder upward with a mark of a workspace; else the folder itself. */
+function projectOf(cwd: string): string {
+  for (let folder = cwd; dirname(folder) !== folder; folder = dirname(folder)) {
+    if (['.git', '.baton', '.aipack', 'baton.toml'].some((name) => entryStatus(join(folder, name)) !== undefined))
+      return folder
+  }
+  return cwd
 }
 
 const shown = { first: 4, last: 2 } as const

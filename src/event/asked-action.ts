@@ -1,4 +1,5 @@
 import { defined, type Json } from '../base/json.ts'
+import { runsAfterChange } from './install-scripts.ts'
 import type { Action, ToolSubject } from './permission.ts'
 
 /** An action that needs approval, for display and for programs: a tool call, or its equivalent. */
@@ -11,6 +12,8 @@ export interface AskedAction {
   readonly commands?: readonly string[]
   /** The line has commands that are known only when it runs. */
   readonly unread?: true
+  /** Install scripts that the change adds or changes, and files that are run when a package is installed. */
+  readonly runs?: readonly string[]
   /** Where the path of the call leads through a link: absolute. */
   readonly target?: string
   /** The folder a command line runs in, from the workspace. */
@@ -36,7 +39,7 @@ export function askedAction(action: Action): AskedAction {
     case 'delete': {
       const { kind: tool, shown, named, path, diff } = action
       const target = path === named ? undefined : path
-      return { tool, input: { path: shown ?? named }, ...defined({ diff, target }) }
+      return { tool, input: { path: shown ?? named }, ...defined({ diff, target }), ...runsOf(path, diff) }
     }
     case 'command':
       return { tool: action.kind, input: { program: action.program } }
@@ -48,9 +51,15 @@ export function askedAction(action: Action): AskedAction {
       return { tool: action.kind, input: { server: action.server, what: action.what } }
     case 'tool': {
       const { tool, input, diff, subject, about } = action
-      return { tool, input, ...defined({ diff }), ...commandsOf(subject), ...about }
+      const runs = subject?.kind === 'path' ? runsOf(subject.path, diff) : {}
+      return { tool, input, ...defined({ diff }), ...runs, ...commandsOf(subject), ...about }
     }
   }
+}
+
+function runsOf(path: string, diff: string | undefined): Pick<AskedAction, 'runs'> {
+  const runs = diff === undefined ? [] : runsAfterChange(path, diff)
+  return runs.length === 0 ? {} : { runs }
 }
 
 /** The commands of a line, and those that other commands in it start: `env A=1 rm x` and `rm x`. */

@@ -278,6 +278,7 @@ const events = {
     tool: text,
     input: anything,
     diff: optional(text),
+    runs: optional(list(text)),
     commands: optional(list(text)),
     unread: optional(always(true)),
     target: optional(text),

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject, type Json } from '../base/json.ts'
+import { refuseLeadingOut } from '../base/leaving.ts'
 import type { ReadLog } from '../base/reads.ts'
 import {
   type DataFile,
@@ -49,9 +50,13 @@ export function lockFileOf(packRoot: string): string | undefined {
 
 /**
  * Empty if the file does not exist.
- * @throws BatonError CONFIG_INVALID for one that was not written by Baton, FILE_UNREADABLE
+ * @throws BatonError CONFIG_INVALID for one that was not written by Baton, OUTSIDE_WORKSPACE for a link out of its
+ *   workspace, FILE_UNREADABLE
  */
 export function readLock(file: string, reads?: ReadLog): LockedPacks {
+  // the lock of a workspace comes with it, and an error would quote the file that a link leads to
+  const folder = dirname(file)
+  if (basename(folder) === '.baton') refuseLeadingOut(file, { within: dirname(folder), cwd: dirname(folder), reads })
   return readDataFile(file, lock, reads)
 }
 

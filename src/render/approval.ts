@@ -46,15 +46,18 @@ export function callLines(
   }
 }
 
-/** What Baton found out about a call: where a link leads, what a command line runs, and in which folder. */
+/** What Baton found out about a call: what then runs by itself, where a link leads, what a command line runs, and in which folder. */
 function readLines({
   target,
+  runs = [],
   commands = [],
   unread,
   folder,
 }: Omit<AskedAction, 'tool' | 'input' | 'diff'>): readonly string[] {
   return [
     ...(target === undefined ? [] : [`-> ${visible(target)} (the path leads there through a link)`]),
+    ...(runs.length === 0 ? [] : ['package managers then run by themselves:']),
+    ...runs.map((text) => `${indent}${visible(text)}`),
     ...(commands.length === 0 ? [] : ['commands in it:', ...commands.map((text) => `${indent}${visible(text)}`)]),
     ...(unread === undefined ? [] : ['it also runs commands that are known only when it runs']),
     ...(folder === undefined || folder === '.' ? [] : [`in the folder ${visible(folder)}`]),

@@ -1,6 +1,9 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { describeReported, trailLines } from '../../src/cli/report.ts'
 import { placeText } from '../../src/render/format.ts'
+import { tempTree } from '../helpers/temp.ts'
 
 const plain = (_: unknown, text: string): string => text
 
@@ -54,4 +57,22 @@ it('shows the trail between the frame and the hint', () => {
   expect(describeReported({ severity: 'warning', message: 'hm', hint: '' }, { cwd: '/', paint: plain })).toBe(
     'warning: hm\n',
   )
+})
+
+it('shows no lines of a file that a link in the project leads to outside of it', () => {
+  const outside = tempTree({ 'x.lua': 'hidden\n' })
+  const project = tempTree({ '.git/HEAD': '', 'own.lua': 'shown\n', 'sub/a': '' })
+  symlinkSync(join(outside, 'x.lua'), join(project, 'link.lua'))
+  symlinkSync(outside, join(project, 'packs'))
+  symlinkSync('own.lua', join(project, 'inner.lua'))
+  const frameOf = (file: string, cwd = project): string => {
+    const place = { file, line: 1, text: file.includes('own') || file.includes('inner') ? 'shown' : 'hidden' }
+    return describeReported({ severity: 'error', message: 'no', place }, { cwd, paint: plain })
+  }
+  for (const file of ['link.lua', 'packs/x.lua', join(project, 'link.lua')])
+    expect(frameOf(file)).not.toContain('hidden')
+  expect(frameOf(join(project, 'link.lua'), join(project, 'sub'))).not.toContain('hidden')
+  for (const file of ['own.lua', 'inner.lua']) expect(frameOf(file)).toContain('> 1 | shown')
+  // a file that the user names outside of the project is no link
+  expect(frameOf(join(outside, 'x.lua'))).toContain('> 1 | hidden')
 })

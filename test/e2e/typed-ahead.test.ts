@@ -163,7 +163,8 @@ it.skipIf(!hasTmux)('a question for trust takes nothing that was typed before it
 
 it.skipIf(!hasTmux)('a call that is not shown as a whole is shown before it can be allowed (needs tmux)', async () => {
   const command = 'touch new.txt'
-  const hidden = callsTools(['bash', { description: 'Lists the files.\n'.repeat(35), command }])
+  const lines = Array.from({ length: 45 }, (_, at) => (at === 30 ? command : 'true'))
+  const hidden = callsTools(['bash', { description: 'Lists the files.', command: lines.join('\n') }])
   const run = await typing('a.md', [hidden, { text: 'Done.' }], {
     'a.md': '+++\nmodel = "m"\ntools = ["bash"]\nwrite_mode = true\n+++\nList.\n',
   })
@@ -171,8 +172,8 @@ it.skipIf(!hasTmux)('a call that is not shown as a whole is shown before it can 
   await run.until(/^allow it\?/)
   expect(run.lines().join('\n')).not.toContain(command)
   run.type('y', 'Enter')
-  await run.until(`  command: ${command}`)
-  await vi.waitFor(() => expect(run.lines().at(-1)).toMatch(/^allow it\?/), patience)
+  await run.until(`    ${command}`)
+  await vi.waitFor(() => expect(run.lines().at(-1)).toMatch(/\[s\]how all:$/), patience)
   expect(run.isWritten()).toBe(false)
   run.type('y', 'Enter')
   await run.until('code 0')

@@ -611,3 +611,25 @@ describe('hostile packs', () => {
     expect(contentDigest([one('c', 'd'), one('a', 'b')])).toBe(digests[0])
   })
 })
+
+it('the lock of a workspace is refused if it is a link out of it, and nothing of its target is shown', () => {
+  const outside = tempTree({ 'keys.json': 'hidden = 1\n', 'whole/packs.lock': 'hidden = 1\n' })
+  for (const [link, target] of [
+    ['.baton/packs.lock', join(outside, 'keys.json')],
+    ['.baton', join(outside, 'whole')],
+  ] as const) {
+    const workspace = tempTree(link === '.baton' ? { '.git/HEAD': '' } : { '.baton/x': '' })
+    symlinkSync(target, join(workspace, link))
+    let thrown: unknown
+    try {
+      readLock(join(workspace, '.baton/packs.lock'))
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toMatchObject({
+      code: 'OUTSIDE_WORKSPACE',
+      message: expect.stringContaining('through the link .baton'),
+    })
+    expect(String(thrown)).not.toContain('hidden')
+  }
+})

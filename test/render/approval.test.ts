@@ -74,6 +74,15 @@ it('what cannot be seen is visible in the input, the diff, the commands and the 
   ])
 })
 
+it('a change of a manifest names the install scripts that it adds', () => {
+  const diff = '--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n-{}\n+{"scripts":{"postinstall":"node x"}}\n'
+  const action: Action = { kind: 'write', path: '/w/package.json', named: '/w/package.json', diff }
+  expect(callLines({ ...askedAction(action), input: {} }, paint).lines.slice(0, 2)).toEqual([
+    '  package managers then run by themselves:',
+    '    postinstall: node x',
+  ])
+})
+
 it('what is allowed always names the folder of a command line', () => {
   const subject = commandSubject('make')
   const text = (folder: string): string => grantText({ tool: 'bash', subject, folder }, (path) => path)

@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isReserved } from '../../src/config/keys.ts'
@@ -50,6 +51,10 @@ describe('names', () => {
     '.g\u200cit',
     '\uFF0Egit',
     '.git\u{e0041}',
+    '.g\ufe0fit',
+    '.gi\u034ft',
+    '.g\u3164it',
+    '\uff0e\uff47\uff49\uff54',
   ])('%j is read as .git somewhere', (name) => {
     expect(foldedName(name)).toBe('.git')
   })
@@ -139,6 +144,17 @@ describe('a file that makes a repository of a folder', () => {
     expect(permission.check({ kind: 'write', path: at, named: at }, () => 'x')).toMatchObject({
       reason: expect.stringContaining('v is protected: with this file, git would take it for a repository'),
     })
+  })
+
+  it('is refused for an empty folder that comes last, and where the head is a link', () => {
+    const workspace = tempTree({ 'v/objects/x': '', 'w/refs/x': '' })
+    symlinkSync('elsewhere', join(workspace, 'v/HEAD'))
+    symlinkSync('../v/HEAD', join(workspace, 'w/HEAD'))
+    const permission = createPermission({ ...allRights, protections: [answer] }, { workspace })
+    for (const path of ['v/refs', 'v/REFS', 'w/objects']) {
+      const at = join(workspace, path)
+      expect(permission.check({ kind: 'write', path: at, named: at }).kind).toBe('deny')
+    }
   })
 
   it('leaves the config of a workspace alone that is a repository itself', () => {

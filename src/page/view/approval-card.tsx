@@ -15,7 +15,7 @@ interface ApprovalCardProps {
 
 /** A call that waits for approval, with buttons to approve or reject it. */
 export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): VNode {
-  const { id, tool, input, diff, place, until, target, folder, commands = [], unread } = approval
+  const { id, tool, input, diff, place, until, target, folder, commands = [], runs = [], unread } = approval
   const [reason, setReason] = useState('')
   const [isSending, setSending] = useState(false)
   const [isWhole, setWhole] = useState(false)
@@ -56,6 +56,11 @@ export function ApprovalCard({ run, approval, onDecided }: ApprovalCardProps): V
         <LongText text={harmlessLines(JSON.stringify(input, undefined, 2))} onWhole={() => setWhole(true)} />
       ) : (
         <DiffTable diff={diff} onWhole={() => setWhole(true)} />
+      )}
+      {runs.length > 0 && (
+        <p>
+          Package managers then run by themselves: <code>{runs.map(harmlessName).join(', ')}</code>
+        </p>
       )}
       {commands.length > 0 && (
         <>

@@ -10,6 +10,11 @@ function withoutUnseen(name: string): string {
   )
 }
 
+/** What file systems drop from names, or treat as nothing when they compare them: all of Unicode's default ignorables. */
+function withoutIgnored(name: string): string {
+  return name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, '')
+}
+
 /** Device names on Windows, with any extension. */
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i
 /** Short names that Windows gives files with longer names: `GIT~1`, `BATON~1.TOM`. */
@@ -20,7 +25,7 @@ const shortName = /^[^.]{1,7}~\d{1,6}(?:\.[^.]{0,3})?$/
  * and spaces, and NTFS streams.
  */
 export function foldedName(name: string): string {
-  const seen = withoutUnseen(name.normalize('NFKC')).replace(/:.*$/s, '')
+  const seen = withoutIgnored(name.normalize('NFKC')).replace(/:.*$/s, '')
   return seen
     .replace(/[. ]+$/, '')
     .toUpperCase()

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { installScripts } from '../../event/install-scripts.ts'
 import { runPlaces } from './known-places.ts'
 import { foldedName } from './names.ts'
 import { createPlaceMatcher, placesIn } from './place-matcher.ts'
@@ -9,22 +10,6 @@ const runs = createPlaceMatcher(placesIn(runPlaces))
 export function runsByItself(steps: readonly string[]): boolean {
   return runs.find(steps.map(foldedName)) !== undefined
 }
-
-/** Scripts that package managers run when a package, or the folder itself, is installed. */
-const installScripts: ReadonlySet<string> = new Set([
-  'preinstall',
-  'install',
-  'postinstall',
-  'prepublish',
-  'preprepare',
-  'prepare',
-  'postprepare',
-  'dependencies',
-  'pnpm:devPreinstall',
-  'prepack',
-  'postpack',
-  'prepublishOnly',
-])
 
 /**
  * Whether a new file runs nothing automatically after all: a `package.json` without install scripts. The other files

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { runsAfterChange } from '../../src/event/install-scripts.ts'
+
+const manifest = (...lines: readonly string[]): string =>
+  ['--- a/x', '+++ b/x', '@@ -1,3 +1,4 @@', ...lines, ''].join('\n')
+
+it('names each install script that a package.json gains or that changes, with its text', () => {
+  const gained = manifest(
+    ' {',
+    '   "scripts": {',
+    '+    "postinstall": "node x.js",',
+    '     "test": "vitest"',
+    '   }',
+    ' }',
+  )
+  expect(runsAfterChange('/w/package.json', gained)).toEqual(['postinstall: node x.js'])
+  const changed = manifest(' {"scripts": {', '-  "prepare": "tsc"', '+  "prepare": "tsc && curl x"', ' }}')
+  expect(runsAfterChange('/w/sub/package.json', changed)).toEqual(['prepare: tsc && curl x'])
+  const onOneLine = manifest('-{"scripts":{}}', '+{"scripts":{"pre\\u0069nstall":"a \\"b\\""}}')
+  expect(runsAfterChange('/w/package.json', onOneLine)).toEqual(['preinstall: a "b"'])
+  const valueOnly = manifest('   "install":', '-    "old"', '+    "new"')
+  expect(runsAfterChange('/w/package.json', valueOnly)).toEqual(['install: new'])
+})
+
+it('names nothing for scripts that stay, that go, or that nothing runs by itself', () => {
+  const stays = manifest('   "postinstall": "x",', '+  "test": "y"', '-  "prepare": "z"')
+  expect(runsAfterChange('/w/package.json', stays)).toEqual([])
+  expect(runsAfterChange('/w/other.json', manifest('+"postinstall": "x"'))).toEqual([])
+})
+
+it('names scripts of composer.json, and files that are run as a whole', () => {
+  const lists = manifest('+"post-install-cmd": ["a", "b"]')
+  expect(runsAfterChange('/w/composer.json', lists)).toEqual(['post-install-cmd: ["a","b"]'])
+  for (const name of ['setup.py', 'pyproject.toml', 'build.rs', 'Gemfile', 'x.gemspec', 'build.gradle.kts']) {
+    expect(runsAfterChange(`/w/${name}`, manifest('+x'))).toEqual([expect.stringContaining(`${name} is run when`)])
+  }
+})
