@@ -22,7 +22,7 @@ const plainLine = /^[ -~]*$/
  * fillers), separators and spaces except U+0020, what has no shape of its own (private, unassigned, half a pair), and
  * two blank symbols. Source of a regular expression with the flag `v`.
  */
-export const unseenCharacters = String.raw`[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]--[\u0020]]`
+const unseenCharacters = String.raw`[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}]--[\u0020]]`
 
 /**
  * Makes foreign text safe for a terminal: colors are removed, and everything else that a terminal obeys or that changes
@@ -66,14 +66,6 @@ function shape(unseen: string): string {
   const code = unseen.codePointAt(0) ?? 0
   if (code < 0x20 || code === 0x7f) return picture(unseen)
   return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`
-}
-
-/**
- * Harmless text of several lines behind a heading of Baton's: the lines after the first are marked, unless they are
- * indented, so that none of them passes for a line of Baton or of another program.
- */
-export function continued(text: string): string {
-  return harmless(text).replaceAll(/\n(?! {2}|\n|$)/g, '\n  │ ')
 }
 
 /**

@@ -12,7 +12,7 @@ import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
 import { isRoundLimit } from '../event/limits.ts'
-import { continued, harmless, harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
   createAnswerRenderer,
@@ -96,7 +96,7 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
 
 function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  io.err(`${paint('yellow', 'stopped')}: ${mask(continued(messageOf(error)))}; your next message continues\n`)
+  io.err(`${paint('yellow', 'stopped')}: ${mask(harmless(messageOf(error)))}; your next message continues\n`)
 }
 
 async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {
@@ -105,7 +105,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   const isQuiet = flags.level === 'quiet' || flags.json
   const hint = (text: string): void => io.err(`${paint('cyan', 'hint')}: ${text}\n`)
   if (repeated.length > 0 && !isQuiet) {
-    io.err(`${paint('yellow', 'repeated')}: ${continued(await repeatedText(repeated))}\n`)
+    io.err(`${paint('yellow', 'repeated')}: ${harmless(await repeatedText(repeated))}\n`)
     hint('They were in progress when the run was interrupted; model calls among them may have been paid for twice.')
   }
   if (error instanceof StopSignal) {
@@ -118,7 +118,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
     const lines = waitingLines(report.approvals, { paint, command: report.canResume ? command : undefined })
     for (const line of lines) io.err(`${report.mask(line)}\n`)
   } else if (isSuspension(error)) {
-    io.err(`${paint('yellow', 'suspended')}: ${report.mask(continued(messageOf(error)))}\n`)
+    io.err(`${paint('yellow', 'suspended')}: ${report.mask(harmless(messageOf(error)))}\n`)
     for (const { kind, place } of report.suspended) io.err(`  ${kind} ${harmlessName(place)}\n`)
   } else if (error !== undefined) {
     io.err(report.mask(describeError(error, { cwd: io.cwd, paint })))

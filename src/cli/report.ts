@@ -3,7 +3,7 @@ import { codeFrame } from '../base/code-frame.ts'
 import { entryStatus } from '../base/entries.ts'
 import { cutMessage, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import { isInside, leavingLink, realPath } from '../base/files.ts'
-import { continued, harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { placeText } from '../render/format.ts'
 import { type Paint, paintDiff } from '../render/style.ts'
 
@@ -37,11 +37,11 @@ export function describeReported(reported: Reported, { cwd, paint }: ReportOptio
   const { severity, message, place, trail = [], hint, diff } = reported
   const title = paint([severity === 'error' ? 'red' : 'yellow', 'bold'], severity)
   const lines = [
-    `${title}${paint('bold', ':')} ${continued(cutMessage(nameAsShown(message, place, cwd)))}`,
+    `${title}${paint('bold', ':')} ${harmless(cutMessage(nameAsShown(message, place, cwd)))}`,
     ...(place === undefined ? [] : describePlace(place, { cwd, paint })),
     ...trailLines(trail, cwd).map((line) => `  ${paint('dim', harmlessName(line))}`),
     ...(diff === undefined ? [] : paintDiff(diff.trimEnd().split('\n'), paint)),
-    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${continued(hint)}`]),
+    ...(hint === undefined || hint === '' ? [] : [`${paint('cyan', 'hint')}: ${harmless(hint)}`]),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path'
 import { changeFailureText } from '../event/error-info.ts'
-import { continued, harmless, harmlessName } from '../base/terminal-text.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
 import { countOf, formatCost, formatClock, formatDuration, formatUsage, oneLine } from './format.ts'
@@ -93,7 +93,7 @@ export function createStepRenderer(write: Write, { paint, level, said = new Set(
   }
 }
 
-/** Fields that may have several lines; all others are names. */
+/** Fields that may have several lines; all others are names. Texts of servers in them are single lines already. */
 const longTexts: ReadonlySet<string> = new Set(['message', 'hint', 'reason', 'error_msg'])
 
 /**
@@ -107,20 +107,11 @@ function shownEvent(event: RunEvent): RunEvent {
 
 function shownIn(value: unknown, as?: string, key = ''): unknown {
   if (typeof value === 'string') {
-    if (key === as) return harmless(value)
-    return longTexts.has(key) ? continued(value) : harmlessName(value)
+    return key === as || longTexts.has(key) ? harmless(value) : harmlessName(value)
   }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => shownIn(item, as, key))
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shownIn(item, as, name)]))
-}
-
-/** What a script prints, with a mark before each further line. */
-function printedText({ name, text }: Extract<RunEvent, { readonly type: 'print' }>, paint: Paint): string {
-  const [first, ...others] = text.split('\n')
-  return [`${paint('dim', `[${name}]`)} ${first}`, ...others.map((line) => (line === '' ? '' : `  │ ${line}`))].join(
-    '\n',
-  )
 }
 
 function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): string | undefined {
@@ -134,7 +125,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return `${paint('yellow', 'warning')} ${event.message}${hint}`
     }
     case 'print':
-      return target === 'agent' ? undefined : printedText(event, paint)
+      return target === 'agent' ? undefined : `${paint('dim', `[${event.name}]`)} ${event.text}`
     case 'retry': {
       const wait = formatDuration(event.delay_ms)
       const longer = event.left_ms === undefined ? '' : `, trying for another ${formatClock(event.left_ms + 999)}`

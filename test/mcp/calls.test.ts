@@ -133,7 +133,7 @@ describe('a call', () => {
         'the MCP server test answered with an error when asked for refuse: no ␛]0;T␇ red �2J � txt error: forged «secret:API_KEY» (-32602)',
     })
     // what is cut is masked before
-    const long = `${'x'.repeat(3_990)}${key}`
+    const long = `${'x'.repeat(1_860)}${key}`
     const said = await mcp.call('test', 'refuse', { message: long }, { signal }).catch(String)
     expect(said).toContain('xx«secret')
     expect(said).not.toContain('tok-')
