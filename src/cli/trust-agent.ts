@@ -27,7 +27,8 @@ import type { Surroundings } from './io.ts'
 
 /** What trusting a file or pack would allow. */
 export interface Subject {
-  readonly hash: string
+  /** What counts for trust; empty for a place that may define a name, whatever its content is. */
+  readonly content: string
   /** What needs trust: keys, variables, a name. */
   readonly keys: readonly string[]
   /** Each with its full value. */
@@ -51,9 +52,9 @@ export async function withDefinition(
   const hidden = nameSubject({ path, name, other: await otherOfName(name, around) })
   const starting: readonly string[] = isCommand(data) ? commandKeys : startingKeys
   const program = Object.entries(data).filter(([key]) => starting.includes(key))
-  const { hash, keys, values, names } = subject
+  const { content, keys, values, names } = subject
   return {
-    hash,
+    content,
     keys: [...keys, ...program.map(([key]) => key), ...hidden.keys],
     values: [...values, ...program.map(([key, value]) => `${key} = ${JSON.stringify(value)}`), ...hidden.values],
     names: {
@@ -136,9 +137,9 @@ export function nameSubject({
   readonly path: string
   readonly other: string | undefined
 }): Subject {
-  if (other === undefined) return { hash: '', keys: [], values: [], names: noNames }
+  if (other === undefined) return { content: '', keys: [], values: [], names: noNames }
   return {
-    hash: '',
+    content: '',
     keys: [nameKey(name)],
     values: [`${nameKey(name)} means ${path}, which shadows ${other}`],
     names: noNames,

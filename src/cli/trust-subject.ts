@@ -3,7 +3,6 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { pathText } from '../base/data-text.ts'
 import { displayPath, isInside, readSourceFile } from '../base/files.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
-import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { heldModelNames } from '../config/held-model-names.ts'
 import { readConfigFiles, readForm, userValues } from '../config/config-files.ts'
@@ -15,10 +14,10 @@ import { readMcpFile } from '../config/mcp-file.ts'
 import { inPackFolder, packFolderVariable } from '../config/mcp-pack-paths.ts'
 import { variablesOf } from '../config/mcp-servers.ts'
 import { leftOutHint, leftOutText } from '../config/left-out-servers.ts'
-import { mcpTrustHash, usableServers } from '../config/mcp-layer.ts'
+import { mcpTrustText, usableServers } from '../config/mcp-layer.ts'
 import type { HeldTo } from '../config/held-to.ts'
 import { wordsIn } from '../config/named-files.ts'
-import { checkTrust, trustKey, needsTrust, needyKeys, promptTrustHash } from '../config/trust.ts'
+import { checkTrust, trustKey, needsTrust, needyKeys, promptTrustText } from '../config/trust.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
@@ -97,18 +96,20 @@ async function read(path: string, name: string, around: Surroundings): Promise<S
   }
 }
 
-/** The hash of the current content of a file of any kind. */
-export async function presentHash(path: string): Promise<string> {
+/** The current content that counts for trust in a file of any kind. */
+export async function presentContent(path: string): Promise<string> {
   const text = readSourceFile(path)
   return path.endsWith('.md')
-    ? promptTrustHash(await parseAgentFile(path, text))
-    : sha256(/\.(?:toml|json)$/.test(path) ? text.replace(/^\uFEFF/, '') : text)
+    ? promptTrustText(await parseAgentFile(path, text))
+    : /\.(?:toml|json)$/.test(path)
+      ? text.replace(/^\uFEFF/, '')
+      : text
 }
 
 async function readPromptFile(path: string, name: string, around: Surroundings): Promise<Subject> {
   const document = await parseAgentFile(displayPath(around.cwd, path), readSourceFile(path))
   const { data } = document.meta
-  const subject = await settingsSubject({ data, hash: promptTrustHash(document), path, name }, 'prompt', around)
+  const subject = await settingsSubject({ data, content: promptTrustText(document), path, name }, 'prompt', around)
   const defines = definedName(document, path, around)
   return defines === undefined ? subject : withDefinition(subject, { name: defines, path, data }, around)
 }
@@ -116,7 +117,7 @@ async function readPromptFile(path: string, name: string, around: Surroundings):
 async function readConfig(path: string, name: string, around: Surroundings): Promise<Subject> {
   const { data, text } = await readTomlFile(displayPath(around.cwd, path), readSourceFile(path))
   const form = basename(dirname(path)) === '.aipack' ? 'aipack' : 'baton'
-  return settingsSubject({ data: readForm(form, data).values, hash: sha256(text), path, name }, 'config', around)
+  return settingsSubject({ data: readForm(form, data).values, content: text, path, name }, 'config', around)
 }
 
 /** `.mcp.json`: each of its servers, in full. Paths in the file of a pack are relative to its folder. */
@@ -134,7 +135,7 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
     if (why !== undefined) throw usageError(`${leftOutText(why)}`, leftOutHint(why))
   }
   return {
-    hash: mcpTrustHash(text),
+    content: mcpTrustText(text),
     keys: names.map((server) => `mcp_servers.${server}`),
     values: [...serverLines(servers), ...unusable.map(leftOutText)],
     names:
@@ -167,13 +168,13 @@ function serverLines(servers: JsonObject): readonly string[] {
 
 interface FileSettings {
   readonly data: JsonObject
-  readonly hash: string
+  readonly content: string
   readonly path: string
   readonly name: string
 }
 
 async function settingsSubject(
-  { data, hash, path, name }: FileSettings,
+  { data, content, path, name }: FileSettings,
   by: HeldTo['by'],
   around: Surroundings,
 ): Promise<Subject> {
@@ -190,7 +191,7 @@ async function settingsSubject(
   })
   const all = [...new Map([...guarded, ...looser])]
   return {
-    hash,
+    content,
     keys: [...needyKeys(needs), ...named.map(nameKey)],
     values: [...all, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
       ([key, value]) =>
@@ -213,7 +214,7 @@ function readVariables(path: string, around: Surroundings): Subject {
   const text = readSourceFile(path)
   const leading = Object.entries(parseVariables(text)).filter(([name]) => isLeading(name))
   return {
-    hash: sha256(text),
+    content: text,
     keys: leading.map(([name]) => name),
     values: leading.map(([name, value]) => `${name} = ${JSON.stringify(withoutQueries(value))}`),
     names: { words: wordsIn(leading.map(([, value]) => value)), folders: [findWorkspace(around), dirname(path)] },

@@ -285,8 +285,8 @@ async function readPart(
 }
 
 async function isTrustedFile(path: string, document: PromptDocument, places: DefinitionPlaces): Promise<boolean> {
-  const { promptTrustHash, trustState } = await import('./trust.ts')
-  return trustState({ path, hash: promptTrustHash(document) }, places) === 'trusted'
+  const { promptTrustText, trustState } = await import('./trust.ts')
+  return trustState({ path, content: promptTrustText(document) }, places) === 'trusted'
 }
 
 /** Stored text is used, and no read is recorded. */

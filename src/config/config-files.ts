@@ -2,7 +2,6 @@ import { dirname, resolve } from 'node:path'
 import type { DataPath, DataText } from '../base/data-text.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { checkAgentOptions } from './agent-options.ts'
@@ -182,7 +181,7 @@ async function checkFile(
   const held = [...own, ...(await heldModelNames(limited, own))]
   const needs = needsTrust(limited, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0) return { ...read, findings: await check('workspace'), tightens: true }
-  const state = trustState({ path, hash: sha256(text) }, context)
+  const state = trustState({ path, content: text }, context)
   const refused = checkTrust(values, needs, { file, userFile, state })
   const placed = refused.map((finding) => ({ ...finding, path: [...at, ...finding.path] }))
   const findings = [...placed, ...(await check(state === 'trusted' ? 'trusted' : 'workspace'))]

@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { commandVariables } from '../base/command.ts'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
 import { findWorkspace, type Surroundings } from './locate.ts'
 import { trustState } from './trust.ts'
 
@@ -43,7 +42,7 @@ export function readEnvFile(name: string, from: string, around: Surroundings): V
   const variables = parseVariables(text)
   const names = Object.keys(variables).filter(isLeading)
   if (names.length === 0 || !isOfFolder(file, around)) return variables
-  const state = trustState({ path: file, hash: sha256(text) }, { ...around, workspace: findWorkspace(around) })
+  const state = trustState({ path: file, content: text }, { ...around, workspace: findWorkspace(around) })
   if (state === 'trusted') return variables
   const shown = displayPath(from, file)
   const reason = state === 'changed' ? 'the file has changed since it was trusted' : 'the file is not trusted'

@@ -1,6 +1,5 @@
 import { whyLeaving } from '../base/leaving.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { type BatonError, isBatonError } from '../base/error.ts'
@@ -44,7 +43,7 @@ export async function readMcpLayer(
   }
   const written = readSource(path, context.reads)
   const origin = { kind, file: name }
-  const state = kind === 'user' ? 'trusted' : trustState({ path, hash: mcpTrustHash(written) }, context)
+  const state = kind === 'user' ? 'trusted' : trustState({ path, content: mcpTrustText(written) }, context)
   const nothing = { layer: { origin, values: {} }, issues: [] }
   let file: McpFile
   try {
@@ -102,7 +101,7 @@ function checkOne(name: string, table: Json, of: 'run' | 'pack'): readonly Findi
   return wrong.length > 0 ? wrong : [...checkServers(server), ...(of === 'pack' ? checkPackPaths(server) : [])]
 }
 
-/** The hash of the whole file, for trust. */
-export function mcpTrustHash(written: string): string {
-  return sha256(written.replace(/^\uFEFF/, ''))
+/** The content of the file that counts for trust. */
+export function mcpTrustText(written: string): string {
+  return written.replace(/^\uFEFF/, '')
 }

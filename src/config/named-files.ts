@@ -147,7 +147,7 @@ export function wordsIn(texts: readonly string[], depth = 0): readonly string[] 
   return [...new Set(words)].filter((word) => word !== '' && mayBeName(word))
 }
 
-/** Not a key, for example: the words are stored. */
+/** Not a key, for example: each name is looked for in each folder. */
 function mayBeName(word: string): boolean {
   return word.length <= 1000 && !word.includes('\0') && (word.length <= 30 || /[/\s]|\.\w{1,5}$|[*?]/.test(word))
 }

@@ -22,7 +22,7 @@ import { findWorkspace } from './locate.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { checkBounds, type ConfigOptions, readLayers, type SurroundingLayers } from './target-config.ts'
-import { promptTrustHash, trustState, type TrustState } from './trust.ts'
+import { promptTrustText, trustState, type TrustState } from './trust.ts'
 
 export interface RunSpecOptions extends ConfigOptions {
   /** The prompt file, relative to `cwd` or absolute; with `text` only a name for messages. */
@@ -108,7 +108,9 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const { workspace, userFile, own: held, overridden, below, above, shared, notes, leftOut } = around
   const trust = (): TrustState => {
     if (definition !== undefined) return definition.defined.isTrusted ? 'trusted' : 'none'
-    return from === 'text' ? 'none' : trustState({ path, hash: promptTrustHash(document) }, { ...options, workspace })
+    return from === 'text'
+      ? 'none'
+      : trustState({ path, content: promptTrustText(document) }, { ...options, workspace })
   }
   const checked = await checkFrontMatter(document, { userFile, trust, own: held, overridden })
   const found = [...around.issues, ...checked.issues]

@@ -1,8 +1,9 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { entryPath, isInside } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data-file.ts'
@@ -143,8 +144,47 @@ export interface TrustedFile {
   readonly since: string
   /** The files that its values name, mainly commands and scripts: by absolute path, the SHA-256 of their content. */
   readonly leads?: NamedFiles
-  /** The words of its values that could name files, and where they start: a file that appears later is found by them. */
+  /**
+   * The words of its values that could name files, and where they start: a file that appears later is found by them.
+   * Words may be keys, so they are only readable with the content of the file, which is not stored: see `sealNames`.
+   */
+  readonly sealed?: string
+  /** The same in clear, as earlier versions have stored them. */
   readonly names?: Names
+}
+
+const sealing = { cipher: 'aes-256-gcm', iv: 12, tag: 16 } as const
+
+function sealingKey(content: string): Buffer {
+  return createHash('sha256').update(`names\0${content}`).digest()
+}
+
+/** Names in a form that only the content of their file opens. */
+export function sealNames(names: Names, content: string): string {
+  const iv = randomBytes(sealing.iv)
+  const cipher = createCipheriv(sealing.cipher, sealingKey(content), iv)
+  const text = Buffer.concat([cipher.update(JSON.stringify(names)), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')
+}
+
+/** Undefined if they were sealed with other content, or damaged. */
+function openNames(sealed: string, content: string): Names | undefined {
+  const bytes = Buffer.from(sealed, 'base64')
+  const { cipher, iv, tag } = sealing
+  try {
+    const opening = createDecipheriv(cipher, sealingKey(content), bytes.subarray(0, iv), { authTagLength: tag })
+    opening.setAuthTag(bytes.subarray(iv, iv + tag))
+    const text = Buffer.concat([opening.update(bytes.subarray(iv + tag)), opening.final()]).toString()
+    return readNames(JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
+function readNames(names: Json): Names | undefined {
+  const { words = null, folders = null } = isJsonObject(names) ? names : {}
+  const isWhole = Array.isArray(words) && Array.isArray(folders)
+  return isWhole ? { words: words.map(String), folders: folders.map(String) } : undefined
 }
 
 /** By `trustKey`. */
@@ -161,13 +201,11 @@ const trustList: DataFile<TrustedFile> = {
   hint: 'Remove it, and trust the files again with baton trust.',
   parse(value) {
     if (!isJsonObject(value)) return undefined
-    const { hash, keys, since, leads = {}, names = null } = value
+    const { hash, keys, since, leads = {}, names = null, sealed } = value
     if (typeof hash !== 'string' || !Array.isArray(keys) || typeof since !== 'string' || !isJsonObject(leads)) return
     const files = Object.entries(leads).filter(([, digest]) => typeof digest === 'string')
     const named = files.length === 0 ? {} : { leads: Object.fromEntries(files) as Record<string, string> }
-    const { words = null, folders = null } = isJsonObject(names) ? names : {}
-    const isWhole = Array.isArray(words) && Array.isArray(folders)
-    const later = isWhole ? { names: { words: words.map(String), folders: folders.map(String) } } : {}
+    const later = typeof sealed === 'string' ? { sealed } : defined({ names: readNames(names) })
     return { hash, keys: (keys as readonly Json[]).map(String), since, ...named, ...later }
   },
 }
@@ -195,22 +233,23 @@ interface TrustAround extends Pick<Surroundings, 'env' | 'home'> {
   readonly workspace?: string
 }
 
-/** Whether a file (absolute) whose content has this hash is trusted. */
+/** Whether a file (absolute) is trusted with this content: of a prompt file, see `promptTrustText`. */
 export function trustState(
-  { path, hash }: { readonly path: string; readonly hash: string },
+  { path, content }: { readonly path: string; readonly content: string },
   around: TrustAround,
 ): TrustState {
   const { workspace } = around
   const trusted = readTrusted(trustFile(around), around.reads).get(trustKey(path, workspace))
   if (trusted === undefined) return 'untrusted'
-  return trusted.hash === hash && areUnchanged(trusted, workspace) ? 'trusted' : 'changed'
+  return isUnchanged(trusted, content, workspace) ? 'trusted' : 'changed'
 }
 
-/** Whether its values name the same files as when it was trusted, with the same content. */
-export function areUnchanged(
-  { leads = {}, names = { words: [], folders: [] } }: TrustedFile,
-  workspace?: string,
-): boolean {
+/** Whether it has the content with which it was trusted, and its values name the same files with the same content. */
+export function isUnchanged(entry: TrustedFile, content: string, workspace?: string): boolean {
+  const { hash, leads = {}, sealed, names: clear = { words: [], folders: [] } } = entry
+  if (hash !== sha256(content)) return false
+  const names = sealed === undefined ? clear : openNames(sealed, content)
+  if (names === undefined) return false
   const { words, folders } = names
   const starts = workspace === undefined || words.length === 0 ? folders : [...new Set([...folders, workspace])]
   const present = { ...filesNamed(Object.keys(leads), []), ...filesNamed(words, starts) }
@@ -218,9 +257,9 @@ export function areUnchanged(
   return paths.length === Object.keys(leads).length && paths.every((path) => present[path] === leads[path])
 }
 
-/** The hash for trust in a prompt file: of the part above its `====` line, without trailing whitespace. */
-export function promptTrustHash({ text, transcriptLine }: Pick<PromptDocument, 'text' | 'transcriptLine'>): string {
+/** The content that counts for trust in a prompt file: the part above its `====` line, without trailing whitespace. */
+export function promptTrustText({ text, transcriptLine }: Pick<PromptDocument, 'text' | 'transcriptLine'>): string {
   const lines = text.split(/\r?\n/)
   const above = transcriptLine === undefined ? lines : lines.slice(0, transcriptLine - 1)
-  return sha256(above.join('\n').trimEnd())
+  return above.join('\n').trimEnd()
 }

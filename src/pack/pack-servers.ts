@@ -8,7 +8,7 @@ import { type Layer, originsOf, type SourcedValue } from '../config/layers.ts'
 import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
 import type { Surroundings } from '../config/locate.ts'
 import { type McpFile, readMcpFile } from '../config/mcp-file.ts'
-import { mcpTrustHash, usableServers } from '../config/mcp-layer.ts'
+import { mcpTrustText, usableServers } from '../config/mcp-layer.ts'
 import type { Settings } from '../config/settings.ts'
 import { trustState } from '../config/trust.ts'
 import { listPacks } from './find-pack.ts'
@@ -68,7 +68,7 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
       ...named({ file: manifest, names: others, isChanged: false, pack: identity, isUndeclared: true }),
     ]
   }
-  const state = trustState({ path, hash: mcpTrustHash(written) }, context)
+  const state = trustState({ path, content: mcpTrustText(written) }, context)
   let file: McpFile
   try {
     file = readMcpFile(name, written)

@@ -211,13 +211,14 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
   })
 }
 
-/** Checks each file of a moved folder under its new name: a pack may not be allowed to write all names. */
+/** Checks each file of a moved folder under its new name, which may be one that must not be written. */
 function allowBelow(
   from: string,
   target: string,
   { destination, asking }: { readonly destination: string; readonly asking: Asking },
 ): void {
-  if (asking.context.scope.rights.packs.length === 0 || entryStatus(from)?.isDirectory() !== true) return
+  const { packs, protections } = asking.context.scope.rights
+  if (packs.length + protections.length === 0 || entryStatus(from)?.isDirectory() !== true) return
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue
     const source = join(entry.parentPath, entry.name)

@@ -427,6 +427,32 @@ it('the list of trusted files is private whatever the umask, and not written thr
   expect(existsSync(join(linked.work, 'trust.json'))).toBe(false)
 })
 
+it('no word of a trusted file is stored below the folders of the user', async () => {
+  const key = 'marker-sk-51x'
+  const args = [`--api-key=${key}`, key, `https://u:${key}@host.example/?token=${key}`, `sh -c "./serve --key ${key}"`]
+  const files = {
+    '.git/HEAD': '',
+    '.mcp.json': JSON.stringify({ mcpServers: { tools: { command: './serve', args, cwd: 'sub' } } }),
+    'ask.md': offline(`gate = "./serve --key ${key}"\n[gateway]\nbase_url = "http://127.0.0.1:9/${key}"`),
+  }
+  const { work, state, run } = createWorld({ work: files })
+  const trusted = ['.mcp.json', 'ask.md']
+  for (const file of trusted) expect((await run(['trust', file])).code).toBe(0)
+  const listed = async (): Promise<readonly unknown[]> =>
+    (await run(['trust', '--json'])).stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { state: unknown }).state)
+  expect(await listed()).toEqual(['trusted', 'trusted'])
+  const texts = readdirSync(state, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [readFileSync(join(entry.parentPath, entry.name), 'utf8')] : [],
+  )
+  expect(texts.filter((text) => text.includes('ask.md'))).toHaveLength(1)
+  expect(texts.filter((text) => text.includes(key))).toEqual([])
+  writeFileSync(join(work, 'serve'), '')
+  expect(await listed()).toEqual(['changed', 'trusted'])
+})
+
 it('what is trusted is shown with control characters escaped', async () => {
   const world = createWorld({ work: { '.env': 'EDITOR="vi\u001b[2K\u202e\\n hidden"\n' } })
   const end = await world.run(['trust', '.env'])

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
-import { mcpTrustHash } from '../../src/config/mcp-layer.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { mcpTrustText } from '../../src/config/mcp-layer.ts'
 import { issuesOf } from '../../src/config/issue.ts'
 import { describeOrigins } from '../../src/config/layers.ts'
 import { loadRunSpec } from '../../src/config/run-spec.ts'
@@ -20,7 +21,7 @@ function world(files: { readonly [path: string]: string }) {
     config: () => loadTargetConfig(around),
     spec: (file: string) => loadRunSpec({ ...around, file }),
     trust: (file: string, text: string): void => {
-      const entry = { hash: mcpTrustHash(text), keys: [], since: '' }
+      const entry = { hash: sha256(mcpTrustText(text)), keys: [], since: '' }
       writeTrusted(trustFile(around), new Map([[join(cwd, file), entry]]))
     },
   }

@@ -2,7 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { filesNamed, wordsIn } from '../../src/config/named-files.ts'
-import { areUnchanged } from '../../src/config/trust.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { isUnchanged, sealNames } from '../../src/config/trust.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const found = (folder: string, ...texts: readonly string[]): readonly string[] =>
@@ -45,12 +46,13 @@ describe('the files that values name', () => {
 })
 
 describe('trust in a file ends', () => {
-  function trusted(line: string, files: Readonly<Record<string, string>> = {}) {
+  function trusted(line: string, files: Readonly<Record<string, string>> = {}, isOld = false) {
     const folder = tempTree({ 'kept.txt': '', ...files })
     const names = { words: wordsIn([line]), folders: [folder] }
     const leads = filesNamed(names.words, names.folders)
-    const isTrusted = (workspace?: string): boolean =>
-      areUnchanged({ hash: '', keys: [], since: '', leads, names }, workspace)
+    const kept = isOld ? { names } : { sealed: sealNames(names, line) }
+    const entry = { hash: sha256(line), keys: [], since: '', leads, ...kept }
+    const isTrusted = (workspace?: string): boolean => isUnchanged(entry, line, workspace)
     expect(isTrusted()).toBe(true)
     return { folder, isTrusted }
   }
@@ -61,6 +63,19 @@ describe('trust in a file ends', () => {
     expect(isTrusted()).toBe(true)
     writeFileSync(join(folder, line.startsWith('cd') ? 'sub/s.sh' : 's.sh'), '')
     expect(isTrusted()).toBe(false)
+  })
+
+  it('when a file that it names appears, with the words in clear that earlier versions have stored', () => {
+    const { folder, isTrusted } = trusted('./s.sh', {}, true)
+    writeFileSync(join(folder, 's.sh'), '')
+    expect(isTrusted()).toBe(false)
+  })
+
+  it('when the words were kept with other content, or are damaged', () => {
+    const names = { words: ['./s.sh'], folders: [tempTree()] }
+    const isTrusted = (sealed: string): boolean => isUnchanged({ hash: sha256('a'), keys: [], since: '', sealed }, 'a')
+    const sealed = sealNames(names, 'a')
+    expect([sealed, sealNames(names, 'b'), sealed.slice(8), ''].map(isTrusted)).toEqual([true, false, false, false])
   })
 
   it('when a link to a file appears', () => {

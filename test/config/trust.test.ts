@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
 import { loadRunSpec } from '../../src/config/run-spec.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
-import { promptTrustHash, readTrusted, trustFile, writeTrusted } from '../../src/config/trust.ts'
+import { promptTrustText, readTrusted, trustFile, writeTrusted } from '../../src/config/trust.ts'
 import { providerTarget, gatewayTarget } from '../../src/model/choice.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -45,7 +45,7 @@ describe('trusted files', () => {
   it('may be prompt files, in which an answer below the ==== line is no change', async () => {
     const { cwd, trust, spec } = world({ 'p.md': prompt })
     await expect(spec('p.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
-    trust('p.md', promptTrustHash(await parsePrompt('p.md', prompt)))
+    trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', prompt))))
     expect((await spec('p.md')).settings.providers).toHaveProperty('openai')
     writeFileSync(join(cwd, 'p.md'), `${prompt}\n====\n\nan answer\n`)
     expect((await spec('p.md')).settings.providers).toHaveProperty('openai')
@@ -61,7 +61,7 @@ describe('trusted files', () => {
     expect(await held()).toEqual(['baton.toml', 'p.md'])
     trust('baton.toml', sha256(rules))
     expect(await held()).toEqual([undefined, 'p.md'])
-    trust('p.md', promptTrustHash(await parsePrompt('p.md', asked)))
+    trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', asked))))
     expect(await held()).toEqual([undefined, undefined])
     trust('p.md', 'other')
     expect(await held()).toEqual([undefined, 'p.md'])
@@ -69,7 +69,7 @@ describe('trusted files', () => {
 
   it('never get a key of the environment', async () => {
     const { around, trust, spec } = world({ 'p.md': prompt })
-    trust('p.md', promptTrustHash(await parsePrompt('p.md', prompt)))
+    trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', prompt))))
     const { settings } = await spec('p.md')
     const sources = { ...settings, env: around.env, aliases: {} }
     expect(providerTarget('openai', sources)).toMatchObject({
@@ -107,7 +107,7 @@ describe('trusted files', () => {
 
   it('are meant by where they are: neither a copy elsewhere is trusted, nor a link', async () => {
     const { cwd, trust, spec } = world({ 'p.md': prompt, 'copy.md': prompt })
-    trust('p.md', promptTrustHash(await parsePrompt('p.md', prompt)))
+    trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', prompt))))
     symlinkSync('p.md', join(cwd, 'link.md'))
     await expect(spec('copy.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
     await expect(spec('link.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
@@ -130,7 +130,7 @@ describe('a link', () => {
   it('to a folder in which a file is trusted does not bring that trust', async () => {
     const { cwd, store, spec } = world({})
     const other = tempTree({ 'p.md': prompt })
-    const entry = { hash: promptTrustHash(await parsePrompt('p.md', prompt)), keys: ['gateway'], since: '' }
+    const entry = { hash: sha256(promptTrustText(await parsePrompt('p.md', prompt))), keys: ['gateway'], since: '' }
     writeTrusted(store, new Map([[join(other, 'p.md'), entry]]))
     expect((await spec(join(other, 'p.md'))).settings.gateway).toBeDefined()
     symlinkSync(other, join(cwd, 'linked'))

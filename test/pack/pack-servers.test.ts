@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { mcpTrustHash } from '../../src/config/mcp-layer.ts'
+import { sha256 } from '../../src/base/hash.ts'
+import { mcpTrustText } from '../../src/config/mcp-layer.ts'
 import { trustFile, writeTrusted } from '../../src/config/trust.ts'
 import { serversOf } from '../../src/mcp/server-of.ts'
 import { userPacks } from '../../src/pack/find-pack.ts'
@@ -35,7 +36,7 @@ function world(servers: unknown, toml: string | null = manifest('"calc"')) {
     read: () => readPackServers(pack, around),
     trust: (): void => {
       const leads = {}
-      const entry = { hash: mcpTrustHash(text), keys: [], since: '', leads }
+      const entry = { hash: sha256(mcpTrustText(text)), keys: [], since: '', leads }
       writeTrusted(trustFile(around), new Map([[join(dir, '.mcp.json'), entry]]))
     },
   }

@@ -6,7 +6,8 @@ import { allRights } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { createJudge } from '../../src/tool/protected/answers.ts'
 import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
-import { decidingKeys, isAgentPlace, isPromptText } from '../../src/tool/protected/prompt-file.ts'
+import { decidingKeys, isAgentPlace, isPromptFile, isPromptText } from '../../src/tool/protected/prompt-file.ts'
+import { parsePrompt } from '../../src/prompt/document.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('prompt files', () => {
@@ -30,6 +31,48 @@ describe('prompt files', () => {
     ['', false],
   ])('%j: %s', (text, expected) => {
     expect(isPromptText(text)).toBe(expected)
+  })
+
+  /** Longer than any real comment. */
+  const pad = ' '.repeat(70_000)
+
+  it.each([
+    '+++\n[ sandbox ]\nmode = "read-only"\n+++\n',
+    '+++\n[[ workflow . step ]]\nid = "x"\n+++\n',
+    '+++\n"mod\\u0065l" = "x"\n+++\n',
+    '+++\n[ "sand\\u0062ox" ]\nx = 1\n+++\n',
+    '+++\na = """\n+++"""\nmodel = "x"\n+++\n',
+    '---\n{model: x}\n---\n',
+    '---\n"mod\\x65l": x\n---\n',
+    '---\n? model\n: x\n---\n',
+    '---\n!!str model: x\n---\n',
+    '---\n&a model: x\n---\n',
+    '---\n&a {model: x}\n---\n',
+    '---\na: 1\n---x: 2\nmodel: x\n---\n',
+    '\n\uFEFF+++ \nmodel = "x"\n+++\n',
+    '````toml\n#!meta\nmodel = "x"\n````\n',
+    '~~~ toml\n#!meta\nmodel = "x"\n~~~\n',
+    '  ```TOML x\n//!meta\nmodel = "x"\n```\n',
+    '```yml\r\n#!meta\r\nmodel: x\r\n```\n',
+    '# Title\n\n```toml\n#!meta\nmodel = "x"\n```\n',
+    `${pad}\n+++\nmodel = "x"\n+++\n`,
+    `<!--${pad}-->\n+++\nmodel = "x"\n+++\n`,
+    `+++\n#${pad}\nmodel = "x"\n+++\n`,
+  ])('are known in every form in which they are read: %#', async (text) => {
+    const { data } = (await parsePrompt('a.md', `${text}Go.\n`)).meta
+    expect(Object.keys(data).filter((name) => decidingKeys.includes(name))).toHaveLength(1)
+    expect(isPromptText(`${text}Go.\n`)).toBe(true)
+    const path = join(tempTree({ 'a.md': text }), 'a.md')
+    expect(isPromptFile(path)).toBe(true)
+  })
+
+  it.each([
+    '---\ntitle: "C:\\\\model"\ntext: |\n  *bold* and {braces}\n  - item\n---\nText.\n',
+    '<!-- a comment -->\n# Title\n\n```toml\nmodel = "x"\n```\n',
+    `${pad}text`,
+    '<!-- not closed',
+  ])('are no other text with such words: %#', (text) => {
+    expect(isPromptText(text)).toBe(false)
   })
 
   it('has a name or a description where agents are found', () => {

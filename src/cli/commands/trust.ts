@@ -1,16 +1,25 @@
 import { existsSync } from 'node:fs'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
+import { sha256 } from '../../base/hash.ts'
 import { escapeControls, harmlessName } from '../../base/terminal-text.ts'
 import { issuesOf } from '../../config/issue.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { filesNamed } from '../../config/named-files.ts'
-import { areUnchanged, readTrusted, type TrustedFile, trustFile, trustKey, writeTrusted } from '../../config/trust.ts'
+import {
+  isUnchanged,
+  readTrusted,
+  sealNames,
+  type TrustedFile,
+  trustFile,
+  trustKey,
+  writeTrusted,
+} from '../../config/trust.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
 import { type CommandIo, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
-import { presentHash, trustPath, type TrustSubject, trustSubject } from '../trust-subject.ts'
+import { presentContent, trustPath, type TrustSubject, trustSubject } from '../trust-subject.ts'
 
 /** `baton trust [FILE…]`: allows files to set guarded keys, by recording their current content. */
 export async function trustCommand(flags: Flags<'trust'>, io: CommandIo): Promise<number> {
@@ -61,10 +70,12 @@ function valueLines(values: readonly string[]): string {
 function recordTrust(subjects: readonly TrustSubject[], around: Surroundings): void {
   const store = trustFile(around)
   const since = new Date().toISOString()
-  const files = subjects.map(({ path, hash, keys, names }): readonly [string, TrustedFile] => {
+  const files = subjects.map(({ path, content, keys, names }): readonly [string, TrustedFile] => {
     const leads = filesNamed(names.words, names.folders)
     const isNone = Object.keys(leads).length === 0
-    return [path, { hash, keys, since, ...(isNone ? {} : { leads }), ...(names.words.length === 0 ? {} : { names }) }]
+    const sealed = names.words.length === 0 ? {} : { sealed: sealNames(names, content) }
+    const hash = content === '' ? '' : sha256(content)
+    return [path, { hash, keys, since, ...(isNone ? {} : { leads }), ...sealed }]
   })
   writeTrusted(store, new Map([...readTrusted(store), ...files]))
 }
@@ -80,7 +91,7 @@ async function addTrust(files: readonly string[], workplace: Workplace): Promise
     for (const file of Object.keys(filesNamed(names.words, names.folders)))
       note(`  and with the content of ${harmlessName(displayPath(cwd, file))}\n`)
   }
-  if (subjects.some(({ hash }) => hash !== '')) {
+  if (subjects.some(({ content }) => content !== '')) {
     const hasServers = subjects.some(({ keys }) => keys.some((key) => key.startsWith('mcp_servers')))
     note(`valid until the files change${hasServers ? '' : '; your keys are never sent to their hosts'}\n`)
   }
@@ -127,7 +138,7 @@ async function listTrust(workplace: Workplace): Promise<void> {
 async function stateOf(path: string, entry: TrustedFile): Promise<keyof typeof stateNotes> {
   if (entry.hash === '') return existsSync(path) ? 'trusted' : 'missing'
   try {
-    return (await presentHash(path)) === entry.hash && areUnchanged(entry) ? 'trusted' : 'changed'
+    return isUnchanged(entry, await presentContent(path)) ? 'trusted' : 'changed'
   } catch (error) {
     return error instanceof BatonError && error.code === 'FILE_UNREADABLE' ? 'missing' : 'changed'
   }

@@ -1,10 +1,10 @@
-import { readSync } from 'node:fs'
+import { fstatSync, readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
 import { foldedName } from './names.ts'
 
 const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
-/** Only this much of the front matter is considered. */
-const mostBytes = 64 * 1024
+/** Of a larger file, only this much is read: front matter may stand below any number of comments. */
+const mostBytes = 16 * 1024 * 1024
 
 /** Front matter keys that decide what runs, with which files and rights. Files of other programs do not have them. */
 export const decidingKeys: readonly string[] = [
@@ -36,13 +36,19 @@ export const decidingKeys: readonly string[] = [
   'working_globs',
 ]
 
-const fence =
-  /^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s|<!--(?:(?!-->)[^])*-->)*(?:(\+\+\+|---)[ \t]*\r?\n|```(?:toml|yaml)[ \t]*\r?\n#!meta)/
+/** What may stand above front matter; as `findLayout` in src/prompt/layout.ts, which decides what is front matter. */
+const above = /^\uFEFF?(?:#!\/[^\n]*(?:\n|$))?(?:\s+|<!--[^]*?-->)*/
+/** A fenced block of front matter, which may be anywhere in the text. */
+const fenced = /^[^\S\n]*(?:`{3,}|~{3,})[^\n]*\n(?:#|\/\/)!meta\b/m
+/**
+ * Keys that do not stand there as they are read: with escapes, in braces, behind a question mark, a tag or an anchor.
+ */
+const hidden = /^[^\S\n]*(?:\{|\?\s|[!&]\S+\s.*[:{]|\[{0,2}[^\S\n]*"[^"\n]*\\)/m
 const key = anyOf(decidingKeys)
 const agentKey = anyOf([...decidingKeys, 'name', 'description'])
 
 function anyOf(keys: readonly string[]): RegExp {
-  return new RegExp(`^[ \\t]*\\[{0,2}["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`, 'm')
+  return new RegExp(`^[ \\t]*\\[{0,2}[ \\t]*["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`, 'm')
 }
 
 /** Whether a path, by its steps from the workspace, is where agents are found by their names and descriptions. */
@@ -55,14 +61,21 @@ export function isAgentPlace([first = '', ...below]: readonly string[]): boolean
  * that makes it an agent.
  */
 export function isPromptText(text: string, isAgent = false): boolean {
-  const head = text.slice(0, mostBytes)
-  const opened = fence.exec(head)
-  if (opened === null) return false
-  const [whole, marks] = opened
-  if (marks === undefined) return true
-  const rest = head.slice(whole.length)
-  const end = rest.search(marks === '+++' ? /^\+\+\+/m : /^---/m)
-  return (isAgent ? agentKey : key).test(end === -1 ? rest : rest.slice(0, end))
+  if (text.includes('!meta') && fenced.test(text)) return true
+  const [before = ''] = above.exec(text) ?? []
+  const rest = text.slice(before.lastIndexOf('\n') + 1)
+  // only known in part, and nothing but comments so far
+  if (rest.trim() === '' || rest.startsWith('<!--')) return text.length >= mostBytes
+  const end = rest.indexOf('\n')
+  const mark = rest
+    .slice(0, end)
+    .replace(/^\uFEFF+/, '')
+    .trimEnd()
+  if (end === -1 || (mark !== '+++' && mark !== '---')) return false
+  const lines = rest.slice(end + 1).split('\n')
+  const last = lines.findIndex((line) => line.trimEnd() === mark)
+  const inside = lines.slice(0, last === -1 ? undefined : last).join('\n')
+  return (isAgent ? agentKey : key).test(inside) || hidden.test(inside)
 }
 
 /** Whether a file with this name could be a prompt file. */
@@ -79,8 +92,8 @@ export function isPromptFile(path: string, isAgent = false): boolean {
 export function fileHead(path: string): Buffer {
   try {
     return readRegular(path, (descriptor) => {
-      const bytes = Buffer.alloc(mostBytes)
-      return bytes.subarray(0, readSync(descriptor, bytes, 0, mostBytes, 0))
+      const bytes = Buffer.alloc(Math.min(fstatSync(descriptor).size, mostBytes))
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0))
     })
   } catch {
     return Buffer.alloc(0)
