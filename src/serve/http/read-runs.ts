@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { ApartLimit, runApart } from '../../base/apart.ts'
+import { ApartLimit, type ApartLimits, runApart } from '../../base/apart.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
@@ -142,21 +142,28 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
   })
 }
 
-/** Memory that a comparison may use, and its time. */
-const comparing = { memoryMb: 1024, timeMs: 60_000 }
+/** What a comparison may use. */
+export type ComparisonLimits = Required<Pick<ApartLimits, 'memoryMb' | 'timeMs'>>
+
+const usualComparison: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
+
+interface ComparisonOptions {
+  /** Ids of runs. */
+  readonly a: string
+  readonly b: string
+  readonly limits?: Partial<ComparisonLimits> | undefined
+  readonly signal: AbortSignal
+}
 
 /**
  * The differences between two runs as JSON. They are read in a thread of their own, because that can take long.
  * @throws Refusal 503 if they are too large to be compared
  */
-export async function readComparison(
-  served: Served,
-  { a, b, signal }: { readonly a: string; readonly b: string; readonly signal: AbortSignal },
-): Promise<Response> {
+export async function readComparison(served: Served, { a, b, limits, signal }: ComparisonOptions): Promise<Response> {
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runApart({ name: 'runs.compare', args: folders }, { ...comparing, signal })
+    const json = await runApart({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
     if (!(error instanceof ApartLimit)) throw error

@@ -4,7 +4,15 @@ import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
 import type { HeldRuns } from './held-runs.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
-import { readComparison, readRunChanges, readRunDetail, readRunList, readRunPlace, readRunTeams } from './read-runs.ts'
+import {
+  type ComparisonLimits,
+  readComparison,
+  readRunChanges,
+  readRunDetail,
+  readRunList,
+  readRunPlace,
+  readRunTeams,
+} from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import { events, get, type Params, post, type Route } from './route.ts'
 import { rowsAfter, runEvents } from './run-events.ts'
@@ -19,10 +27,13 @@ export interface RunsRoutesOptions {
   readonly feeds: RunFeeds
   readonly list: ListFeed
   readonly streams: EventStreams
+  /** Overrides of the default limits of a comparison. */
+  readonly comparison?: Partial<ComparisonLimits> | undefined
 }
 
 /** The routes for runs: recorded ones, active ones, and ones started by this server. */
-export function runsRoutes({ served, held, actions, feeds, list, streams }: RunsRoutesOptions): readonly Route[] {
+export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsRoutesOptions): readonly Route[] {
+  const { actions, feeds, list, streams } = parts
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
@@ -44,7 +55,8 @@ export function runsRoutes({ served, held, actions, feeds, list, streams }: Runs
         gives: schemas.comparison,
       },
       // one at a time, because runs of this server use the same threads
-      ({ query, request: { signal } }) => comparisons.run(() => readComparison(served, { ...query, signal }), signal),
+      ({ query, request: { signal } }) =>
+        comparisons.run(() => readComparison(served, { ...query, limits, signal }), signal),
     ),
     get(
       {

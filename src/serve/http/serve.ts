@@ -11,6 +11,7 @@ import { filesRoutes } from './files-routes.ts'
 import { createPass, passPath } from './pass.ts'
 import { createHeldRuns } from './held-runs.ts'
 import { createListFeed } from './list-feed.ts'
+import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
 import { openServed, type ServingPlace } from './served.ts'
@@ -29,6 +30,8 @@ export interface ServeOptions {
   readonly page?: string
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>
+  /** Overrides of the default limits of a comparison of two runs. */
+  readonly comparison?: Partial<ComparisonLimits>
 }
 
 export interface Serving {
@@ -47,7 +50,7 @@ export interface Serving {
  * @throws BatonError for invalid config files; USAGE if the port cannot be used
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
-  const { port, secret, maxRuns, limits, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
   const served = await openServed(place)
   const held = createHeldRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
@@ -55,7 +58,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const feeds = createRunFeeds(held.isHeld)
   const { actions } = parts
   const routes = [
-    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs) }),
+    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
     ...conversationRoutes({ conversations: createConversations(served, held), actions }),
     ...filesRoutes(served),
   ]

@@ -1,10 +1,12 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { decodeLine, encodeLine } from '../../../src/journal/record.ts'
 import { beginRun } from '../../../src/library/runs.ts'
 import * as schemas from '../../../src/serve/http/schemas.ts'
-import { follow, type HttpServed, lastId, rowsOf, serveTree } from '../../helpers/http-served.ts'
+import { makeRun } from '../../history/fixtures.ts'
+import { follow, type HttpServed, lastId, rowsOf, serveTree, type ServedOptions } from '../../helpers/http-served.ts'
+import { placeAt } from '../../helpers/effects.ts'
 import { startToolModel } from '../../helpers/tool-model.ts'
 
 // What a server reports about runs, whichever process works on them.
@@ -80,6 +82,53 @@ describe('a run that has ended', () => {
     expect(await listed('q=WRITE')).toEqual([[newest, oldest], false])
     expect((await served.get('/api/runs?limit=0')).status).toBe(400)
     expect((await served.get('/api/runs?state=gone')).status).toBe(400)
+  })
+})
+
+describe('a comparison of two large runs', () => {
+  const calls = 1_000
+  const [a, b] = ['20261122-054821-6780e1', '20261122-054822-6780e2']
+  const compare = `/api/compare?a=${a}&b=${b}`
+
+  /** A server with a small run and two large ones whose calls all differ. */
+  async function large(options: ServedOptions = {}) {
+    const served = await serveTree(writing, options)
+    const { runId, folder = '' } = await recorded(served, 'write.md')
+    for (const id of [a, b]) {
+      const run = await makeRun({ runs: dirname(folder), id })
+      const found = [`${id} `.repeat(100)]
+      for (let index = 0; index < calls; index += 1)
+        run.effects.observe(placeAt(`pre/0:a.lua/chunk#${index}`), { name: 'file.list', args: ['*'] }, () => found)
+      await run.end()
+    }
+    return { served, small: `/api/runs/${runId}` }
+  }
+
+  it('keeps nobody waiting: other requests are answered while it goes on', async () => {
+    const { served, small } = await large()
+    let isOver = false
+    const comparison = served.get(compare).finally(() => void (isOver = true))
+    let answered = 0
+    for (; !isOver; answered += 1) expect((await served.get(small)).status).toBe(200)
+    // if it held up the server, there would be one before it and one after it
+    expect(answered).toBeGreaterThan(5)
+    expect(schemas.comparison.parse((await comparison).body).differences).toHaveLength(calls)
+  })
+
+  it('is stopped at its limit, with the command that makes it, and the next one has its turn', async () => {
+    const { served, small } = await large({ comparison: { timeMs: 1 } })
+    for (const path of [compare, compare]) {
+      expect(await served.get(path)).toMatchObject({
+        status: 503,
+        body: {
+          error: {
+            message: expect.stringContaining('too large to be compared: it took longer than 1 ms'),
+            hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
+          },
+        },
+      })
+    }
+    expect((await served.get(small)).status).toBe(200)
   })
 })
 
