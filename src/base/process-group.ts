@@ -88,10 +88,11 @@ export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean
 
 /**
  * Stops a group: TERM, and KILL after 5 s. Resolves when no process is left or KILL was sent; false: the group was
- * empty.
+ * empty. `inner`: the leader of another group, which gets TERM instead and with which this one ends.
  */
-export async function stopGroup(leader: number): Promise<boolean> {
-  if (!signalGroup(leader, 'SIGTERM')) return false
+export async function stopGroup(leader: number, inner?: number): Promise<boolean> {
+  if (!signalGroup(leader, 0)) return false
+  if (inner === undefined || !signalGroup(inner, 'SIGTERM')) signalGroup(leader, 'SIGTERM')
   for (let waited = 0; waited < graceMs; waited += pollMs) {
     await sleep(pollMs)
     if (!signalGroup(leader, 0)) return true

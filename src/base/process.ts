@@ -95,6 +95,8 @@ export interface StartOptions extends Omit<ProcessOptions, 'timeLimitMs' | 'maxO
   readonly onMessage?: (bytes: Buffer, answer: (text: string) => void) => void
   /** The same for file descriptor 4. */
   readonly onStatus?: (bytes: Buffer) => void
+  /** The leader of a group that gets TERM instead of its own, whose end would kill that one. Undefined: none yet. */
+  readonly innerLeader?: () => number | undefined
   /** Its stdin receives what is passed to `write`; default: stdin is empty. */
   readonly readsInput?: true
 }
@@ -156,7 +158,7 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   const forget = killAtExit(pid)
   let stopping: Promise<boolean> | undefined
   let timedOut = false
-  const stop = (): Promise<boolean> => (stopping ??= stopGroup(pid))
+  const stop = (): Promise<boolean> => (stopping ??= stopGroup(pid, options.innerLeader?.()))
   const endLimit =
     timeLimitMs === undefined
       ? undefined

@@ -19,6 +19,8 @@ export interface Boxed extends Command {
   readonly onStart?: (pid: number) => void
   /** Call with what its process writes to `statusDescriptor`. */
   readonly onStatus?: (bytes: Buffer) => void
+  /** Its process in the sandbox that leads the group of the command, once it exists and while it runs. */
+  readonly innerLeader?: () => number | undefined
   /** Why the sandbox ended the command, as the end of a sentence; undefined if it did not. */
   readonly stopped: () => string | undefined
   /** Call when the command has ended, for whatever reason: ends everything that belongs to its sandbox. */

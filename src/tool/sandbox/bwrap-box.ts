@@ -71,6 +71,7 @@ export async function bwrapBox(
         watch.begin(pid)
         outlive(pid)
       }),
+      innerLeader: watch.first,
       stopped: watch.stopped,
       close: parts.close,
     }

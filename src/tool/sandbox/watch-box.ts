@@ -7,6 +7,8 @@ import type { SandboxRights } from '../../event/sandbox-rights.ts'
 export interface BoxWatch {
   /** Call with the first process of the sandbox, by its PID outside: the sandbox ends with it. */
   readonly begin: (pid: number) => void
+  /** That process, while it runs. */
+  readonly first: () => number | undefined
   /** Why the sandbox was ended, as the end of a sentence; undefined if it was not. */
   readonly stopped: () => string | undefined
   /** Ends the sandbox. Resolves when none of its processes runs any more. */
@@ -48,6 +50,7 @@ export function watchBox({ memory_mb, processes }: Pick<SandboxRights, 'memory_m
       timer = setInterval(() => look(pid), intervalMs)
       timer.unref()
     },
+    first: () => (first !== undefined && runs(first) ? first : undefined),
     stopped: () => reason,
     async end() {
       clearInterval(timer)

@@ -42,6 +42,17 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(readFileSync(join(end.work, 'made.txt'), 'utf8')).toBe('new\n')
   })
 
+  it('gives a command that is stopped the time to clean up after TERM', async () => {
+    const world = boxWorld()
+    const stop = new AbortController()
+    const line = `trap 'sleep 1; echo done > cleaned.txt; exit 0' TERM; : > ready; while :; do sleep 0.1; done`
+    const running = runInBox(line, world, { services: () => ({ signal: stop.signal }) })
+    await expect.poll(() => existsSync(join(world.work, 'ready')), { timeout: 30_000 }).toBe(true)
+    stop.abort(new Error('stopped'))
+    await expect(running).rejects.toThrow('stopped')
+    expect(readFileSync(join(world.work, 'cleaned.txt'), 'utf8')).toBe('done\n')
+  })
+
   it('only reads with "read-only"', async () => {
     const end = await inBox('cat a.txt; echo new > made.txt', {
       files: { 'a.txt': 'a\n' },
