@@ -31,8 +31,12 @@ export function codeFrame(text: string, position: FramePosition, options: FrameO
   const frame: string[] = []
   for (let number = first; number <= last; number += 1) {
     const isMarked = number === marked
-    const whole = visibleLine((lines[number - first] ?? '').replace(/\r$/, ''))
-    const shown = cut(whole, isMarked && column !== undefined ? column : 1, width)
+    const from = isMarked && column !== undefined ? column : 1
+    // of a long line, of which there may be thousands of frames, only what is near
+    const skipped = Math.max(0, from - 1 - 4 * width)
+    const near = (lines[number - first] ?? '').slice(skipped, from + 4 * width).replace(/\r$/, '')
+    const whole = visibleLine(near)
+    const shown = cut(whole, from - skipped, width)
     frame.push(`${isMarked ? '>' : ' '} ${String(number).padStart(gutter)} | ${shown.text}`.trimEnd())
     if (!isMarked || column === undefined) continue
     const room = shown.text.slice(shown.before.length)

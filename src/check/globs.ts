@@ -51,6 +51,9 @@ function globLists(value: Json, path: DataPath): readonly (readonly WrittenGlob[
   return [own, ...items.flatMap(({ item, path: at }) => globLists(item, at))]
 }
 
+/** Each one is looked up on the disk. */
+const mostCounted = 1000
+
 /**
  * Names without a folder (`README*`, `pyproject.toml`) are often alternatives, of which a project has some, so they are
  * reported only if nothing in their list matches.
@@ -62,9 +65,21 @@ function checkList(
 ): readonly GlobFinding[] {
   const excluded = list.map(({ glob }) => glob).filter((glob) => glob.startsWith('!'))
   const wanted = list.filter(({ glob }) => !glob.startsWith('!'))
-  const findings = wanted.flatMap((written) => checkGlob(written, () => count([written.glob, ...excluded], where)))
+  const findings = wanted
+    .slice(0, mostCounted)
+    .flatMap((written) => checkGlob(written, () => count([written.glob, ...excluded], where)))
   const isEmpty = findings.length === wanted.length
-  return findings.filter(({ severity, glob }) => isEmpty || severity === 'error' || glob.includes('/'))
+  const beyond = wanted[mostCounted]
+  return [
+    ...findings.filter(({ severity, glob }) => isEmpty || severity === 'error' || glob.includes('/')),
+    ...(beyond === undefined ? [] : [notCounted(beyond)]),
+  ]
+}
+
+function notCounted({ glob, path }: WrittenGlob): GlobFinding {
+  const message = `only the first ${mostCounted} globs of a list are checked`
+  const hint = 'All of them apply. Write fewer, more general ones.'
+  return { severity: 'warning', code: 'CONFIG_INVALID', message, hint, path, part: 'value', glob }
 }
 
 function checkGlob({ glob, path }: WrittenGlob, count: () => number): readonly GlobFinding[] {

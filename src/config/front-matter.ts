@@ -128,16 +128,17 @@ function readParams(data: JsonObject) {
  * neighboring letters that are swapped.
  */
 function checkSpelling(key: string): readonly Finding[] {
-  const folded = foldKey(key)
-  const names = [...reserved.keys()]
   const meant =
-    names.find((name) => foldKey(name) === folded) ??
+    namesByFolded.get(foldKey(key)) ??
     names.find((name) => name.length >= 6 && editDistance(key, name, 1) === 1) ??
     names.find((name) => name.length === 5 && isSwapped(key, name))
   if (meant === undefined) return []
   const hint = `Write ${meant}; if it really is your own parameter, put it in [params].`
   return [wrongKey([key], { message: `unknown key "${key}"; did you mean "${meant}"?`, hint })]
 }
+
+const names = [...reserved.keys()]
+const namesByFolded: ReadonlyMap<string, string> = new Map(names.map((name) => [foldKey(name), name]))
 
 function isSwapped(key: string, name: string): boolean {
   const letters = (word: string): string => Array.from(word).toSorted().join('')

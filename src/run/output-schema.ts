@@ -125,6 +125,7 @@ function plain(value: ExactJson): Json {
 
 /** Read as YAML, a superset of JSON, because that reader reports positions. A file with JSON comments has none. */
 async function placeInJson({ file, text }: { file: string; text: string }, at: DataPath): Promise<SourcePlace> {
+  if (at.length === 0) return { file, text, line: 1, column: 1 }
   const source = { file, text, block: text, firstLine: 1, what: 'the schema file', code: 'CONFIG_INVALID' } as const
   const position = await parseYaml(source).then(
     ({ locate }) => locate(at, 'value'),

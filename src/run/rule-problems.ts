@@ -9,8 +9,8 @@ import { isServerTool, ruledTools, serverTools, toolPattern } from '../tool/tool
 import { decidingRule } from '../tool/tool-rules.ts'
 import { ownToolNames, subjectKind, toolNames } from '../tool/toolbox/rows.ts'
 
-/** Each rule is compared with all others, so more would take minutes. */
-const mostCompared = 1000
+/** Each rule is compared with all others, so thousands would take minutes. */
+const mostCompared = 300
 
 /** Finds suspicious rules in files; each is a warning at its line. */
 export function ruleProblems(all: readonly PermissionRule[], workspace: string): readonly Issue[] {

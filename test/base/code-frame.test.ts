@@ -82,3 +82,15 @@ it('shows one caret for an empty range, and for one that ends before it begins',
   expect(codeFrame('abc', { line: 1, column: 4, endLine: 1, endColumn: 4 })).toBe('> 1 | abc\n    |    ^')
   expect(codeFrame('abc', { line: 1, column: 3, endLine: 1, endColumn: 1 })).toBe('> 1 | abc\n    |   ^')
 })
+
+it('shows the same of a long line, wherever in it', () => {
+  const frameAt = (length: number): string =>
+    codeFrame(`${'a'.repeat(length)}\u0007fault${'b'.repeat(length)}\r\nnext`, {
+      line: 1,
+      column: length + 2,
+      endLine: 1,
+      endColumn: length + 7,
+    })
+  expect(frameAt(200)).toMatch(/^> 1 \| …a{49}␇faultb+…\n {4}\| {52}\^{5}\n {2}2 \| next$/)
+  expect(frameAt(1_000_000)).toBe(frameAt(200))
+})

@@ -140,6 +140,28 @@ describe('validating a value', () => {
     ])
   })
 
+  it.each<[string, JsonObject]>([
+    ['alternatives', { anyOf: Array.from({ length: 50_000 }, (_, index) => ({ required: [`a${index}`] })) }],
+    ['patterns', { patternProperties: tables(50_000, () => ({ type: 'string' })) }],
+    ['lists', { dependentRequired: tables(50_000, () => ['a']) }],
+    [
+      'references in a chain',
+      { $ref: '#/$defs/d0', $defs: tables(50_000, (index) => ({ $ref: `#/$defs/d${index + 1}` })) },
+    ],
+  ])('refuses thousands of %s, which would take minutes', async (_, schema) => {
+    const message = 'it has more than 10000 tables and lists, not counting those in "enum"'
+    expect(await compileSchema(schema)).toEqual({ kind: 'invalid', message, at: [], others: [] })
+  })
+
+  it('allows an enum of any length, and a property named enum', async () => {
+    const result = await compileSchema({ enum: Array.from({ length: 20_000 }, (_, a) => ({ a })) })
+    if (result.kind === 'invalid') throw new Error(result.message)
+    expect(result.compiled.validate({ a: 19_999 })).toEqual([])
+    expect(result.compiled.validate({ a: 20_000 })).toHaveLength(1)
+    const large = { properties: { enum: { properties: tables(50_000, () => ({})) } } }
+    expect(await compileSchema(large)).toMatchObject({ kind: 'invalid' })
+  })
+
   it('ends when references form a cycle', async () => {
     expect(await problems({ $ref: '#' }, 1)).toStrictEqual([
       '$ cannot be checked: the references of the schema form a cycle',
@@ -213,3 +235,7 @@ describe('an invalid schema', () => {
     expect(await problems(named('number'), 1)).toHaveLength(0)
   })
 })
+
+function tables(length: number, make: (index: number) => object): JsonObject {
+  return Object.fromEntries(Array.from({ length }, (_, index) => [`d${index}`, make(index)])) as JsonObject
+}

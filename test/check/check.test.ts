@@ -121,6 +121,13 @@ describe('checking a prompt file', () => {
     ])
   })
 
+  it('looks for the first thousand globs of a list, which is said', async () => {
+    const globs = Array.from({ length: 3000 }, (_, index) => `"none${index}/*"`)
+    const found = await check({ 'ask.md': prompt(`context_globs = [${globs.join(', ')}]`) })
+    expect(found).toHaveLength(1001)
+    expect(found.at(-1)).toMatch(/^warning ask\.md:2:\d+ only the first 1000 globs of a list are checked$/)
+  })
+
   it('takes names without a folder for a choice, unless nothing of their list is there', async () => {
     const keys = 'context_globs = ["README*", "none.toml"]\nknowledge_globs = ["none.md", "NONE*"]'
     expect(await check({ 'ask.md': prompt(keys), 'README.md': 'x' })).toEqual([

@@ -55,6 +55,19 @@ describe('baton check', () => {
     )
   })
 
+  it('shows at most 200 problems of a file as text, errors first, and counts the others', async () => {
+    const missing = Array.from({ length: 199 }, (_, index) => `"none${index}.lua"`)
+    const globs = Array.from({ length: 50 }, (_, index) => `"none${index}/*"`)
+    const text = `+++\ncontext_globs = [${globs.join(', ')}]\nsub_agents = [${missing.join(', ')}]\n+++\nHi\n`
+    const cwd = tempTree({ 'many.md': text })
+    const { stdout, code } = await baton(['check', 'many.md'], { cwd })
+    expect(code).toBe(2)
+    expect(stdout.match(/^error: /gm)).toHaveLength(199)
+    expect(stdout.match(/^warning: /gm)).toHaveLength(1)
+    expect(stdout).toMatch(/\n49 more problems; --format json shows all\n199 errors, 50 warnings in 1 file\n$/)
+    expect(jsonLines((await baton(['check', '--json', 'many.md'], { cwd })).stdout)).toHaveLength(249)
+  })
+
   it('prints problems for programs, and errors alone with -q', async () => {
     const cwd = tempTree(files)
     const json = await baton(['check', '--json', 'good.md', 'bad.md'], { cwd })

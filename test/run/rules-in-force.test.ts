@@ -77,10 +77,10 @@ describe('what is odd about rules', () => {
       ({ message, hint, place }) => `${place?.file}:${place?.line} ${message} | ${hint}`,
     )
 
-  it('is looked for in the first thousand, which is said', () => {
+  it('is looked for in the first 300, which is said', () => {
     const bash = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`run${index} x`, 'deny']))
     expect(problems(['mine', { bash }])).toEqual([
-      'mine:1001 only the first 1000 rules of [permission] are compared with each other | All of them apply. Write fewer, more general ones.',
+      'mine:301 only the first 300 rules of [permission] are compared with each other | All of them apply. Write fewer, more general ones.',
     ])
   })
 

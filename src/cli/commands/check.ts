@@ -60,8 +60,16 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
 /** How many problems that differ only in their file are shown in full. */
 const mostAlike = 3
 
-/** Shows only the first of many problems that differ only in their file; the places of the others are one line. */
-function withoutAlike(problems: readonly Problem[], cwd: string) {
+/** How many problems of one file are shown at all; each shows a part of the file. */
+const mostShown = 200
+
+/**
+ * Shows only the first of many problems that differ only in their file; the places of the others are one line. Of
+ * too many problems, those that are warnings are left out first.
+ */
+function withoutAlike(all: readonly Problem[], cwd: string) {
+  const errorsFirst = [...all.filter(isError), ...all.filter((problem) => !isError(problem))]
+  const problems = all.length <= mostShown ? all : errorsFirst.slice(0, mostShown)
   const groups = new Map<string, Problem[]>()
   for (const problem of problems) {
     const { code, message, place } = problem
@@ -74,6 +82,8 @@ function withoutAlike(problems: readonly Problem[], cwd: string) {
     const places = group.map(({ place }) => harmlessName(placeText(place, cwd)))
     return `${group.length} more of the same: ${places.join(', ')}`
   })
+  const more = all.length - problems.length
+  if (more > 0) rest.push(`${countOf(more, 'more problem')}; --format json shows all`)
   return { shown: problems.filter((problem) => !leftOut.has(problem)), rest }
 }
 

@@ -63,6 +63,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       const left = Number(url.searchParams.get('n'))
       return redirect(302, left > 1 ? `/steps?n=${left - 1}` : '/echo')
     }
+    case '/slow-loop':
+      return void setTimeout(() => redirect(302, '/slow-loop'), 30)
+    case '/silent':
+      return
     case '/to':
       return redirect(Number(url.searchParams.get('status')), url.searchParams.get('url') ?? '/echo')
     case '/slow':
@@ -186,10 +190,18 @@ describe('aip.web.get', () => {
     await expect(web('get', `${base}/slow`, { timeout_ms: 100 })).rejects.toThrow(
       `${base}/slow failed: it took longer than 0.1 s`,
     )
-    const stop = new AbortController()
-    const running = hostSection('/', { signal: stop.signal }).wait(webModule, 'get', `${base}/slow`)
-    stop.abort(new Error('the run is over'))
-    await expect(running).rejects.toThrow('the run is over')
+    await expect(web('get', `${base}/silent`, { timeout_ms: 100 })).rejects.toThrow('it took longer than 0.1 s')
+    // all redirects together
+    await expect(web('get', `${base}/slow-loop`, { redirect_limit: 100, timeout_ms: 200 })).rejects.toThrow(
+      'it took longer than 0.2 s',
+    )
+    for (const path of ['/slow', '/silent', '/slow-loop']) {
+      const stop = new AbortController()
+      const section = hostSection('/', { signal: stop.signal })
+      const running = section.wait(webModule, 'get', `${base}${path}`, { redirect_limit: 100 })
+      stop.abort(new Error('the run is over'))
+      await expect(running).rejects.toThrow('the run is over')
+    }
   })
 
   it('refuses an answer that is too large, also when it is packed small', async () => {
