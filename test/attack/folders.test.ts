@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startModelServer } from '../helpers/model-server.ts'
 import { attack } from './attempts.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
@@ -635,4 +635,55 @@ it('an installed pack that was changed is told before it runs, once, until it is
 
   expect((await world.run(['install', 'demo@notes', '--force', '-y'])).code).toBe(0)
   expect((await world.run(['demo@notes'])).stderr).not.toContain('was modified after its installation')
+})
+
+describe('a pack.toml or .mcp.json that is a link out of its folder', () => {
+  const secret = 'hidden-in-another-file'
+  const written = {
+    'not to be parsed': `//registry:_authToken=${secret}\n`,
+    'to be parsed': `version = "${secret}"\n[baton]\nmerge = "${secret}"\n[capabilities]\n${secret} = ["x"]\n`,
+  }
+  const servers = {
+    'not to be parsed': `//registry:_authToken=${secret}\n`,
+    'to be parsed': JSON.stringify({ mcpServers: { [secret]: { command: secret } } }),
+  }
+
+  it.each(['not to be parsed', 'to be parsed'] as const)('is never quoted by a command: %s', async (kind) => {
+    const pack = '.baton/packs/demo/notes'
+    const world = createWorld({
+      work: { '.git/HEAD': '', [`${pack}/main.aip`]: saying('hi'), 'loose/main.aip': saying('hi') },
+      outside: { 'pack.toml': written[kind], 'servers.json': servers[kind] },
+    })
+    for (const folder of [pack, 'loose', '.']) {
+      if (folder !== '.') symlinkSync(join(world.outside, 'pack.toml'), join(world.work, folder, 'pack.toml'))
+      symlinkSync(join(world.outside, 'servers.json'), join(world.work, folder, '.mcp.json'))
+    }
+    const commands = [
+      'doctor',
+      'doctor --json',
+      'check',
+      `check ${pack}/main.aip`,
+      'list',
+      'list --json',
+      'mcp list',
+      'mcp list --json',
+      'demo@notes',
+      'explain demo@notes',
+      'trust .mcp.json',
+      `trust ${pack}/.mcp.json`,
+      'trust demo@notes',
+      'pack loose',
+      'install ./loose',
+      'test',
+    ]
+    const told: string[] = []
+    for (const command of commands) {
+      const { code, stdout, stderr } = await world.run(command.split(' '))
+      const text = stdout + stderr
+      if (text.includes(secret)) told.push(`${command}: ${text}`)
+      if (/demo@notes$|^trust|^pack|^install/.test(command)) expect([command, code]).not.toEqual([command, 0])
+    }
+    expect(told).toEqual([])
+    expect(world.changes()).toEqual([])
+  })
 })

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runsAfterChange } from '../../src/event/install-scripts.ts'
+import { tempTree } from '../helpers/temp.ts'
 
 const manifest = (...lines: readonly string[]): string =>
   ['--- a/x', '+++ b/x', '@@ -1,3 +1,4 @@', ...lines, ''].join('\n')
@@ -34,4 +36,32 @@ it('names scripts of composer.json, and files that are run as a whole', () => {
   for (const name of ['setup.py', 'pyproject.toml', 'build.rs', 'Gemfile', 'x.gemspec', 'build.gradle.kts']) {
     expect(runsAfterChange(`/w/${name}`, manifest('+x'))).toEqual([expect.stringContaining(`${name} is run when`)])
   }
+})
+
+it('reads the whole file: the key of a changed value may stand far above it, in a file with any line ends', () => {
+  const lines = ['{"scripts": {', '"prepare": "a",', '"postinstall":', '', '', '', '', '', '"node old.js"', '}}', '']
+  const diff = [
+    '--- a/x',
+    '+++ b/x',
+    '@@ -6,6 +6,6 @@',
+    ' ',
+    ' ',
+    ' ',
+    '-"node old.js"',
+    '+"node new.js"',
+    ' }}',
+    ' ',
+    '',
+  ].join('\n')
+  for (const end of ['\n', '\r\n']) {
+    const path = join(tempTree({ 'package.json': lines.join(end) }), 'package.json')
+    expect(runsAfterChange(path, diff)).toEqual(['postinstall: node new.js'])
+  }
+  const added = ['@@ -7,0 +8,1 @@', '+"node x.js"', ''].join('\n')
+  const open = [...lines.slice(0, 7), '}}', ''].join('\n')
+  expect(runsAfterChange(join(tempTree({ 'package.json': open }), 'package.json'), added)).toEqual([
+    'postinstall: node x.js',
+  ])
+  const other = join(tempTree({ 'package.json': '{}' }), 'package.json')
+  expect(runsAfterChange(other, manifest('+"install": "x"'))).toEqual(['install: x'])
 })
