@@ -26,7 +26,11 @@ export async function checkLeft(
   const temporary = leftTemporaryFolders()
   return [
     ...ended.map((id) =>
-      note('left', `the work tree of ${id}, which has ended, is still there`, `The next run, or baton runs rm ${id}, removes it.`),
+      note(
+        'left',
+        `the work tree of ${id}, which has ended, is still there`,
+        `The next run, or baton runs rm ${id}, removes it.`,
+      ),
     ),
     ...waiting.map((id) =>
       note(
