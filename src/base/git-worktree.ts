@@ -1,4 +1,4 @@
-import { rmdirSync, rmSync, unlinkSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { entryStatus, namesIn } from './entries.ts'
 import { isInside, realPath } from './files.ts'
@@ -24,8 +24,9 @@ export function removeWorktree(top: string): void {
 /** Removes what git knows of a work tree; last the file by which it is recognized. */
 function removeEntry(entry: string): void {
   for (const name of namesIn(entry)) if (name !== 'gitdir') rmSync(join(entry, name), { recursive: true, force: true })
-  unlinkSync(join(entry, 'gitdir'))
-  rmdirSync(entry)
+  // a run that ends can do the same for another one at this moment
+  rmSync(join(entry, 'gitdir'), { force: true })
+  rmSync(entry, { recursive: true, force: true })
 }
 
 /**
@@ -51,6 +52,23 @@ function commonFolder(within: string): string | undefined {
   }
 }
 
+/** The tops (absolute) of work trees that no longer exist, but are known to the repository around a folder (absolute). */
+export function lostWorktrees(within: string): readonly string[] {
+  const common = commonFolder(within)
+  if (common === undefined) return []
+  const entries = join(common, 'worktrees')
+  return namesIn(entries).flatMap((name) => {
+    const top = topOf(join(entries, name))
+    return top === undefined || entryStatus(top) !== undefined ? [] : [top]
+  })
+}
+
+/** The top of the work tree that an entry of git is for. */
+function topOf(entry: string): string | undefined {
+  const file = lineOf(join(entry, 'gitdir'))
+  return file === undefined ? undefined : dirname(resolve(entry, file))
+}
+
 interface LostIn {
   /** Absolute, links resolved: the folder of the work trees. */
   readonly folder: string
@@ -66,10 +84,9 @@ export function forgetLostWorktrees(common: string, { folder, of }: LostIn): voi
   const entries = join(common, 'worktrees')
   for (const name of namesIn(entries)) {
     const entry = join(entries, name)
-    const file = lineOf(join(entry, 'gitdir'))
+    const top = topOf(entry)
     // git, or its removal, was killed before it said where the work tree is
-    const isHalf = file === undefined && name.startsWith(of)
-    const top = file === undefined ? undefined : dirname(resolve(entry, file))
+    const isHalf = top === undefined && name.startsWith(of)
     const isLost = top !== undefined && isInside(folder, top) && entryStatus(top) === undefined
     if (isHalf || isLost) rmSync(entry, { recursive: true, force: true })
   }

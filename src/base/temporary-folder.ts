@@ -70,6 +70,12 @@ function isOfGone(name: string): boolean | undefined {
   return status?.startTicks !== startTicks || status?.state === 'Z'
 }
 
+/** Folders (absolute) that killed processes of this machine left; each is removed by the next process that makes one of its kind. */
+export function leftTemporaryFolders(): readonly string[] {
+  const names = readdirSync(tmpdir()).filter((name) => name.startsWith('baton-') && isOfGone(name) === true)
+  return names.map((name) => join(tmpdir(), name))
+}
+
 function removeLeft(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue

@@ -2,6 +2,7 @@ import { listPacks, packRoots } from '../pack/find-pack.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
 import { type Check, ok, type Patient } from './check.ts'
 import { checkAgents, checkConfig, checkPacks, type ConfigFound } from './config.ts'
+import { checkLeft } from './left.ts'
 import { checkGit, checkLua, checkNetwork, checkNode, checkRuns, checkSandbox, checkTerminal } from './machine.ts'
 import { checkKeys, checkModels } from './models.ts'
 
@@ -32,6 +33,7 @@ export async function examine(patient: Patient): Promise<readonly Check[]> {
     ...(config.isValid ? await checkAgents(patient, workspace) : []),
     ...(await mcpChecks(patient, config)),
     checkRuns(patient, { settings, workspace }),
+    ...(await checkLeft(patient, { settings, workspace })),
     git,
     sandbox,
   ]

@@ -34,12 +34,16 @@ function orderIn(folder: string): readonly string[] {
   }
 }
 
+export function isRunId(text: string): boolean {
+  return idPattern.test(text)
+}
+
 /** The ids of the runs in a folder, most recently started first. */
 export function runIds(folder: string): readonly string[] {
   try {
     const order = new Map(orderIn(folder).map((id, index) => [id, index]))
     return readdirSync(folder)
-      .filter((name) => idPattern.test(name))
+      .filter(isRunId)
       .toSorted()
       .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
       .toReversed()

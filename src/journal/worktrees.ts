@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { runIds } from './find-run.ts'
+import { glance } from './glance.ts'
+import { summaryIn } from './index-file.ts'
 
 /** The folder (absolute) for the git worktrees of a run, each named by the place that it is for. */
 export function worktreesFolder(run: string): string {
@@ -9,6 +12,31 @@ export function worktreesFolder(run: string): string {
 /** What the names of all worktrees of a run start with; a worktree is also known by its name in its repository. */
 export function worktreePrefix(id: string): string {
   return `${id.slice(-9)}-`
+}
+
+/** Whether a run has ended so that it cannot be resumed: it needs no worktrees. */
+export async function hasEnded(run: string): Promise<boolean> {
+  const { end } = (await glance(run)) ?? {}
+  if (end === undefined) return false
+  return end.stop === 'done' || end.stop === 'skipped' || summaryIn(run)?.resumable === false
+}
+
+/** How many runs are looked at, newest first. */
+const mostLookedAt = 200
+
+/**
+ * Removes the worktrees of runs in this folder (absolute) that have ended: they were killed before they did it. Never
+ * rejects: what cannot be removed is removed with its run.
+ */
+export async function removeEndedWorktrees(runs: string, workspace: string): Promise<void> {
+  try {
+    for (const id of runIds(runs).slice(0, mostLookedAt)) {
+      const run = join(runs, id)
+      if (existsSync(worktreesFolder(run)) && (await hasEnded(run))) await removeRunWorktrees(run, workspace)
+    }
+  } catch {
+    // next time
+  }
 }
 
 /**

@@ -13,7 +13,6 @@ import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from './child-target.ts'
 import { neverMet } from './execute-prompt.ts'
-import { notRestored } from './iterate/ends.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
@@ -138,8 +137,6 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
   if (outcome.status === 'suspended') throw outcome.error
   const iterated = outcome.status === 'done' ? outcome.iterated : undefined
-  const unrestored = iterated && notRestored(iterated)
-  if (unrestored !== undefined) throw unrestored
   if (iterated?.until_met === false) throw neverMet(iterated)
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer

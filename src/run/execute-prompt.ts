@@ -2,7 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from './inputs.ts'
-import { keptFailing, notRestored } from './iterate/ends.ts'
+import { keptFailing } from './iterate/ends.ts'
 import type { IterateResult } from './iterate/record.ts'
 import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
@@ -76,9 +76,6 @@ function promptEnding(outcome: PromptOutcome): Ending {
     return { stopReason: suspensionReason(error), tasks, outputs: [], error }
   }
   const { outcomes: tasks, iterated } = outcome
-  const unrestored = iterated && notRestored(iterated)
-  // not final: a resumed run tries it again
-  if (unrestored !== undefined) return { stopReason: 'error', tasks, outputs: [], error: unrestored }
   if (iterated?.stop_reason === 'failing') {
     return { stopReason: 'error', tasks, outputs: [], error: keptFailing(iterated), isFinal: true }
   }

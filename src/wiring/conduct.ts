@@ -19,7 +19,7 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
-import { removeRunWorktrees } from '../journal/worktrees.ts'
+import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
@@ -220,9 +220,10 @@ interface KeptRun {
   readonly keepMs: number | undefined
 }
 
-async function keepHistory({ folder, keepMs }: KeptRun, result: ReturnType<Tally['result']>): Promise<void> {
+async function keepHistory({ folder, workspace, keepMs }: KeptRun, result: ReturnType<Tally['result']>): Promise<void> {
   if (result === undefined) return
   await finishHistory(folder, result)
+  await removeEndedWorktrees(dirname(folder), workspace)
   if (keepMs !== undefined) await pruneRuns(dirname(folder), { keepMs, now: new Date() })
 }
 

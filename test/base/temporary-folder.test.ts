@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
+import { leftTemporaryFolders, makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 it('a temporary folder is private, and removed with what killed processes have left a day ago', () => {
@@ -31,6 +31,10 @@ it.skipIf(!existsSync('/proc/self/stat'))(
       basename(own.path)
         .replace('y-', `${name}-`)
         .replace(/\.\d+-/, '.1-')
+    const known = join(place, left('baton-q'))
+    mkdirSync(known)
+    expect(leftTemporaryFolders()).toEqual([known])
+    rmSync(known, { recursive: true })
     mkdirSync(join(place, left('z')))
     mkdirSync(join(place, basename(own.path).replace('y-', 'z-')))
     const other = makeTemporaryFolder('z-')

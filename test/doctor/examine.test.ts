@@ -1,12 +1,16 @@
+import { mkdirSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Check, Patient } from '../../src/doctor/check.ts'
 import { examine } from '../../src/doctor/examine.ts'
+import { runsFolder } from '../../src/journal/run-id.ts'
+import { removeEndedWorktrees } from '../../src/journal/worktrees.ts'
 import { root } from '../helpers/baton.ts'
 import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { makeRun } from '../history/fixtures.ts'
 
 interface World {
   readonly files?: { readonly [path: string]: string }
@@ -238,5 +242,40 @@ url = "http://127.0.0.1:9/mcp?key=1"
 
   it('are no line where there are none', async () => {
     expect(of(await look({}), 'mcp')).toEqual([])
+  })
+})
+
+describe('what killed runs left', () => {
+  it('is told with how to remove it', async () => {
+    const [ended, interrupted, gone] = ['20261122-054821-6780e1', '20261122-054822-6780e2', '20261122-054823-6780e3']
+    const folder = tempTree({
+      'project/baton.toml': '',
+      'project/.git/HEAD': 'ref: refs/heads/main\n',
+      'project/.git/objects/x': '',
+      'project/.git/refs/x': '',
+      'project/.git/worktrees/lost/gitdir': `/state/${gone}/worktrees/lost/.git\n`,
+      'project/.git/worktrees/other/gitdir': '/somewhere/other/.git\n',
+      'home/x': '',
+    })
+    const patient = {
+      cwd: join(folder, 'project'),
+      home: join(folder, 'home'),
+      overrides: [`runs.dir="${join(folder, 'runs')}"`],
+    }
+    await look({ patient })
+    const runs = runsFolder({ ...patient, env: {}, workspace: patient.cwd, runsDir: join(folder, 'runs') })
+    const done = await makeRun({ runs, id: ended })
+    await done.end()
+    const killed = await makeRun({ runs, id: interrupted })
+    await killed.journal.close()
+    for (const id of [ended, interrupted]) mkdirSync(join(runs, id, 'worktrees/a'), { recursive: true })
+    expect(of(await look({ patient }), 'left').filter((text) => !text.includes('temporary'))).toEqual([
+      `note the work tree of ${ended}, which has ended, is still there`,
+      `note ${interrupted} was interrupted and keeps its work tree`,
+      `note git knows work trees of runs that are gone: /state/${gone}/worktrees/lost`,
+    ])
+    await removeEndedWorktrees(runs, patient.cwd)
+    const kept = [ended, interrupted].map((id) => readdirSync(join(runs, id)).includes('worktrees'))
+    expect(kept).toEqual([false, true])
   })
 })

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { mapLimit } from '../../src/base/concurrency.ts'
 import { type IterateKill, iterateKills, type IterateTrial, tryIterate } from '../helpers/durable/iterate-trial.ts'
@@ -83,4 +85,33 @@ it('leaves a file alone that was changed before the best iteration could be rest
   const again = await baton('resume', run)
   expect(again.code, again.stderr).toBe(0)
   expect(server.requests.length).toBe(2)
+})
+
+/** Two iterations, of which the first one is the best; `second` answers the second one. */
+async function bestIsFirst(second: string, more: Readonly<Record<string, string>> = {}) {
+  const rules = 'condition = "2"\ncommits = true\nscore = "tail -n +1 list.txt list.txt/* 2>&1 | grep -c two"'
+  const prompt = iteratedPrompt(`${rules}\nscore_best = "lowest"`, { front: 'context_globs = ["list.txt"]' })
+  const files = { 'ask.md': prompt, 'list.txt': 'two\ntwo\n', ...more }
+  return gitWorld(files, [{ text: writing({ 'list.txt': 'one' }) }, { text: second }])
+}
+
+const folderInstead = (name: string): string =>
+  `<FILE_CHANGES>\n<FILE_DELETE file_path="list.txt" />\n<FILE_NEW file_path="list.txt/in/${name}">\ntwo\n</FILE_NEW>\n</FILE_CHANGES>\n`
+
+it('restores the file of the best iteration where a folder has taken its place', async () => {
+  const { run, read, git } = await bestIsFirst(folderInstead('it.txt'))
+  const { code, stderr } = await run(['run', 'ask.md'])
+  expect(code, stderr).toBe(0)
+  expect([read('list.txt'), git('status', '--porcelain')]).toEqual(['one\n', ''])
+})
+
+it('says that the files of the best iteration were not restored before it looks at files again', async () => {
+  const { run, top } = await bestIsFirst(folderInstead('own.log'), { '.gitignore': '*.log\n' })
+  const { code, stderr } = await run(['run', 'ask.md'])
+  expect(code, stderr).toBe(1)
+  expect(stderr).toContain('were not restored')
+  expect(stderr).toMatch(/git restore --source=[0-9a-f]{12} -- list\.txt/)
+  rmSync(join(top, 'list.txt'), { recursive: true })
+  const resumed = await run(['resume', 'last'])
+  expect(resumed.code, resumed.stderr).toBe(0)
 })

@@ -1,11 +1,18 @@
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import type { RunContext } from '../../event/context.ts'
 import { callPlace, part } from '../../event/place.ts'
-import { deleteEntry, type FileCall, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
+import {
+  deleteEntry,
+  type FileCall,
+  makeLink,
+  removeEmptyFolder,
+  saveMadeFile,
+  setMode,
+} from '../../tool/workspace-files.ts'
 import type { Repository } from './repository.ts'
 
 interface BringBack {
@@ -70,10 +77,17 @@ export async function bringBack(
     const files = found.map(({ path }) => path)
     // a replay does not need the contents, and may have no repository
     if (!extracted) await extract(files).catch(() => signal.throwIfAborted())
-    for (const [index, { path, ...to }] of found.entries()) {
+    const steps = found.map((one, index) => ({ ...one, index }))
+    // a file can be where a folder has to be, and the other way round
+    const [removed, others] = [true, false].map((isRemoved) =>
+      steps.filter(({ kind }) => (kind === 'absent') === isRemoved),
+    )
+    for (const { index, path, ...to } of [...(removed ?? []), ...(others ?? [])]) {
       signal.throwIfAborted()
       try {
-        putBack(resolve(workspace, path), { ...to, source: join(folder, path) }, { context, at: callPlace(at, index) })
+        const call = { context, at: callPlace(at, index) }
+        if (to.over === 'folder') removeFolders(path, removed ?? [], call)
+        putBack(resolve(workspace, path), { ...to, source: join(folder, path) }, call)
       } catch (error) {
         if (!isBatonError(error) || (error.code !== 'FILE_FAILED' && error.code !== 'OUTSIDE_WORKSPACE')) throw error
         return { files, problem: { why: messageOf(error), command: commandFor(best, files) } }
@@ -105,29 +119,48 @@ interface EntryState {
   readonly to?: string
   /** Permission bits of a file, if they have to be changed; git stores only whether it is executable. */
   readonly mode?: number
+  /** What is in its place. */
+  readonly over?: 'folder' | 'link'
 }
 
 function stateOf(path: string, present: string): EntryState {
   const status = lstatSync(path, { throwIfNoEntry: false })
-  if (status === undefined) return { kind: 'absent' }
-  if (status.isSymbolicLink()) return { kind: 'link', to: readlinkSync(path) }
-  const before = lstatSync(present, { throwIfNoEntry: false })?.mode ?? 0o644
-  return ((before ^ status.mode) & 0o111) === 0 ? { kind: 'file' } : { kind: 'file', mode: status.mode & 0o777 }
+  const before = entryStatus(present)
+  const state: Pick<EntryState, 'over'> =
+    before?.isDirectory() === true ? { over: 'folder' } : before?.isSymbolicLink() === true ? { over: 'link' } : {}
+  if (status === undefined || status.isDirectory()) return { ...state, kind: 'absent' } as const
+  if (status.isSymbolicLink()) return { ...state, kind: 'link', to: readlinkSync(path) } as const
+  const isSame = (((before?.mode ?? 0o644) ^ status.mode) & 0o111) === 0
+  return { ...state, kind: 'file', ...(isSame ? {} : { mode: status.mode & 0o777 }) } as const
+}
+
+/** Removes a folder, and those in it that become empty when these files are removed. A folder with other files stays. */
+function removeFolders(path: string, removed: readonly { readonly path: string }[], call: FileCall): void {
+  const folders = new Set([path])
+  for (const { path: file } of removed) {
+    for (let above = dirname(file); above.startsWith(`${path}/`); above = dirname(above)) folders.add(above)
+  }
+  const { workspace } = call.context.scope.folders
+  for (const [index, folder] of [...folders].toSorted().toReversed().entries()) {
+    removeEmptyFolder(resolve(workspace, folder), { ...call, at: callPlace([...call.at, part('before')], index) })
+  }
 }
 
 function putBack(
   path: string,
-  { kind, to = '', mode, source }: EntryState & { readonly source: string },
+  { kind, to = '', mode, over, source }: EntryState & { readonly source: string },
   call: FileCall,
 ): void {
   const step = (name: 'after' | 'before'): FileCall => ({ ...call, at: [...call.at, part(name)] })
   switch (kind) {
     case 'absent':
-      return void deleteEntry(path, call)
+      return over === 'folder' ? undefined : void deleteEntry(path, call)
     case 'link':
-      deleteEntry(path, step('before'))
+      if (over !== 'folder') deleteEntry(path, step('before'))
       return makeLink(path, to, call)
     case 'file':
+      // otherwise the file that the link leads to would be written
+      if (over === 'link') deleteEntry(path, step('before'))
       // the folder with the contents has another name in each process: a resumed run compares what is asked
       saveMadeFile(path, { op: 'unpack', source: path, make: () => readFileSync(source) }, call)
       if (mode !== undefined) setMode(path, mode, step('after'))

@@ -8,6 +8,7 @@ import type { PromptRun } from '../prompt-run.ts'
 import type { TaskOutcome } from '../task.ts'
 import { createFileCache, type RoundTasks, type Worked, type Working, workOnce } from '../tasks.ts'
 import { iterationPrompt } from './blocks.ts'
+import { notRestored } from './ends.ts'
 import { type Keeper, type KeeperOptions, openKeeper } from './keeper.ts'
 import type { Iteration } from './load.ts'
 import { iterate, type IterationWork } from './loop.ts'
@@ -30,6 +31,7 @@ type Outcome = { readonly status: 'nothing' } | { readonly status: 'worked'; rea
 /**
  * Works on all tasks repeatedly. Delivered outcomes and the input of `post` agents are those of the last iteration,
  * with the files as they are then.
+ * @throws BatonError CHANGES_FAILED if the files of the best iteration cannot be restored
  */
 export async function workAgain(
   tasks: RoundTasks,
@@ -62,6 +64,9 @@ export async function workAgain(
   const { outcomes } = outcome
   // an iteration that was taken from the record has delivered nothing
   delivery.deliver(outcomes)
+  // before anything else looks at the files, and not final: a resumed run tries it again
+  const unrestored = notRestored(result)
+  if (unrestored !== undefined) throw unrestored
   const filesOf = createFileCache(settings, { spec: target.spec, resourcesOf: tasks.resourcesOf }, context)
   const files = await placeGlobErrors(target, () => filesOf(settings))
   return { status: 'worked', outcomes, suspension: undefined, files, iterated: result }
