@@ -98,7 +98,7 @@ async function renderPart(
     const body = { ...place, line: line + 1 }
     return textMessage(role, await renderTemplate(content, data, { place: body, signal }))
   }
-  const option = placeOfOption(place)
+  const option = placeOfOption(place, text.split('\n'))
   const rendered = await renderTemplate(`${optionText}\n${content}`, data, { place: option, signal })
   const end = rendered.indexOf('\n')
   const cache = await readCacheOption(rendered.slice(0, end), option)

@@ -100,9 +100,10 @@ async function checkTemplates(
 ): Promise<readonly Problem[]> {
   if (parts.length === 0) return []
   const templates = await loadTemplates()
+  const lines = text.split('\n')
   const problems: Problem[] = []
   for (const { content, optionText, line } of parts) {
-    const place = placeOfOption({ file, text, line })
+    const place = placeOfOption({ file, text, line }, lines)
     const wrong = [
       ...(optionText === undefined ? [] : templates.problems(optionText, place)),
       ...templates.problems(content, { file, text, line: line + 1 }),

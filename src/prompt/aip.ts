@@ -144,9 +144,9 @@ export async function readTable(file: string, text: string, block: AipBlock): Pr
   })
 }
 
-/** The place of the option string in a prompt heading, which starts after the first backtick. */
-export function placeOfOption(heading: SourcePlace): SourcePlace {
-  const line = heading.text?.split('\n')[(heading.line ?? 1) - 1] ?? ''
+/** The place of the option string in a prompt heading, which starts after the first backtick. `lines`: of the file. */
+export function placeOfOption(heading: SourcePlace, lines: readonly string[]): SourcePlace {
+  const line = lines[(heading.line ?? 1) - 1] ?? ''
   const mark = line.indexOf('`')
   return mark === -1 ? heading : { ...heading, column: mark + 2 }
 }
