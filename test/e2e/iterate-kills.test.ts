@@ -89,7 +89,7 @@ it('leaves a file alone that was changed before the best iteration could be rest
 
 /** Two iterations, of which the first one is the best; `second` answers the second one. */
 async function bestIsFirst(second: string, more: Readonly<Record<string, string>> = {}) {
-  const rules = 'condition = "2"\ncommits = true\nscore = "tail -n +1 list.txt list.txt/* 2>&1 | grep -c two"'
+  const rules = 'condition = "2"\ncommits = true\nscore = "grep -r two list.txt | wc -l"'
   const prompt = iteratedPrompt(`${rules}\nscore_best = "lowest"`, { front: 'context_globs = ["list.txt"]' })
   const files = { 'ask.md': prompt, 'list.txt': 'two\ntwo\n', ...more }
   return gitWorld(files, [{ text: writing({ 'list.txt': 'one' }) }, { text: second }])

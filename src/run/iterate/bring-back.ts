@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
@@ -124,7 +124,7 @@ interface EntryState {
 }
 
 function stateOf(path: string, present: string): EntryState {
-  const status = lstatSync(path, { throwIfNoEntry: false })
+  const status = entryStatus(path)
   const before = entryStatus(present)
   const state: Pick<EntryState, 'over'> =
     before?.isDirectory() === true ? { over: 'folder' } : before?.isSymbolicLink() === true ? { over: 'link' } : {}
