@@ -1,5 +1,6 @@
 import { execa } from 'execa'
 import type { Readable, Writable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { startLimit } from './clock.ts'
 import { atMost, manyListeners } from './concurrency.ts'
 import { behindGate, gateWord, type Program } from './process-gate.ts'
@@ -158,7 +159,12 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
   const forget = killAtExit(pid)
   let stopping: Promise<boolean> | undefined
   let timedOut = false
-  const stop = (): Promise<boolean> => (stopping ??= stopGroup(pid, options.innerLeader?.()))
+  const stopAll = async (): Promise<boolean> => {
+    // what it has written before is read first: it may name the group that gets TERM
+    if (options.innerLeader !== undefined) await nextTurn()
+    return stopGroup(pid, options.innerLeader?.())
+  }
+  const stop = (): Promise<boolean> => (stopping ??= stopAll())
   const endLimit =
     timeLimitMs === undefined
       ? undefined

@@ -1,4 +1,3 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { entryPath, isInside } from '../base/files.ts'
@@ -153,16 +152,19 @@ export interface TrustedFile {
   readonly names?: Names
 }
 
+/** Loaded only when words are sealed or opened: loading takes a short run longer than all its hashing. */
+const crypto = () => process.getBuiltinModule('node:crypto')
+
 const sealing = { cipher: 'aes-256-gcm', iv: 12, tag: 16 } as const
 
 function sealingKey(content: string): Buffer {
-  return createHash('sha256').update(`names\0${content}`).digest()
+  return crypto().createHash('sha256').update(`names\0${content}`).digest()
 }
 
 /** Names in a form that only the content of their file opens. */
 export function sealNames(names: Names, content: string): string {
-  const iv = randomBytes(sealing.iv)
-  const cipher = createCipheriv(sealing.cipher, sealingKey(content), iv)
+  const iv = crypto().randomBytes(sealing.iv)
+  const cipher = crypto().createCipheriv(sealing.cipher, sealingKey(content), iv)
   const text = Buffer.concat([cipher.update(JSON.stringify(names)), cipher.final()])
   return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')
 }
@@ -172,7 +174,9 @@ function openNames(sealed: string, content: string): Names | undefined {
   const bytes = Buffer.from(sealed, 'base64')
   const { cipher, iv, tag } = sealing
   try {
-    const opening = createDecipheriv(cipher, sealingKey(content), bytes.subarray(0, iv), { authTagLength: tag })
+    const opening = crypto().createDecipheriv(cipher, sealingKey(content), bytes.subarray(0, iv), {
+      authTagLength: tag,
+    })
     opening.setAuthTag(bytes.subarray(iv, iv + tag))
     const text = Buffer.concat([opening.update(bytes.subarray(iv + tag)), opening.final()]).toString()
     return readNames(JSON.parse(text) as Json)
