@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { keyPatternOf } from '../../src/tool/protected/key-places.ts'
+import { entriesIn } from '../../src/base/entries.ts'
 import { keyPlaces, runPlaces } from '../../src/tool/protected/known-places.ts'
 import { runsByItself } from '../../src/tool/protected/programs.ts'
 import { keysAtHome } from '../../src/tool/sandbox/key-places.ts'
@@ -74,6 +75,30 @@ describe('the list of well-known places', () => {
     'says of %s that they do not',
     (path) => expect(runsByItself(path.split('/'))).toBe(false),
   )
+})
+
+it('a workspace is searched for names of files once, and again for a file with a new name', async () => {
+  const folder = tempTree({ 'w/a.txt': 'x', 'w/b.txt': 'x', 'w/in/c.txt': 'x', 'store/keep': '', 'other/o.txt': 'x' })
+  const workspace = join(folder, 'w')
+  const paths = ['w/a.txt', 'w/b.txt', 'w/in/c.txt', 'other/o.txt'].map((name) => join(folder, name))
+  for (const [index, path] of paths.entries()) linkSync(path, join(folder, 'store', `${index}`))
+  let listed = 0
+  const list: typeof entriesIn = (path) => {
+    listed += 1
+    return entriesIn(path)
+  }
+  /** How many folders are listed to look up each file. */
+  const lookUp = (): number => {
+    const before = listed
+    for (const path of paths) expect(namesOf(path, workspace, list)).toEqual([path])
+    return listed - before
+  }
+  expect(lookUp()).toBeGreaterThan(0)
+  // until the files are older than the search
+  await expect.poll(lookUp, { timeout: 10_000 }).toBe(0)
+  const [a = ''] = paths
+  linkSync(a, join(workspace, 'in/a2.txt'))
+  expect(namesOf(a, workspace, list)).toEqual([a, join(workspace, 'in/a2.txt')])
 })
 
 it('every name of a file is found, also one that was added later', () => {
