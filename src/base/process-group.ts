@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { platform } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasSystemCode } from './error.ts'
 
 interface ProcessStatus {
   /** A letter: `Z` for a process that has exited and waits for its parent. */
@@ -41,6 +42,16 @@ export async function startSecond(pid: number): Promise<number | undefined> {
     return Number.isNaN(seconds) ? undefined : seconds
   } catch {
     return undefined
+  }
+}
+
+/** Whether a process has this id, whoever it belongs to. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return hasSystemCode(error, 'EPERM')
   }
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { hasSystemCode } from '../base/error.ts'
-import { processStatus, startSecond } from '../base/process-group.ts'
+import { isRunning, processStatus, startSecond } from '../base/process-group.ts'
 
 /**
  * The process that writes a journal file. `start` is `ticks:<n>` since boot (Linux, meaningful with `boot`) or
@@ -79,15 +78,6 @@ function isSameProcess({ pid, start, boot }: Owner): boolean {
 
 function ownStartSecond(): string {
   return `epoch:${Math.round(Date.now() / 1000 - process.uptime())}`
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return hasSystemCode(error, 'EPERM')
-  }
 }
 
 /** If the system gives no answer, the owner counts as alive. */

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isDeeper, maxJsonDepth } from '../base/json.ts'
-import { createConnections, type MostConnections } from './connections.ts'
 import { type Gate, type Passed, passGate, securityHeaders, tooLarge } from './gate.ts'
 import { problemOf, Refusal, refusalAnswer } from './refusal.ts'
 
@@ -187,6 +186,48 @@ function unreadable(code: string | undefined): Refusal {
 function part(socket: Duplex | Socket): void {
   const timer = setTimeout(() => socket.destroy(), partingMs).unref()
   socket.once('close', () => clearTimeout(timer))
+}
+
+interface MostConnections {
+  /** Maximum number of open connections; an agent or page needs a few. */
+  readonly connections: number
+  /** Of these, the maximum that have not sent the secret. */
+  readonly strangers: number
+}
+
+/** The open connections of a server. Those that have not sent the secret keep nobody out. */
+interface Connections {
+  /** A new connection. If there is no room, it takes the place of the stranger that was idle longest, or is dropped. */
+  readonly enter: (socket: Socket) => void
+  /** A request has arrived: with the secret (the connection stays until it ends), or without. */
+  readonly heard: (socket: Socket, who: Passed) => void
+}
+
+function createConnections({ connections, strangers: most }: MostConnections): Connections {
+  /** In order of their last request, the most recent last. */
+  const strangers = new Set<Socket>()
+  const known = new Set<Socket>()
+
+  return {
+    enter(socket) {
+      if (strangers.size >= most || strangers.size + known.size >= connections) {
+        const [oldest = socket] = strangers
+        strangers.delete(oldest)
+        oldest.destroy()
+        if (oldest === socket) return
+      }
+      strangers.add(socket)
+      socket.once('close', () => {
+        strangers.delete(socket)
+        known.delete(socket)
+      })
+    },
+    heard(socket, who) {
+      const isStranger = strangers.delete(socket)
+      if (who === 'known') known.add(socket)
+      else if (isStranger) strangers.add(socket)
+    },
+  }
 }
 
 /** A budget of bytes shared by all bodies in memory. */

@@ -4,6 +4,7 @@ import { hasSystemCode } from '../base/error.ts'
 import { existingAbove } from '../base/entries.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isRunning } from '../base/process-group.ts'
 import type { EffectKind, FileChangeRecord } from '../event/effects.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import type { Environment } from '../journal/secrets.ts'
@@ -180,13 +181,4 @@ function isChange(data: JsonObject): data is JsonObject & OwnChange {
     (to === undefined || typeof to === 'number') &&
     (left === undefined || isJsonObject(left))
   )
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return hasSystemCode(error, 'EPERM')
-  }
 }

@@ -4,8 +4,7 @@ import type { NewFileContent, Permission, Rights, Verdict } from '../event/permi
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
-import { toolJudge } from './tool-judge.ts'
-import { closingRule, ruleText } from './tool-rules.ts'
+import { closingRule, ruleText, toolVerdict } from './tool-rules.ts'
 
 /** The permission defined by rights: every rule must allow an action. */
 export function createPermission(
@@ -69,7 +68,7 @@ export function createPermission(
           return reason === undefined ? { kind: 'allow' } : deniedPath(action, reason)
         }
         case 'tool':
-          return toolJudge()(rules, action, workspace)
+          return toolVerdict(rules, action, workspace)
         case 'command':
         case 'connect':
         case 'mcp':

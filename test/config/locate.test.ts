@@ -5,12 +5,12 @@ import {
   findWorkspace,
   foreignMarks,
   locateWorkspace,
+  markOwners,
   possibleConfigFiles,
   userConfigFile,
   userDataFolder,
   workspaceConfigFile,
 } from '../../src/config/locate.ts'
-import { markOwners } from '../../src/config/workspace-marks.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
 const repository = { '.git/HEAD': 'ref: refs/heads/main\n', '.git/objects/x': '', '.git/refs/x': '' }

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { shellWord } from '../../base/command.ts'
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
@@ -107,10 +108,6 @@ const mostNamed = 10
 function commandFor(tree: string, paths: readonly string[]): string {
   const named = paths.length === 0 || paths.length > mostNamed ? ['.'] : paths.map(shellWord)
   return `git restore --source=${tree.slice(0, 12)} -- ${named.join(' ')}`
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 interface EntryState {

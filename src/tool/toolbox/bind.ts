@@ -16,7 +16,6 @@ import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { nobodyAsked } from '../rule-suggestion.ts'
-import { loadToolJudge } from '../tool-judge.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutOutput } from './output.ts'
@@ -52,7 +51,6 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
 async function runCall(kind: ToolKind, text: string, { box, context, ...telling }: Carrying): Promise<ToolResult> {
   const { name, spellings = {} } = kind
   const { services } = context
-  await loadToolJudge()
   const schema = await schemaOf(kind, context)
   const input = await readInput(text, { name, spellings, schema, signal: services.signal })
   if (typeof input === 'string') return { text: cutText(input, mostOfError), isError: true }
