@@ -141,6 +141,29 @@ it.skipIf(!hasChromium)('a question is approved by a button, and the run goes on
 })
 
 it.skipIf(!hasChromium)(
+  'a long question can be approved once all of it is shown, also what cannot be seen (needs chromium)',
+  async () => {
+    const content = `Look\u200b ${'a'.repeat(25_000)} end`
+    const served = await world([
+      callsTools(['todo', { todos: [{ content, status: 'pending' }] }]),
+      { text: 'Planned.' },
+    ])
+    const { page: view, problems } = await openPage(served, { route: '#/files/plan.md' })
+    await view.getByRole('button', { name: 'Run', exact: true }).click()
+    const question = view.getByRole('article', { name: 'Approve call 1 of todo?' })
+    await question.getByText('Look<U+200B> aaa').waitFor()
+    const approve = question.getByRole('button', { name: 'Approve' })
+    expect(await approve.isDisabled()).toBe(true)
+    expect(await question.getByText('a end').count()).toBe(0)
+    await question.getByRole('button', { name: /Show all/ }).click()
+    await question.getByText('a end').waitFor()
+    await approve.click()
+    await view.getByRole('article', { name: 'Answer for plan.md' }).getByText('Planned.').waitFor()
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)(
   'what a run has changed is shown side by side, and undone by a button (needs chromium)',
   async () => {
     const served = await world([callsTools(['write', { path: 'made.txt', content: 'one\ntwo\n' }]), { text: 'Made.' }])
