@@ -2,7 +2,7 @@ import { displayPath } from '../base/files.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { wrongKey } from '../config/issue.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
-import { startsAgents } from '../run/definitions.ts'
+import { startsAgents } from '../load/definitions.ts'
 import { checkAgent, type FileSurroundings } from './checker.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 

@@ -5,21 +5,27 @@ import { displayPath } from '../base/files.ts'
 import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
-import { checkMode } from '../run/check-mode.ts'
-import { instructionProblems } from '../run/instruction.ts'
+import { checkMode } from '../load/check-mode.ts'
+import { instructionProblems } from '../load/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
-import { namedModels } from '../run/model-place.ts'
+import { namedModels } from '../load/model-place.ts'
 import { checkDelegateFits } from '../run/delegate/load.ts'
 import { checkEnsembleFits } from '../run/ensemble/load.ts'
-import { resourceIssues } from '../run/named-resources.ts'
-import { toolIssues, withoutMissingTools } from '../run/named-tools.ts'
-import { otherToolsOf } from '../run/other-tools.ts'
-import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
-import { withPackServers } from '../run/pack-servers.ts'
-import { agentLookup, loadOutput } from '../run/prompt-target.ts'
-import type { TargetOptions } from '../run/target.ts'
+import { resourceIssues } from '../load/named-resources.ts'
+import { toolIssues, withoutMissingTools } from '../load/named-tools.ts'
+import { otherToolsOf } from '../load/other-tools.ts'
+import {
+  type AgentLookup,
+  findPromptAgents,
+  type StepAgent,
+  stepAgents,
+  summarizerName,
+} from '../load/prompt-agents.ts'
+import { withPackServers } from '../load/pack-servers.ts'
+import { agentLookup, loadOutput } from '../load/prompt-target.ts'
+import type { TargetOptions } from '../load/target.ts'
 import { workflowProblems } from '../run/workflow/check.ts'
-import { definitionsOfPrompt } from '../run/definitions.ts'
+import { definitionsOfPrompt } from '../load/definitions.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { definitionProblems } from './definitions.ts'
 import { checkGlobs } from './globs.ts'
@@ -101,7 +107,7 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
 /** The pattern parsers are only loaded if there are rules. */
 async function rulesProblems({ settings: { permission = [] }, workspace }: RunSpec): Promise<readonly Problem[]> {
   if (permission.length === 0) return []
-  const { ruleProblems } = await import('../run/rule-problems.ts')
+  const { ruleProblems } = await import('../load/rule-problems.ts')
   return ruleProblems(permission, workspace).map((issue) =>
     problemOf(issue, { severity: 'warning', file: '', trail: [] }),
   )

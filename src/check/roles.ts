@@ -1,7 +1,7 @@
 import { isJsonObject } from '../base/json.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
-import { findRole, keptTools, type RolePlaces } from '../run/roles.ts'
+import { findRole, keptTools, type RolePlaces } from '../load/roles.ts'
 import { checkAgent, type FileSurroundings } from './checker.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 

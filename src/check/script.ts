@@ -90,7 +90,7 @@ async function checkOptions(
 /** The pattern parsers are only loaded for agents with rules. */
 async function ruleWarnings({ rules }: OwnOptions, workspace: string): Promise<readonly Issue[]> {
   if (rules.length === 0) return []
-  return (await import('../run/rule-problems.ts')).agentRuleProblems(rules, workspace)
+  return (await import('../load/rule-problems.ts')).agentRuleProblems(rules, workspace)
 }
 
 async function checkTemplates(

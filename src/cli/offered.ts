@@ -6,7 +6,7 @@ import type { ChatCommand } from '../config/chat-commands.ts'
 import { issuesToError } from '../config/issue.ts'
 import { chatCommandsHere } from '../pack/chat-commands.ts'
 import { definitionsHere } from '../pack/definitions.ts'
-import { builtInModes, pluginsHere } from '../run/plugins-here.ts'
+import { builtInModes, pluginsHere } from '../load/plugins-here.ts'
 import { builtinCommands } from './chat/slash/builtin.ts'
 
 /** A tool, a mode, an agent or a chat command, as `baton list` shows it. */

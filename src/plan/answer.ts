@@ -5,7 +5,7 @@ import { below, type RunContext, withScope, withServices } from '../event/contex
 import { part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
-import type { PromptTarget } from '../run/prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
 import { type Round, runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'

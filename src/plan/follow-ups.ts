@@ -1,5 +1,5 @@
 import { maxRepairs } from '../run/structured-answer.ts'
-import type { PromptTarget } from '../run/prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import type { Figures } from './ask.ts'
 
 /** Corrections of an answer that does not match `[output]`, and of file changes that cannot be applied. */

@@ -3,10 +3,9 @@ import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
 import { below, narrow, type RunContext, withServices } from '../event/context.ts'
 import { item, placeText } from '../event/place.ts'
-import { limitsOfTools } from '../run/ask-person.ts'
 import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
 import { planTasks, type TaskPlan } from '../run/plan.ts'
-import type { PromptTarget } from '../run/prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { skipOf } from '../run/prompt-run.ts'
 import { isWithoutWork } from '../run/task.ts'
@@ -16,6 +15,7 @@ import { eachTime, firstPrompt, type Iterations, iterationsOf, laterDrift, planS
 import type { AnswerPlan, FileCount, PromptPlan, StepPlan, TasksPlan } from './plan.ts'
 import type { Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
+import { limitsOfTools } from '../load/limits.ts'
 
 export interface PromptCall {
   readonly target: PromptTarget

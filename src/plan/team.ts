@@ -1,6 +1,6 @@
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { keptTools } from '../run/roles.ts'
-import type { PromptTarget } from '../run/prompt-target.ts'
+import { keptTools } from '../load/roles.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import { type Ask, type Range, joinAsks } from './ask.ts'
 import type { RolePlan, TeamPlan } from './plan.ts'
 import type { Planner } from './planner.ts'

@@ -4,9 +4,7 @@ import { questionPromptInput } from '../agent/prompt-input.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { modelOptions } from '../config/agent-options.ts'
 import { describeValue } from '../config/issue.ts'
-import { mergeLayers } from '../config/layers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type {
@@ -24,13 +22,14 @@ import { placeOf } from '../prompt/document.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { isUnusable, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { answered, applyText } from './apply-answer.ts'
-import { limitsOfWriting } from './ask-person.ts'
 import type { FileSet } from './files.ts'
 import { askMain, writesFiles } from './main-agent.ts'
-import { withModelPlace } from './model-place.ts'
+import { withModelPlace } from '../load/model-place.ts'
 import { misfitOf, readStructured } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
+import { questionOptions } from '../load/prompt-agents.ts'
+import { limitsOfWriting } from '../load/limits.ts'
 
 interface Asked {
   readonly plan: TaskPlan
@@ -236,19 +235,4 @@ function questionInput({ spec, vars, stdin, plan, state, files, members }: Agent
     files: { context: files.context, knowledge: files.knowledge, structure: files.structure, working },
     ...defined({ stdin, members }),
   }
-}
-
-/**
- * It is the main agent, so the model settings of the front matter (after the chain), the environment and flags take
- * precedence over its own options; config files do not. Scripts get those of them that are options of scripts.
- */
-export function questionOptions({ spec, state }: Pick<AgentQuestion, 'spec' | 'state'>): JsonObject {
-  const own = { ...spec.layers.own, values: state.params }
-  const { values } = mergeLayers([own, ...spec.layers.above])
-  return Object.fromEntries(
-    modelOptions.flatMap((key): readonly (readonly [string, Json])[] => {
-      const value = values[key]
-      return value === undefined || value === null ? [] : [[key, value]]
-    }),
-  )
 }

@@ -11,10 +11,10 @@ import { below, emit, narrow, type RunContext, withServices } from '../event/con
 import { givenWithoutLimits } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
-import type { ChildSurroundings } from './child-target.ts'
+import type { ChildSurroundings } from '../load/child-target.ts'
 import { neverMet } from './execute-prompt.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
 /**
@@ -47,8 +47,8 @@ export function createTargetLoader(
 async function loadChild(agent: PromptAgent, around: ChildSurroundings, context: RunContext): Promise<PromptTarget> {
   // lazily, because scripts do not need the modules of prompt files (schemas, TOML)
   const [{ loadPromptTarget }, { childTargetOptions, keysWithoutEffect }] = await Promise.all([
-    import('./prompt-target.ts'),
-    import('./child-target.ts'),
+    import('../load/prompt-target.ts'),
+    import('../load/child-target.ts'),
   ])
   const target = await loadPromptTarget(childTargetOptions(agent, around))
   await around.onLoad?.(target)
@@ -68,7 +68,7 @@ async function runChildPrompt(
   loaded: PromptTarget,
   context: RunContext,
 ): Promise<PromptResult> {
-  const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
+  const { asChild, childContext, childTimeMs } = await import('../load/child-target.ts')
   const { scope, services } = context
   const target = withTurns(asChild(loaded, agent, { options, inherited: scope.options }), maxTurns)
   for (const { file } of target.agents) services.sources.execute(file)
@@ -125,7 +125,7 @@ interface Execution {
 }
 
 async function runOnce({ agent, target: loaded, given }: Execution, context: RunContext): Promise<ChildAnswer> {
-  const { childVariables } = await import('./child-target.ts')
+  const { childVariables } = await import('../load/child-target.ts')
   const target = { ...loaded, vars: childVariables(loaded, given.variables, agent) }
   if (context.scope.dry === 'req') {
     emit(context, { type: 'warning', message: `a dry run skips ${agent.name}, so later steps may differ` })

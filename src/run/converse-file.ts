@@ -6,10 +6,10 @@ import { below, narrow, type RunContext } from '../event/context.ts'
 import type { Inbox } from '../event/inbox.ts'
 import { part } from '../event/place.ts'
 import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
-import { limitsOfTools } from './ask-person.ts'
 import { createTargetLoader } from './child-run.ts'
-import type { ChildSurroundings } from './child-target.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { ChildSurroundings } from '../load/child-target.ts'
+import { limitsOfTools } from '../load/limits.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 
 /**
  * Returns the function that calls the model of a prompt file with the messages of a caller, with its settings, its
@@ -21,7 +21,7 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
   return async (request, context) => {
     const loaded = await load(request.agent, context)
     if (!isOnlyAsked(loaded)) return undefined
-    const { asChild, childContext, childTimeMs } = await import('./child-target.ts')
+    const { asChild, childContext, childTimeMs } = await import('../load/child-target.ts')
     const { agent, options } = request
     // the output form and the tools of its caller do not apply to it
     const { mode: _, tools: _tools, ...around } = context.scope.options
@@ -118,7 +118,7 @@ function leastTurns(...limits: readonly (number | undefined)[]): Pick<ModelAgent
 async function instructionsOf({ spec, settings }: PromptTarget, context: RunContext): Promise<string> {
   const { document, params } = spec
   if (!settings.template) return document.instruction.trim()
-  const { renderInstruction } = await import('./instruction.ts')
+  const { renderInstruction } = await import('../load/instruction.ts')
   const state = { params, prompts: [document.instruction] }
   const { prompts } = await renderInstruction(state, document, { params }, context.services.signal)
   return prompts.join('\n\n').trim()

@@ -10,7 +10,7 @@ import { type Message, textMessage } from '../event/message.ts'
 import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
 import { mainAgent } from './main-agent.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 
 /** The operations of a front end on a conversation, in their order (R263). */
 export type Operation =

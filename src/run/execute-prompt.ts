@@ -1,12 +1,12 @@
 import { BatonError } from '../base/error.ts'
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
-import { type GivenInputs, textInputs } from './inputs.ts'
+import { type GivenInputs, textInputs } from '../load/inputs.ts'
 import { keptFailing } from './iterate/ends.ts'
 import type { IterateResult } from './iterate/record.ts'
 import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */

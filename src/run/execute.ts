@@ -6,8 +6,8 @@ import type { ScriptResult } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope } from '../event/context.ts'
 import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
-import { type GivenInputs, readInputs } from './inputs.ts'
-import type { AgentTarget, Target } from './target.ts'
+import { type GivenInputs, readInputs } from '../load/inputs.ts'
+import type { AgentTarget, Target } from '../load/target.ts'
 import type { TaskOutcome } from './task.ts'
 
 export interface Execution {

@@ -15,9 +15,9 @@ import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
 import { readableFiles } from '../tool/guard.ts'
 import { openFiles } from './closed-files.ts'
-import { namedProblems } from './named-files.ts'
+import { namedProblems } from '../load/named-files.ts'
 import type { LoadedFile } from './messages.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 
 /** A file matched by a glob: path relative to base_dir, size in bytes. A type, because interfaces are not `Json`. */
 export type FileRef = { readonly path: string; readonly size: number }

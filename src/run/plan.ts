@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
-import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import type { FileRef } from './files.ts'
+import { checkSources } from '../load/inputs.ts'
 
 /** One unit of work of a run. */
 export interface TaskPlan {
@@ -39,35 +39,6 @@ export function planTasks({ file, asked, inputs, groups, ...strategy }: TaskSour
   if (groups !== undefined) return numbered(groups.map(groupTask))
   if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
   return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
-}
-
-interface GivenSources extends Pick<TaskSources, 'file' | 'workflow' | 'delegate'> {
-  readonly hasInputs: boolean
-  /** What names the files, if anything does. */
-  readonly groups?: 'working_globs' | '-f'
-}
-
-/** @throws BatonError USAGE for more than one source of tasks */
-export function checkSources({ file, hasInputs, groups, workflow, delegate }: GivenSources): void {
-  const source = hasInputs ? '-i' : groups
-  if (workflow !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
-      place: { file },
-      hint: 'Let a step with for_each work on a list; its items may be params or the output of another step.',
-    })
-  }
-  if (delegate !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [delegate] cannot be combined: the leader creates the items`, {
-      place: { file },
-      hint: 'Say in the prompt what the team is to work on.',
-    })
-  }
-  if (hasInputs && groups !== undefined) {
-    throw new BatonError('USAGE', '-i and working_globs cannot be combined: both define the tasks', {
-      place: { file },
-      hint: 'Omit -i, or remove working_globs from the file.',
-    })
-  }
 }
 
 type Unnumbered = Omit<TaskPlan, 'index' | 'count'>

@@ -9,7 +9,7 @@ import type { TextMap } from '../journal/value.ts'
 import { type Ending, exitCodeFor } from './ending.ts'
 import { lastSource, sourceRecord } from './sources.ts'
 import type { SourceRecorder } from './stored-sources.ts'
-import type { Target } from './target.ts'
+import type { Target } from '../load/target.ts'
 
 /** Hash of a target: of a prompt file, only the part above the transcript. */
 export function hashOf(target: Target): string {

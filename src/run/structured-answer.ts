@@ -10,7 +10,7 @@ import { textMessage } from '../event/message.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
 import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import type { Conversation } from './main-agent.ts'
-import type { OutputSchema } from './output-schema.ts'
+import type { OutputSchema } from '../load/output-schema.ts'
 
 /** How often a model may correct an answer that does not match `[output]`. */
 export const maxRepairs = 2

@@ -12,12 +12,12 @@ import { ask } from './ask.ts'
 import type { DelegateCall } from './delegate/run.ts'
 import type { EnsembleCall } from './ensemble/run.ts'
 import type { FileSet } from './files.ts'
-import { renderInstruction } from './instruction.ts'
+import { renderInstruction } from '../load/instruction.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { WorkDone } from './work-done.ts'
 import type { WorkflowCall } from './workflow/run.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 
 /** How a task ended. Plain JSON, because it is recorded as the task's boundary. */
 export type TaskOutcome = {

@@ -15,7 +15,7 @@ import { nothingSpent, type Spent } from '../event/meter.ts'
 import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './task.ts'
 
 interface TranscriptWrite {

@@ -6,7 +6,7 @@ import { checkValue } from '../config/check-settings.ts'
 import { placeFindings, readTomlFile, throwIssues, wrongKey } from '../config/issue.ts'
 import type { TestEntry } from '../config/schema.ts'
 import { parseAip, readTable } from '../prompt/aip.ts'
-import type { AgentTarget } from '../run/target.ts'
+import type { AgentTarget } from '../load/target.ts'
 
 /** The tests of a prompt file or an agent, as written. */
 export interface WrittenTests {

@@ -3,7 +3,7 @@ import type { Bus } from '../event/bus.ts'
 import { runsFolder } from '../journal/run-id.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { Invocation } from '../run/record.ts'
-import type { Target } from '../run/target.ts'
+import type { Target } from '../load/target.ts'
 import type { Surroundings } from './conduct.ts'
 
 interface ChatParts extends Pick<Surroundings, 'env' | 'home'> {

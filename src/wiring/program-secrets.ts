@@ -2,8 +2,8 @@ import { canonicalJson, isJsonObject, type Json } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { Environment, LiveMask } from '../journal/secrets.ts'
 import type { CommandFile, NamedFile } from '../pack/resolve.ts'
-import { startsAgents } from '../run/definitions.ts'
-import { originsOf, type Target } from '../run/target.ts'
+import { startsAgents } from '../load/definitions.ts'
+import { originsOf, type Target } from '../load/target.ts'
 
 /** The secrets of programs that are agents: the `env` values in their definitions, wherever these are written. */
 export interface ProgramSecrets {

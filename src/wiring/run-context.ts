@@ -28,7 +28,7 @@ import { secretsOf } from '../model/choice.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { possibleAgentFiles } from '../pack/resolve.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
-import type { Target } from '../run/target.ts'
+import type { Target } from '../load/target.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
@@ -215,7 +215,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         await (await import('../tool/sandbox/needs-box.ts')).refuseWithoutBox(context)
       }
       if (target.kind === 'agent') return
-      await (await import('../run/check-starts.ts')).checkStarts(target, { ...parts, checkTools })
+      await (await import('../load/check-starts.ts')).checkStarts(target, { ...parts, checkTools })
     },
   }
 }

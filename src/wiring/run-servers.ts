@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts'
 import type { McpServers } from '../event/mcp.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { isAnyTrusted, mayHaveServers } from '../pack/server-file.ts'
-import { leftOutOf, type Target } from '../run/target.ts'
+import { leftOutOf, type Target } from '../load/target.ts'
 import type { Replay } from './run-effects.ts'
 import type { ServersParts } from './servers.ts'
 

@@ -13,7 +13,7 @@ import { createMcpServers } from '../mcp/servers.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { readPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { recordServers } from '../run/recorded-servers.ts'
-import { leftOutOf, originsOf, type Target } from '../run/target.ts'
+import { leftOutOf, originsOf, type Target } from '../load/target.ts'
 import { version } from '../version.ts'
 
 export interface ServersParts {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defaultMerge } from '../../src/pack/pack-manifest.ts'
 import { findAgent, resolveAgent } from '../../src/pack/resolve.ts'
-import { targetKind } from '../../src/run/target.ts'
+import { targetKind } from '../../src/load/target.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const builtInDir = join(import.meta.dirname, '../../agents')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PromptTarget } from '../../src/run/prompt-target.ts'
-import { loadTarget, warningsOf } from '../../src/run/target.ts'
+import type { PromptTarget } from '../../src/load/prompt-target.ts'
+import { loadTarget, warningsOf } from '../../src/load/target.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readInputs, workingGlobs } from '../../src/run/inputs.ts'
+import { readInputs, workingGlobs } from '../../src/load/inputs.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parsePrompt } from '../../src/prompt/document.ts'
-import { checkInstruction, renderInstruction } from '../../src/run/instruction.ts'
+import { checkInstruction, renderInstruction } from '../../src/load/instruction.ts'
 
 const text =
   '+++\ntemplate = true\n+++\n\nTone {{params.tone}}, {{input}}:\n{{#each data.files.context}}- {{path}}\n{{/each}}\n'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type PromptTarget } from '../../src/run/prompt-target.ts'
-import { loadTarget } from '../../src/run/target.ts'
+import { type PromptTarget } from '../../src/load/prompt-target.ts'
+import { loadTarget } from '../../src/load/target.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkFile, createCheckParts } from '../../src/check/check.ts'
-import { loadPromptTarget, type PromptTarget } from '../../src/run/prompt-target.ts'
+import { loadPromptTarget, type PromptTarget } from '../../src/load/prompt-target.ts'
 import { teamSettings } from '../../src/run/team.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'

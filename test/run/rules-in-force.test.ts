@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/base/json.ts'
 import { type PermissionRule, rulesOf } from '../../src/config/permission-rules.ts'
-import { judgeCall } from '../../src/run/rules-in-force.ts'
-import { ruleProblems } from '../../src/run/rule-problems.ts'
+import { judgeCall } from '../../src/load/rules-in-force.ts'
+import { ruleProblems } from '../../src/load/rule-problems.ts'
 import { subjectKind, toolNames } from '../../src/tool/toolbox/rows.ts'
 
 type Table = readonly [file: string, table: JsonObject, trusted?: 'trusted']

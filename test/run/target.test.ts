@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkFile, createCheckParts } from '../../src/check/check.ts'
-import { loadTarget, promptFileOf, targetKind } from '../../src/run/target.ts'
+import { loadTarget, promptFileOf, targetKind } from '../../src/load/target.ts'
 import { loadTests } from '../../src/testing/load-tests.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'

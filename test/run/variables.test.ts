@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createFakeProvider } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
-import type { PromptTarget } from '../../src/run/prompt-target.ts'
-import { loadTarget } from '../../src/run/target.ts'
+import type { PromptTarget } from '../../src/load/prompt-target.ts'
+import { loadTarget } from '../../src/load/target.ts'
 import { agentWorld, builtInDir } from '../helpers/agents.ts'
 
 interface Given {

@@ -121,8 +121,8 @@ async function refuseMode(setting: string, { chat, around }: Session): Promise<v
   const { file, overrides } = chat.settings()
   const [{ loadRunSpec }, { checkMode }, { promptFileOf }] = await Promise.all([
     import('../../config/run-spec.ts'),
-    import('../../run/check-mode.ts'),
-    import('../../run/target.ts'),
+    import('../../load/check-mode.ts'),
+    import('../../load/target.ts'),
   ])
   const flags = { overrides: [...overrides, setting] }
   const builtInDir = join(packageRoot(), 'agents')

@@ -1,7 +1,7 @@
 import { runProcess } from '../../base/process.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
-import { judgeCall } from '../../run/rules-in-force.ts'
+import { judgeCall } from '../../load/rules-in-force.ts'
 import { usageError } from '../command.ts'
 import type { Session } from './session.ts'
 

@@ -18,7 +18,7 @@ import { keepAnswer, type TaskAnswer } from '../answer.ts'
 import { ask } from '../ask.ts'
 import type { FileSet } from '../files.ts'
 import type { TaskPlan } from '../plan.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 import { workersOf } from './workers.ts'
 
 export interface DelegateCall {

@@ -5,7 +5,7 @@ import type { Delegate, DelegateWorker } from '../../config/delegate.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
 import { parsePrompt } from '../../prompt/document.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 /**
  * The agents that may be workers of a team, by the names that its leader uses.

@@ -3,7 +3,7 @@ import type { AgentParts, ChosenModel } from '../../agent/parts.ts'
 import type { DataPath } from '../../base/data-text.ts'
 import { type BatonError, rewordError } from '../../base/error.ts'
 import type { Ensemble } from '../../config/ensemble.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 interface Choosing extends Pick<AgentParts, 'chooseModel'> {
   /** Whether models of the file may be given tools. */

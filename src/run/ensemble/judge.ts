@@ -1,8 +1,8 @@
 import { modelText } from '../../base/model-text.ts'
 import { attribute, framed } from '../../base/frame.ts'
 import { compileSchema } from '../../base/json-schema.ts'
-import type { OutputSchema } from '../output-schema.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { OutputSchema } from '../../load/output-schema.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 import { quoted } from './synthesis.ts'
 import type { MemberView } from './views.ts'
 

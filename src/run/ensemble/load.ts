@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
-import type { OutputSchema } from '../output-schema.ts'
+import type { OutputSchema } from '../../load/output-schema.ts'
 
 /**
  * Refuses an ensemble that conflicts with other settings of the file.

@@ -4,8 +4,8 @@ import type { Ensemble, EnsembleMember } from '../../config/ensemble.ts'
 import { settingsFor } from '../../config/run-spec.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { ChainState } from '../../stage/state.ts'
-import type { FoundAgent } from '../prompt-agents.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { FoundAgent } from '../../load/prompt-agents.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 type MemberKind = 'model' | 'agent' | 'command'
 

@@ -1,6 +1,6 @@
 import type { RunContext } from '../../event/context.ts'
 import type { Ending } from '../ending.ts'
-import type { AgentTarget } from '../target.ts'
+import type { AgentTarget } from '../../load/target.ts'
 import { runIsolated } from './isolated.ts'
 import { gateOf, wayOut } from './prompt.ts'
 

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import type { RunContext } from '../../event/context.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 /** Maps `base_dir` into the workspace of the context, which may be a work tree of the original one. */
 export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, { scope }: RunContext): S {

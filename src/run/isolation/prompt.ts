@@ -2,7 +2,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { RunContext } from '../../event/context.ts'
 import { placeText } from '../../event/place.ts'
 import type { PromptOutcome } from '../prompt-run.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 import { type Gate, usualGateMs } from './gate.ts'
 import { runIsolated, type Verdict } from './isolated.ts'
 

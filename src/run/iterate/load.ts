@@ -8,8 +8,8 @@ import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { toolRules, writtenRules } from '../../tool/rule-list.ts'
 import { closingRule, ruleText } from '../../tool/tool-rules.ts'
-import type { FoundAgent } from '../prompt-agents.ts'
-import type { TargetOptions } from '../target.ts'
+import type { FoundAgent } from '../../load/prompt-agents.ts'
+import type { TargetOptions } from '../../load/target.ts'
 import { defaultAssessment } from './blocks.ts'
 
 /** The iterate settings of a prompt file, with the contents of the files they name. */

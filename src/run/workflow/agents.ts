@@ -6,13 +6,13 @@ import type { Settings } from '../../config/settings.ts'
 import type { PromptInput } from '../../event/agent.ts'
 import { narrow, type RunContext } from '../../event/context.ts'
 import type { ChainAgent } from '../../stage/chain.ts'
-import { limitsOfWriting } from '../ask-person.ts'
 import { tellLeftOut } from '../apply-answer.ts'
 import { ask } from '../ask.ts'
 import type { FileSet } from '../files.ts'
 import type { TaskPlan } from '../plan.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { Request, StepInput } from './input.ts'
+import { limitsOfWriting } from '../../load/limits.ts'
 
 /** The result of an agent, or why it had nothing to do. */
 export type Given =

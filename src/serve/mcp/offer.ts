@@ -3,8 +3,8 @@ import { BatonError } from '../../base/error.ts'
 import { firstText } from '../../authoring/inventory.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { InputVariable } from '../../config/input-variables.ts'
-import { loadTarget, takesMessages, type TargetOptions } from '../../run/target.ts'
-import type { PromptTarget } from '../../run/prompt-target.ts'
+import { loadTarget, takesMessages, type TargetOptions } from '../../load/target.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 /** A prompt file, agent or pack that clients may call. */
 export interface Offer {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkFile, createCheckParts, type Problem } from '../../../src/check/check.ts'
 import { issuesOf } from '../../../src/config/issue.ts'
-import { loadTarget } from '../../../src/run/target.ts'
+import { loadTarget } from '../../../src/load/target.ts'
 import { builtInDir } from '../../helpers/agents.ts'
 import { tempTree } from '../../helpers/temp.ts'
 

@@ -1,5 +1,5 @@
 import type { ChatCommand, ChatCommandSettings } from '../../../config/chat-commands.ts'
-import { toolsInBoth } from '../../../run/tools-in-both.ts'
+import { toolsInBoth } from '../../../load/tools-in-both.ts'
 import { wordsOf } from './words.ts'
 
 /** What a command file expands to: a message, and the settings for that message alone. */

@@ -92,7 +92,7 @@ async function mainModels(target: PromptTarget, checking: Checking): Promise<rea
 async function ensembleModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { settings, spec } = target
   if (settings.ensemble === undefined) return []
-  const { modelsOfEnsemble } = await import('./ensemble/check-models.ts')
+  const { modelsOfEnsemble } = await import('../run/ensemble/check-models.ts')
   const usesTools = await givesTools(settings, otherToolsIn(spec.file, checking))
   return modelsOfEnsemble(settings.ensemble, target, { usesTools, chooseModel: checking.parts.chooseModel })
 }

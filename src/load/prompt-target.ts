@@ -25,7 +25,7 @@ import {
 } from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
-import { type Iteration, loadIteration } from './iterate/load.ts'
+import { type Iteration, loadIteration } from '../run/iterate/load.ts'
 import { checkMode } from './check-mode.ts'
 import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
@@ -106,13 +106,13 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const output = await loadOutput(spec, options)
   const iteration = await loadIteration(spec, options)
   if (settings.isolation !== undefined || settings.gate !== undefined) {
-    await (await import('./isolation/check.ts')).checkIsolation(spec)
+    await (await import('../run/isolation/check.ts')).checkIsolation(spec)
   }
   if (settings.template) await checkInstruction(spec.document)
   if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
-  if (settings.delegate !== undefined) await (await import('./delegate/load.ts')).checkDelegateFits(spec)
+  if (settings.delegate !== undefined) await (await import('../run/delegate/load.ts')).checkDelegateFits(spec)
   if (settings.ensemble !== undefined) {
-    await (await import('./ensemble/load.ts')).checkEnsembleFits(spec, output)
+    await (await import('../run/ensemble/load.ts')).checkEnsembleFits(spec, output)
   }
   const roles = settings.collab === undefined ? noRoles : await rolesOf(spec, { ...options, lookup, definitions })
   const startable = [...(offered?.byName.values() ?? []), ...roles.values()]
@@ -173,7 +173,7 @@ async function rolesOf(spec: RunSpec, places: RolePlaces): Promise<PromptTarget[
 
 /** @throws BatonError for an invalid template or expression of a step, at its place */
 async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
-  const { checkWorkflowTexts } = await import('./workflow/check.ts')
+  const { checkWorkflowTexts } = await import('../run/workflow/check.ts')
   const compiler = createOneCompiler(lua)
   try {
     await checkWorkflowTexts(workflow, { document, compiler: compiler.open })

@@ -21,8 +21,7 @@ import {
   resolveAgent,
   type ScriptFile,
 } from '../pack/resolve.ts'
-import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
-import { checkSources } from './plan.ts'
+import { checkSources, type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'

@@ -2,7 +2,7 @@ import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { defined, type JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
@@ -10,8 +10,10 @@ import type { NamedFile, PromptFile } from '../pack/resolve.ts'
 import { placeOf } from '../prompt/document.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 import { checkAs } from '../stage/answer.ts'
-import { questionOptions } from './ask.ts'
+import type { ChainState } from '../stage/state.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { modelOptions } from '../config/agent-options.ts'
+import { mergeLayers } from '../config/layers.ts'
 
 /** An agent that was found by a name in a prompt file. */
 export type FoundAgent = NamedFile & ChainAgent
@@ -80,7 +82,7 @@ export async function findPromptAgents(
   }
   const answerAgent = await findAnswerAgent(spec, lookup)
   if (answerAgent !== undefined) {
-    const options = questionOptions({ spec, state: { params: spec.params, prompts: [] } })
+    const options = questionOptions({ spec, state: spec })
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
@@ -190,4 +192,25 @@ function cycle(chain: readonly string[], { workspace }: RunSpec): BatonError {
   return new BatonError('AGENT_CYCLE', `prompt files run each other in a cycle: ${names}`, {
     hint: 'Let one of them answer without running the other.',
   })
+}
+
+/**
+ * It is the main agent, so the model settings of the front matter (after the chain), the environment and flags take
+ * precedence over its own options; config files do not. Scripts get those of them that are options of scripts.
+ */
+export function questionOptions({
+  spec,
+  state,
+}: {
+  readonly spec: Pick<RunSpec, 'layers'>
+  readonly state: Pick<ChainState, 'params'>
+}): JsonObject {
+  const own = { ...spec.layers.own, values: state.params }
+  const { values } = mergeLayers([own, ...spec.layers.above])
+  return Object.fromEntries(
+    modelOptions.flatMap((key): readonly (readonly [string, Json])[] => {
+      const value = values[key]
+      return value === undefined || value === null ? [] : [[key, value]]
+    }),
+  )
 }

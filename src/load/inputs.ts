@@ -112,3 +112,38 @@ function anywhere(glob: string, folder: string): string {
   if (literal !== glob) return literal
   return glob.includes('*') || /^(?:\.\.?)?\//.test(glob) ? glob : `**/${glob}`
 }
+
+/** What may define the tasks of a file. */
+interface GivenSources {
+  readonly file: string
+  /** Whether the steps of a workflow replace the tasks. */
+  readonly workflow?: unknown
+  /** Whether the items of a team replace the tasks. */
+  readonly delegate?: unknown
+  readonly hasInputs: boolean
+  /** What names the files, if anything does. */
+  readonly groups?: 'working_globs' | '-f'
+}
+
+/** @throws BatonError USAGE for more than one source of tasks */
+export function checkSources({ file, hasInputs, groups, workflow, delegate }: GivenSources): void {
+  const source = hasInputs ? '-i' : groups
+  if (workflow !== undefined && source !== undefined) {
+    throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
+      place: { file },
+      hint: 'Let a step with for_each work on a list; its items may be params or the output of another step.',
+    })
+  }
+  if (delegate !== undefined && source !== undefined) {
+    throw new BatonError('USAGE', `${source} and [delegate] cannot be combined: the leader creates the items`, {
+      place: { file },
+      hint: 'Say in the prompt what the team is to work on.',
+    })
+  }
+  if (hasInputs && groups !== undefined) {
+    throw new BatonError('USAGE', '-i and working_globs cannot be combined: both define the tasks', {
+      place: { file },
+      hint: 'Omit -i, or remove working_globs from the file.',
+    })
+  }
+}

@@ -1,4 +1,3 @@
-import { limitsOfWriting } from './ask-person.ts'
 import { BatonError } from '../base/error.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
@@ -15,6 +14,7 @@ import type { SandboxRights } from '../event/sandbox-rights.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './target.ts'
+import { limitsOfWriting } from './limits.ts'
 
 /** Where the run was started, and its `-c`: all prompt files of the run are loaded with them. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
