@@ -54,7 +54,7 @@ interface Checking {
 
 async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { spec, starts, agentSettings, configSettings } = target
-  const models = [...(await mainModels(target, checking)), ...(await ensembleModels(target, checking))]
+  const models = [...(await mainModels(target, checking)), ...(await strategyModels(target, checking))]
   const inherited = inheritedOptions(agentSettings, configSettings)
   for (const start of starts) {
     try {
@@ -80,21 +80,21 @@ async function mainModels(target: PromptTarget, checking: Checking): Promise<rea
   const mayNameOne = spec.agents.some(
     ({ enabled, stages }) => enabled && stages.some((stage) => stage.startsWith('pre')),
   )
-  const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
+  const hasNoWork = target.strategy?.row.hasInstructions !== true && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
-  const ofSteps = await stepModels(target, { parts: checking.parts, others })
   const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]
   if (usesTools) await checkTools(settings, spec.file)
-  return [...unnamed, ...checked.usable, ...ofSteps]
+  return [...unnamed, ...checked.usable]
 }
 
-/** The models that an ensemble names. */
-async function ensembleModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
-  const { settings, spec } = target
-  if (settings.ensemble === undefined) return []
-  const { modelsOfEnsemble } = await import('../run/ensemble/check-models.ts')
-  const usesTools = await givesTools(settings, otherToolsIn(spec.file, checking))
-  return modelsOfEnsemble(settings.ensemble, target, { usesTools, chooseModel: checking.parts.chooseModel })
+/** The models that the table of its strategy names. */
+async function strategyModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
+  const { strategy, settings, settingsFor, spec, placeOf: place } = target
+  if (strategy?.row.models === undefined) return []
+  const { chooseModel } = checking.parts
+  const others = otherToolsIn(spec.file, checking)
+  const givesToolsHere = (own: PromptTarget['settings']): Promise<boolean> => givesTools(own, others)
+  return strategy.row.models({ settings, settingsFor, spec, placeOf: place, chooseModel, givesTools: givesToolsHere })
 }
 
 /** Whether the model of a prompt file may be given tools. Most files have none, and load no code for them. */
@@ -115,26 +115,6 @@ async function defaultModel(
   const chosen = await chooseModel(undefined)
   if (usesTools) refuseWithoutTools(chosen)
   return chosen
-}
-
-/** The models that steps name for the main agent. */
-async function stepModels(
-  { settings: { workflow }, settingsFor, spec, placeOf: place }: PromptTarget,
-  { parts, others }: { readonly parts: Pick<Parts, 'chooseModel'>; readonly others: () => Promise<OtherTools> },
-): Promise<readonly ChosenModel[]> {
-  const models: ChosenModel[] = []
-  for (const { index, agent, options } of workflow?.steps ?? []) {
-    if (agent !== undefined || options['model'] === undefined) continue
-    const settings = settingsFor({ ...spec.params, ...options })
-    const checked = await checkModelNames({ ...settings, usesTools: await givesTools(settings, others) }, parts)
-    const problem = fatalProblem(checked)
-    if (problem !== undefined) {
-      const from = await place(['workflow', 'step', index, 'options', 'model'], 'value')
-      throw rewordError(problem.error, { from })
-    }
-    models.push(...checked.usable)
-  }
-  return models
 }
 
 async function modelsOfAgent(

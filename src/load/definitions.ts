@@ -11,6 +11,10 @@ import { mayBePackName } from '../pack/pack-ref.ts'
 import { type NamedFile, resolveAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { TargetOptions } from './target.ts'
+import type { ChainAgent } from '../stage/chain.ts'
+
+/** An agent that was found by a name in a prompt file. */
+export type FoundAgent = NamedFile & ChainAgent
 
 /** Finds named agents, but only when they are needed: most runs name their agents by files. */
 export type FindDefinitions = () => Promise<Definitions>

@@ -13,6 +13,7 @@ import { luaToJson } from '../script/values.ts'
 import { allowedPath } from '../tool/guard.ts'
 import { statusAt } from '../tool/workspace-reads.ts'
 import { namedProblems } from './named-files.ts'
+import type { StrategyLoader } from './strategy.ts'
 
 /** The inputs of a run from the command line. */
 export interface GivenInputs {
@@ -114,31 +115,21 @@ function anywhere(glob: string, folder: string): string {
 }
 
 /** What may define the tasks of a file. */
-interface GivenSources {
+interface TaskSources {
   readonly file: string
-  /** Whether the steps of a workflow replace the tasks. */
-  readonly workflow?: unknown
-  /** Whether the items of a team replace the tasks. */
-  readonly delegate?: unknown
+  readonly strategy: Pick<StrategyLoader, 'key' | 'ownTasks'> | undefined
   readonly hasInputs: boolean
   /** What names the files, if anything does. */
   readonly groups?: 'working_globs' | '-f'
 }
 
 /** @throws BatonError USAGE for more than one source of tasks */
-export function checkSources({ file, hasInputs, groups, workflow, delegate }: GivenSources): void {
+export function checkSources({ file, hasInputs, groups, strategy }: TaskSources): void {
   const source = hasInputs ? '-i' : groups
-  if (workflow !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
-      place: { file },
-      hint: 'Let a step with for_each work on a list; its items may be params or the output of another step.',
-    })
-  }
-  if (delegate !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [delegate] cannot be combined: the leader creates the items`, {
-      place: { file },
-      hint: 'Say in the prompt what the team is to work on.',
-    })
+  if (strategy?.ownTasks !== undefined && source !== undefined) {
+    const { reason, hint } = strategy.ownTasks
+    const message = `${source} and [${strategy.key}] cannot be combined: ${reason}`
+    throw new BatonError('USAGE', message, { place: { file }, hint })
   }
   if (hasInputs && groups !== undefined) {
     throw new BatonError('USAGE', '-i and working_globs cannot be combined: both define the tasks', {

@@ -21,12 +21,6 @@ export async function renderInstruction(
   return { ...state, prompts: state.prompts.map((segment) => (segment === document.instruction ? rendered : segment)) }
 }
 
-/** Throws what `renderInstruction` would throw for the template itself, before anything runs. */
-export async function checkInstruction(document: PromptDocument): Promise<void> {
-  const { check } = await loadTemplates()
-  check(document.instruction, placeOf(document))
-}
-
 /** All errors of the instruction as a template. */
 export async function instructionProblems(document: PromptDocument): Promise<readonly BatonError[]> {
   const { problems } = await loadTemplates()

@@ -1,4 +1,4 @@
-import { type Issue, meantHint, throwIssues, wrongValue } from '../config/issue.ts'
+import { type Issue, meantHint, wrongValue } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
@@ -28,9 +28,4 @@ export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue
     return placeOrigins([wrongValue(['context_resources', index], { message, hint })], origins)
   })
   return (await Promise.all(issues)).flat()
-}
-
-/** @throws BatonError CONFIG_INVALID, UNTRUSTED for servers that cannot be used */
-export async function checkNamedResources(spec: ResourceSpec): Promise<void> {
-  throwIssues(await resourceIssues(spec))
 }

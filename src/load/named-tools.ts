@@ -3,7 +3,7 @@ import type { SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { type Issue, placeFindings, throwIssues } from '../config/issue.ts'
+import { type Issue, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
 import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
@@ -127,9 +127,4 @@ function leftOutNote(names: readonly string[], place: SourcePlace): Issue {
 
 function textsOf(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.map(String) : []
-}
-
-/** @throws BatonError CONFIG_INVALID, NOT_AVAILABLE for unknown tools */
-export async function checkNamedTools(spec: RunSpec): Promise<void> {
-  throwIssues(await toolIssues(spec))
 }

@@ -2,33 +2,29 @@ import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { defined, type Json, type JsonObject } from '../base/json.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
 import type { NamedFile, PromptFile } from '../pack/resolve.ts'
 import { placeOf } from '../prompt/document.ts'
-import type { ChainAgent } from '../stage/chain.ts'
 import { checkAs } from '../stage/answer.ts'
 import type { ChainState } from '../stage/state.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import type { StepAgent } from './strategy.ts'
 import { modelOptions } from '../config/agent-options.ts'
 import { mergeLayers } from '../config/layers.ts'
-
-/** An agent that was found by a name in a prompt file. */
-export type FoundAgent = NamedFile & ChainAgent
+import type { FoundAgent } from './definitions.ts'
 
 /** All agents of a prompt file, found and read. */
 export interface PromptAgents {
-  /** The agents of enabled entries of `sub_agents`, of workflow steps, and of an ensemble. */
+  /** The agents of enabled entries of `sub_agents`, and those that the strategy of the file names. */
   readonly byName: ReadonlyMap<string, FoundAgent>
   /** The agent of `agent`, which answers instead of the built-in main agent. */
   readonly answerAgent: FoundAgent | undefined
-  /** The agent of `summarizer` of `[iterate]`. */
-  readonly summaryAgent: FoundAgent | undefined
   /** All of these, and those that their prompt files name. */
   readonly all: readonly NamedFile[]
-  /** Each entry with its agent, `agent`, and the agents of steps. */
+  /** Each entry with its agent, `agent`, and the agents of the strategy. */
   readonly starts: readonly NamedAgent[]
 }
 
@@ -60,14 +56,14 @@ interface EntryValues {
 
 /**
  * Finds every agent that a prompt file names, and recursively loads the prompt files among them, so that all their
- * errors are reported before anything runs. `ofSteps`: the agents of workflow steps or of an ensemble to include.
+ * errors are reported before anything runs. `ofStrategy`: the agents that the strategy of the file names.
  * @throws BatonError AGENT_NOT_FOUND, AGENT_AMBIGUOUS, AGENT_CYCLE if files name each other in a cycle, CONFIG_INVALID
  * for an entry that does not fit its agent, and the errors of prompt files that it names
  */
 export async function findPromptAgents(
   spec: RunSpec,
   lookup: AgentLookup,
-  ofSteps: readonly StepAgent[] = stepAgents(spec),
+  ofStrategy: readonly StepAgent[],
 ): Promise<PromptAgents> {
   const byName = new Map<string, FoundAgent>()
   const starts: NamedAgent[] = []
@@ -86,47 +82,16 @@ export async function findPromptAgents(
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
-  for (const { name, path, options } of ofSteps) {
+  for (const { name, path, options } of ofStrategy) {
     const agent = await placed(spec, path, async () => alone(byName.get(name) ?? (await lookup.find(name))))
     byName.set(name, agent)
     const child = await loadBelow(agent, { options, path }, spec, lookup)
     starts.push({ agent, options, stages: [], path, child })
   }
-  const summaryAgent = await findSummaryAgent(spec, lookup)
-  if (summaryAgent !== undefined) {
-    const child = await loadBelow(summaryAgent, { options: {}, path: summarizerPath }, spec, lookup)
-    starts.push({ agent: summaryAgent, options: {}, stages: [], path: summarizerPath, child })
-  }
-  const own = [...byName.values(), ...[answerAgent, summaryAgent].flatMap((agent) => agent ?? [])]
+  const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
   const below = starts.flatMap(({ child }) => child?.agents ?? [])
   const all = new Map([...own, ...below].map((agent) => [`${agent.file}\n${agent.name}`, agent]))
-  return { byName, answerAgent, summaryAgent, all: [...all.values()], starts }
-}
-
-export interface StepAgent {
-  readonly name: string
-  readonly options: JsonObject
-  readonly path: DataPath
-}
-
-/** The agents of workflow steps and their fallbacks, those of an ensemble, and the workers of a team. */
-export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSpec): readonly StepAgent[] {
-  const steps = (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
-    const path = ['workflow', 'step', index]
-    const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
-    return [...own, ...fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))]
-  })
-  const members = (ensemble?.members ?? []).flatMap(({ index, agent, model }) =>
-    agent === undefined
-      ? []
-      : [{ name: agent, options: defined({ model }), path: ['ensemble', 'agents', index, 'agent'] }],
-  )
-  const { aggregator } = ensemble ?? {}
-  const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
-  const workers = (delegate?.workers ?? []).flatMap(({ agent, index }) =>
-    index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index] }],
-  )
-  return [...steps, ...members, ...last, ...workers]
+  return { byName, answerAgent, all: [...all.values()], starts }
 }
 
 /**
@@ -143,22 +108,6 @@ function alone(agent: FoundAgent): FoundAgent {
 async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
   const { agent: name } = spec.settings
   return name === undefined ? undefined : placed(spec, ['agent'], async () => alone(await find(name)))
-}
-
-const summarizerPath = ['iterate', 'summarizer']
-
-/** Keywords that can replace a name. */
-const summarizers: ReadonlySet<string> = new Set(['files', 'llm'])
-
-/** The agent that summarizes iterations, as it is named; undefined: none is needed. */
-export function summarizerName({ iterate }: { readonly iterate?: RunSpec['settings']['iterate'] }): string | undefined {
-  const name = iterate?.summarizer
-  return name === undefined || summarizers.has(name) ? undefined : name
-}
-
-async function findSummaryAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
-  const name = summarizerName(spec.settings)
-  return name === undefined ? undefined : placed(spec, summarizerPath, async () => alone(await find(name)))
 }
 
 async function loadBelow(

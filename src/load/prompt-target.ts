@@ -9,7 +9,6 @@ import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config
 import { type Settings, settingsOf } from '../config/settings.ts'
 import type { Message } from '../event/message.ts'
 import type { Grant } from '../event/permission.ts'
-import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
@@ -20,19 +19,19 @@ import {
   brokenDefinitions,
   definitionsOfPrompt,
   type FindDefinitions,
+  type FoundAgent,
   resolveNamed,
   startsAgents,
 } from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
-import { checkInstruction } from './instruction.ts'
-import { type Iteration, loadIteration } from '../run/iterate/load.ts'
-import { checkMode } from './check-mode.ts'
 import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
-import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
+import { type AgentLookup, findPromptAgents, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
 import type { TargetOptions } from './target.ts'
+import { nameRules, partRules, refuseProblems } from './file-rules.ts'
+import type { LoadedStrategy, StrategyLoading } from './strategy.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
 export interface PromptTarget {
@@ -57,8 +56,8 @@ export interface PromptTarget {
   readonly answerAgent: FoundAgent | undefined
   /** Settings of the agent that answers; default: what the file says about its model. */
   readonly answerOptions?: JsonObject
-  /** How the prompt is iterated; undefined: it is not. */
-  readonly iteration: Iteration | undefined
+  /** How the file is worked on, other than by one call of a model. */
+  readonly strategy: LoadedStrategy | undefined
   /** The schema of `[output]`, which the answer must match. */
   readonly output: OutputSchema | undefined
   /** An agent definition that is run by itself: the inputs are the messages of the user, its text is for the system. */
@@ -94,25 +93,20 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
-  if (namesTools(spec)) {
-    await (await import('./named-tools.ts')).checkNamedTools(spec)
-  }
-  if (settings.context_resources !== undefined) {
-    await (await import('./named-resources.ts')).checkNamedResources(spec)
-  }
-  await checkMode(spec)
+  await refuseProblems(nameRules, spec, undefined)
   const lookup = agentLookup(spec, { ...options, definitions }, callers)
-  const { byName, answerAgent, summaryAgent, all, starts } = await findPromptAgents(spec, lookup)
+  const { byName, answerAgent, all, starts } = await findPromptAgents(
+    spec,
+    lookup,
+    options.strategies.flatMap(({ agents }) => agents(settings)),
+  )
   const output = await loadOutput(spec, options)
-  const iteration = await loadIteration(spec, options)
-  if (settings.isolation !== undefined || settings.gate !== undefined) {
-    await (await import('../run/isolation/check.ts')).checkIsolation(spec)
-  }
-  if (settings.template) await checkInstruction(spec.document)
-  if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
-  if (settings.delegate !== undefined) await (await import('../run/delegate/load.ts')).checkDelegateFits(spec)
-  if (settings.ensemble !== undefined) {
-    await (await import('../run/ensemble/load.ts')).checkEnsembleFits(spec, output)
+  const strategy = await loadStrategy(spec, { ...options, byName })
+  const compiler = createOneCompiler(settings.lua)
+  try {
+    await refuseProblems(partRules, spec, { output, strategies: options.strategies, compiler: compiler.open })
+  } finally {
+    await compiler.close()
   }
   const roles = settings.collab === undefined ? noRoles : await rolesOf(spec, { ...options, lookup, definitions })
   const startable = [...(offered?.byName.values() ?? []), ...roles.values()]
@@ -139,7 +133,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     placeOf: (path, part) => placeInPrompt(spec, path, part),
     findAgent: ({ name }) => byName.get(name) ?? lookup.find(name),
     answerAgent,
-    iteration: iteration && { ...iteration, ...defined({ summarizer: summaryAgent }) },
+    strategy,
     output,
     stdin: options.stdin,
     vars,
@@ -171,15 +165,17 @@ async function rolesOf(spec: RunSpec, places: RolePlaces): Promise<PromptTarget[
   return (await import('./roles.ts')).findRoles(spec, places)
 }
 
-/** @throws BatonError for an invalid template or expression of a step, at its place */
-async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
-  const { checkWorkflowTexts } = await import('../run/workflow/check.ts')
-  const compiler = createOneCompiler(lua)
-  try {
-    await checkWorkflowTexts(workflow, { document, compiler: compiler.open })
-  } finally {
-    await compiler.close()
+/** @throws BatonError for files that the table of the strategy names, and for a table that a flag contradicts */
+async function loadStrategy(
+  spec: RunSpec,
+  { strategies, ...options }: StrategyLoading & Pick<TargetOptions, 'strategies'>,
+): Promise<LoadedStrategy | undefined> {
+  for (const row of strategies) {
+    const loaded = await row.load?.(spec, options)
+    const isUsed = row.load === undefined ? spec.settings[row.key] !== undefined : loaded !== undefined
+    if (isUsed) return { row, loaded }
   }
+  return undefined
 }
 
 /** How the agents of a prompt file are found and loaded. */
@@ -238,10 +234,4 @@ export async function loadOutput(
 /** Names are relative to the workspace; `./x` and `../x` to the prompt file. */
 function baseOf(name: string, { workspace, promptDir }: RunSpec): string {
   return /^\.\.?\//.test(name) ? resolve(promptDir) : workspace
-}
-
-/** Most files name no tools, and load no code for them. */
-function namesTools({ settings, agents }: RunSpec): boolean {
-  const given = [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined)
-  return given || settings.tools !== undefined || settings.disallowed_tools !== undefined
 }

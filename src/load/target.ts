@@ -26,6 +26,7 @@ import { definitionsOf } from '../pack/definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import type { StrategyLoader } from './strategy.ts'
 
 /** An agent that is run directly. */
 export interface AgentTarget {
@@ -89,9 +90,9 @@ export function isSet(target: Target, key: string, inner: string): boolean {
 }
 
 /** Whether the built-in main agent may call a model: no agent answers instead, and there may be an instruction. */
-export function mayAskModel({ answerAgent, spec, settings: { workflow, ensemble } }: PromptTarget): boolean {
-  if (ensemble !== undefined) return ensemble.aggregate === 'synthesis' && ensemble.model === undefined
-  if (workflow !== undefined) return workflow.steps.some(({ agent }) => agent === undefined)
+export function mayAskModel({ answerAgent, spec, settings, strategy }: PromptTarget): boolean {
+  const asksModel = strategy?.row.asksModel
+  if (asksModel !== undefined) return asksModel(settings)
   return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
 }
 
@@ -106,6 +107,7 @@ export interface TargetOptions extends ConfigOptions {
   /** Standard input, as context of the prompt. */
   readonly stdin?: string
   readonly builtInDir: string
+  readonly strategies: readonly StrategyLoader[]
   /** Named agents that were collected already, for checks of many files; see `definitionsOfPrompt`. */
   readonly collected?: Map<string, Promise<Definitions>>
 }
@@ -133,7 +135,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
   if (inputs.globs.length === 0) return withInputs(target, inputs)
   const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
   const given = await loadTarget({ ...options, flags: { ...options.flags, overrides } })
-  if (given.kind === 'prompt') checkSources({ ...strategyOf(given), hasInputs: false, groups: '-f' })
+  if (given.kind === 'prompt') checkSources({ ...sourcesOf(given), hasInputs: false, groups: '-f' })
   return given
 }
 
@@ -143,7 +145,7 @@ function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: Give
   // a `pre` agent may change the globs
   const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
   checkSources({
-    ...strategyOf(target),
+    ...sourcesOf(target),
     hasInputs: texts.length > 0,
     ...(hasGroups ? { groups: 'working_globs' } : {}),
   })
@@ -161,8 +163,8 @@ function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: Give
   })
 }
 
-function strategyOf({ spec: { file }, settings: { workflow, delegate } }: PromptTarget) {
-  return { file, workflow, delegate }
+function sourcesOf({ spec: { file }, strategy }: PromptTarget) {
+  return { file, strategy: strategy?.row }
 }
 
 const reading =
@@ -174,19 +176,11 @@ export function takesMessages(target: PromptTarget): boolean {
 }
 
 /** Whether a template, an agent or a program of the file gets the input. */
-function readsInputs({
-  settings: { template, ensemble, workflow, delegate },
-  spec,
-  answerAgent,
-}: PromptTarget): boolean {
-  const members = ensemble?.members.some(({ agent, line }) => agent !== undefined || line !== undefined) === true
+function readsInputs({ settings, spec, answerAgent, strategy }: PromptTarget): boolean {
   return (
-    template ||
+    settings.template ||
     answerAgent !== undefined ||
-    members ||
-    ensemble?.aggregator !== undefined ||
-    workflow !== undefined ||
-    delegate !== undefined ||
+    strategy?.row.readsInput?.(settings) === true ||
     spec.agents.some(({ enabled }) => enabled)
   )
 }

@@ -7,7 +7,7 @@ import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
-import { type Round, runTask } from '../run/task.ts'
+import { runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
@@ -18,6 +18,7 @@ import { type PlannedStage, planStage } from './stage.ts'
 import { planTeam } from './team.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
+import type { Round } from '../run/strategy.ts'
 
 export interface TaskCall {
   readonly target: PromptTarget
@@ -107,6 +108,8 @@ async function requestOf(
   const alone = { ...target, spec: { ...target.spec, agents: [] } }
   const round: Round = {
     target: alone,
+    // the plan of a strategy is made of the plans of its parts
+    strategies: [],
     state,
     redoCount: 0,
     services: { findAgent: target.findAgent, checkParams: target.settingsFor },

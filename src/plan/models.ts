@@ -1,6 +1,6 @@
 import { pricedModel } from '../agent/models.ts'
 import { isBatonError } from '../base/error.ts'
-import { checkModel } from '../check/models.ts'
+import { checkModel } from '../load/check/models.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Environment } from '../model/choice.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'

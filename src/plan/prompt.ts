@@ -8,6 +8,7 @@ import { planTasks, type TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { skipOf } from '../run/prompt-run.ts'
+import { iterationOf } from '../strategies/iterate/load.ts'
 import { isWithoutWork } from '../run/task.ts'
 import { answerOf, asksOf, type PlannedTask, planTask } from './answer.ts'
 import { type Ask, decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
@@ -48,13 +49,13 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     file: spec.file,
     inputs: call.inputs,
     groups: files.groups,
-    ...defined({ workflow: settings.workflow, delegate: settings.delegate }),
+    strategy: target.strategy?.row,
   })
   const empty = isWithoutWork(state, target)
   // what an agent adds to an empty instruction decides whether there is anything to do
   const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
   const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
-  const { iteration } = target
+  const iteration = target.strategy?.row.key === 'iterate' ? iterationOf(target) : undefined
   const around = iteration && {
     promptOf: firstPrompt(iteration),
     later: (each: Drift) => laterDrift(each, iteration, instructionOf(state)),

@@ -7,8 +7,8 @@ import { below, type RunContext, withScope, withServices } from '../event/contex
 import { placeText, workflowStep } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { runMainStep } from '../run/workflow/agents.ts'
-import { conditionOf, graphOf, sinksOf, type StepNode } from '../run/workflow/graph.ts'
+import { runMainStep } from '../strategies/workflow/agents.ts'
+import { conditionOf, graphOf, sinksOf, type StepNode } from '../strategies/workflow/graph.ts'
 import { type ChainState, instructionOf } from '../stage/state.ts'
 import {
   type Ask,

@@ -12,18 +12,22 @@ import { givenWithoutLimits } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from '../load/child-target.ts'
-import { neverMet } from './execute-prompt.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import type { TaskOutcome } from './task.ts'
+import type { TaskOutcome } from './strategy.ts'
+import type { Strategy } from './strategy.ts'
 
 /**
  * Creates the function that runs prompt files as agents: below the place of the caller, with its budget, signal and
  * events, and without a transcript. Each file is loaded once per run and content.
  */
-export function createPromptRunner(around: ChildSurroundings): AgentParts['runPromptFile'] {
+export function createPromptRunner(
+  around: ChildSurroundings & { readonly strategies: readonly Strategy[] },
+): AgentParts['runPromptFile'] {
   const load = createTargetLoader(around)
-  return async (request, context) => runChildPrompt(request, await load(request.agent, context), context)
+  const { strategies } = around
+  return async (request, context) =>
+    runChildPrompt(request, { loaded: await load(request.agent, context), strategies }, context)
 }
 
 /** Loads prompt files that are run as agents, each once per run and content. */
@@ -65,7 +69,7 @@ async function loadChild(agent: PromptAgent, around: ChildSurroundings, context:
 
 async function runChildPrompt(
   { agent, inputs, options, maxTurns }: PromptRequest<PromptAgent>,
-  loaded: PromptTarget,
+  { loaded, strategies }: { readonly loaded: PromptTarget; readonly strategies: readonly Strategy[] },
   context: RunContext,
 ): Promise<PromptResult> {
   const { asChild, childContext, childTimeMs } = await import('../load/child-target.ts')
@@ -92,9 +96,9 @@ async function runChildPrompt(
     withTimeLimit(time, child, (timed) =>
       mapSiblings(inputs, { limit, signal: timed.services.signal }, (given, index, signal) => {
         const at = withServices(timed, { signal })
-        if (inputs.length === 1) return runOnce({ agent, target, given }, at)
+        if (inputs.length === 1) return runOnce({ agent, target, strategies, given }, at)
         const place = below(at, task(index))
-        return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, given }, place), {
+        return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, strategies, given }, place), {
           inputs: givenWithoutLimits({ given, options, agent: agent.text }),
           ownInputs: hasOwnText(agent.text) ? ['agent'] : [],
         })
@@ -121,10 +125,14 @@ function withTurns(target: PromptTarget, maxTurns: number | undefined): PromptTa
 interface Execution {
   readonly agent: PromptAgent
   readonly target: PromptTarget
+  readonly strategies: readonly Strategy[]
   readonly given: PromptInput
 }
 
-async function runOnce({ agent, target: loaded, given }: Execution, context: RunContext): Promise<ChildAnswer> {
+async function runOnce(
+  { agent, target: loaded, strategies, given }: Execution,
+  context: RunContext,
+): Promise<ChildAnswer> {
   const { childVariables } = await import('../load/child-target.ts')
   const target = { ...loaded, vars: childVariables(loaded, given.variables, agent) }
   if (context.scope.dry === 'req') {
@@ -134,10 +142,10 @@ async function runOnce({ agent, target: loaded, given }: Execution, context: Run
   // its own budget; the enclosing ones apply as well
   const hasBudget = target.spec.frontMatter['budget'] !== undefined
   const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
-  const outcome = await runPrompt({ target, inputs: [], given, onOutcome: () => {} }, own)
+  const outcome = await runPrompt({ target, strategies, inputs: [], given, onOutcome: () => {} }, own)
   if (outcome.status === 'suspended') throw outcome.error
-  const iterated = outcome.status === 'done' ? outcome.iterated : undefined
-  if (iterated?.until_met === false) throw neverMet(iterated)
+  const unmet = outcome.status === 'done' ? outcome.repeated?.unmet : undefined
+  if (unmet !== undefined) throw unmet.error
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer
   throw new BatonError('TASK_FAILED', `every task of "${agent.name}" failed: ${answer.message}`, {

@@ -47,14 +47,11 @@ async function passGate({ settings }: PromptTarget, context: RunContext): Promis
 }
 
 /** Whether a run of the file would only call its model once. */
-function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): boolean {
+function isOnlyAsked({ spec, strategy, answerAgent }: PromptTarget): boolean {
   return (
     !spec.agents.some(({ enabled }) => enabled) &&
     answerAgent === undefined &&
-    iteration === undefined &&
-    settings.workflow === undefined &&
-    settings.ensemble === undefined &&
-    settings.delegate === undefined &&
+    strategy === undefined &&
     spec.variables === undefined &&
     !givesFiles.some((key) => spec.frontMatter[key] !== undefined)
   )

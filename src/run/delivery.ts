@@ -1,5 +1,5 @@
 import { createInOrder, type InOrder } from '../base/concurrency.ts'
-import type { TaskOutcome } from './task.ts'
+import type { TaskOutcome } from './strategy.ts'
 
 /** Receives outcomes in input order. */
 export interface Delivery {

@@ -7,7 +7,7 @@ import type { EventBody, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
 import { LuaError } from '../script/engine.ts'
-import type { TaskOutcome } from './task.ts'
+import type { TaskOutcome } from './strategy.ts'
 
 /** How a run ended. A failure is not thrown: it is in `error`. */
 export interface Ending {
@@ -44,6 +44,11 @@ function stopReasonOf(error: unknown): RunStopReason {
 /** Whether a budget is exhausted, also inside an agent. */
 export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
+}
+
+/** Whether the error of one iteration would fail all others: an exhausted budget, a missing or refused key. */
+export function endsAll(error: unknown): boolean {
+  return isBudget(error) || exitCodeOf(error) === 3
 }
 
 /** A run with failed tasks exits with 1 if the file allows them. */

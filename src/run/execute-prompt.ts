@@ -1,19 +1,16 @@
-import { BatonError } from '../base/error.ts'
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from '../load/inputs.ts'
-import { keptFailing } from './iterate/ends.ts'
-import type { IterateResult } from './iterate/record.ts'
 import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import type { TaskOutcome } from './task.ts'
+import type { TaskOutcome } from './strategy.ts'
 
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(
   target: PromptTarget,
   given: GivenInputs,
-  { context, finished, hide }: Execution,
+  { context, finished, hide, strategies }: Execution,
 ): Promise<Ending> {
   const failed: TaskOutcome[] = []
   const keep = (): void => keepTranscript(target, { outcomes: [...finished, ...failed], hide }, context)
@@ -27,6 +24,7 @@ export async function executePrompt(
     const outcome = await runPrompt(
       {
         target,
+        strategies,
         inputs: textInputs(given),
         onOutcome: (task, count) => {
           finished.push(task)
@@ -52,14 +50,6 @@ export async function executePrompt(
   }
 }
 
-/** The error of a prompt whose `until` was never met. */
-export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
-  const times = count === 1 ? 'one iteration' : `${count} iterations`
-  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}`, {
-    hint: `See its output with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
-  })
-}
-
 /** The printed result of a task; of a workflow in which some steps failed, the result of the others. */
 function resultOf(task: TaskOutcome): string | undefined {
   if (task.status === 'done') return task.content
@@ -75,15 +65,14 @@ function promptEnding(outcome: PromptOutcome): Ending {
     const { outcomes: tasks, error } = outcome
     return { stopReason: suspensionReason(error), tasks, outputs: [], error }
   }
-  const { outcomes: tasks, iterated } = outcome
-  if (iterated?.stop_reason === 'failing') {
-    return { stopReason: 'error', tasks, outputs: [], error: keptFailing(iterated), isFinal: true }
-  }
-  if (iterated?.until_met === false) {
-    return { stopReason: 'until_not_met', tasks, outputs: [], error: neverMet(iterated), isFinal: true }
+  const { outcomes: tasks, repeated } = outcome
+  const { gaveUp, unmet } = repeated ?? {}
+  if (gaveUp !== undefined) return { stopReason: 'error', tasks, outputs: [], error: gaveUp, isFinal: true }
+  if (unmet !== undefined) {
+    return { stopReason: 'until_not_met', tasks, outputs: [], error: unmet.error, isFinal: true }
   }
   const isFailed = tasks.some(({ status }) => status === 'failed')
-  // a finished iteration is not repeated, even if it failed
-  const isFinal = isFailed && iterated !== undefined
+  // what was repeated to its end is not repeated again, even if it failed
+  const isFinal = isFailed && repeated !== undefined
   return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [], ...(isFinal ? { isFinal } : {}) }
 }

@@ -8,10 +8,12 @@ import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
 import { type GivenInputs, readInputs } from '../load/inputs.ts'
 import type { AgentTarget, Target } from '../load/target.ts'
-import type { TaskOutcome } from './task.ts'
+import { strategyIn } from '../load/strategy.ts'
+import type { Strategy, AgentOnce, TaskOutcome } from './strategy.ts'
 
 export interface Execution {
   readonly context: RunContext
+  readonly strategies: readonly Strategy[]
   /** Tasks with a final outcome, for the ending of a run that fails later. */
   readonly finished: TaskOutcome[]
   readonly hide: (text: string) => string
@@ -19,21 +21,33 @@ export interface Execution {
 
 /** Runs a target to its end; emits answers and outputs as events as soon as they are final. Throws if the run fails. */
 export async function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
-  if (target.kind === 'agent') return executeAgent(target, inputs, execution.context)
+  if (target.kind === 'agent') return executeAgent(target, inputs, execution)
   const { executePrompt } = await import('./execute-prompt.ts')
   return executePrompt(target, inputs, execution)
 }
 
-async function executeAgent(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
+async function executeAgent(
+  target: AgentTarget,
+  inputs: GivenInputs,
+  { context, strategies }: Pick<Execution, 'context' | 'strategies'>,
+): Promise<Ending> {
+  const work = (at: RunContext): Promise<Ending> => executeAgentHere(target, inputs, { context: at, strategies })
   if (target.settings.isolation !== 'worktree' || context.scope.dry !== undefined) {
-    return executeAgentHere(target, inputs, context)
+    return work(context)
   }
   const { runAgentIsolated } = await import('./isolation/agent.ts')
-  return runAgentIsolated(target, (inside) => executeAgentHere(target, inputs, inside), context)
+  return runAgentIsolated(target, work, context)
 }
 
-async function executeAgentHere(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
-  if (target.settings.iterate !== undefined) return executeAgain(target, inputs, context)
+async function executeAgentHere(
+  target: AgentTarget,
+  inputs: GivenInputs,
+  { context, strategies }: Pick<Execution, 'context' | 'strategies'>,
+): Promise<Ending> {
+  const strategy = strategyIn(strategies, target.settings)
+  if (strategy?.repeatAgent !== undefined) {
+    return strategy.repeatAgent(target, (at) => runAgentOnce(target, inputs, at), context)
+  }
   const onOutput = (output: Json): void => context.services.events([], { type: 'output', output })
   const result = await runAgent(target, { inputs, onOutput }, context)
   if (result.end !== 'skipped') {
@@ -51,18 +65,10 @@ async function executeAgentHere(target: AgentTarget, inputs: GivenInputs, contex
 
 const skippedItself = 'the agent skipped this run'
 
-async function executeAgain(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<Ending> {
-  const { iterateAgent } = await import('./iterate/agent.ts')
-  const onOutput = (): void => {}
-  return iterateAgent(
-    target,
-    async (at) => {
-      const result = await runAgent(target, { inputs, onOutput }, at)
-      if (result.end === 'skipped') return { status: 'skipped', reason: result.reason ?? skippedItself }
-      return { status: 'done', outputs: result.outputs, failedInputs: result.failedInputs }
-    },
-    context,
-  )
+async function runAgentOnce(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<AgentOnce> {
+  const result = await runAgent(target, { inputs, onOutput: () => {} }, context)
+  if (result.end === 'skipped') return { status: 'skipped', reason: result.reason ?? skippedItself }
+  return { status: 'done', outputs: result.outputs, failedInputs: result.failedInputs }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Json } from '../base/json.ts'
+import type { StrategyLoader } from '../load/strategy.ts'
 import type { FileRef } from './files.ts'
 import { checkSources } from '../load/inputs.ts'
 
@@ -23,10 +24,7 @@ export interface TaskSources {
   readonly inputs: readonly string[]
   /** The groups of files that match `working_globs`; undefined if the file has none. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
-  /** Whether the steps of a workflow replace the tasks. */
-  readonly workflow?: unknown
-  /** Whether the items of a team replace the tasks. */
-  readonly delegate?: unknown
+  readonly strategy?: StrategyLoader | undefined
 }
 
 /**
@@ -34,8 +32,8 @@ export interface TaskSources {
  * With a workflow or a team there is one task, and no such source.
  * @throws BatonError USAGE if both are given, or one together with a workflow or team
  */
-export function planTasks({ file, asked, inputs, groups, ...strategy }: TaskSources): readonly TaskPlan[] {
-  checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), ...strategy })
+export function planTasks({ file, asked, inputs, groups, strategy }: TaskSources): readonly TaskPlan[] {
+  checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), strategy })
   if (groups !== undefined) return numbered(groups.map(groupTask))
   if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
   return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])

@@ -1,6 +1,5 @@
 import { displayPath } from '../base/files.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
-import type { PromptInput } from '../event/agent.ts'
 import { narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
@@ -8,33 +7,23 @@ import { type ChainState, variableInput } from '../stage/state.ts'
 import { createDelivery } from './delivery.ts'
 import { fileInputs } from './files.ts'
 import { targetHere } from './isolation/placed-target.ts'
-import type { Keeper } from './iterate/keeper.ts'
-import type { IterateResult } from './iterate/record.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, isWithoutWork, type TaskOutcome, valueOf, withoutGivenUp } from './task.ts'
+import { emptyInstruction, isWithoutWork, valueOf, withoutGivenUp } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
-import { type RoundTasks, type Worked, type Working, workOnce } from './tasks.ts'
+import { workOnce } from './tasks.ts'
 import { warnOfUnoffered } from './unoffered-tools.ts'
 import { limitsOfTools } from '../load/limits.ts'
-
-export interface PromptRun {
-  readonly target: PromptTarget
-  /** `-i` values. */
-  readonly inputs: readonly string[]
-  readonly given?: PromptInput
-  /** Receives the outcome of each task in input order, as soon as no later round can replace it. */
-  readonly onOutcome: (outcome: TaskOutcome, count: number) => void
-  readonly onFailure?: (outcome: TaskOutcome, count: number) => void
-}
+import { strategyIn } from '../load/strategy.ts'
+import type { Repeated, PromptRun, Strategy, WorkOnTasks, TaskOutcome } from './strategy.ts'
 
 export type PromptOutcome =
   | {
       readonly status: 'done'
       readonly outcomes: readonly TaskOutcome[]
       readonly agentResult: Json
-      /** Of an iterated prompt; `outcomes` are those of the last iteration. */
-      readonly iterated?: IterateResult
+      /** Of tasks that were repeated; `outcomes` are those of the last time. */
+      readonly repeated?: Repeated
     }
   | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
   /** At least one task waits, and all others have ended; `error` is the first suspension. */
@@ -58,14 +47,13 @@ function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
   const run = { ...given, target: targetHere(given.target, around) }
   const context = narrow(around, limitsOfTools(run.target.settings))
   const resourcesOf = createResources(context)
-  let first: Keeper | undefined
+  const repeat =
+    run.target.strategy?.loaded === undefined ? undefined : strategyIn(run.strategies, run.target.settings)?.repeat
+  let started: ReturnType<NonNullable<Strategy['repeat']>> | undefined
   async function round(redoCount: number, at: RunContext): Promise<RoundOutcome<PromptOutcome>> {
-    const { iteration } = run.target
-    if (iteration === undefined) return runRound(run, { redoCount, resourcesOf }, at)
-    const { keeperOf, workAgain } = await import('./iterate/prompt.ts')
-    const keeper = await keeperOf(iteration, run, { around: at, first })
-    first ??= keeper
-    const work: Round['work'] = (tasks, working) => workAgain(tasks, working, { iteration, keeper })
+    if (repeat === undefined) return runRound(run, { redoCount, resourcesOf }, at)
+    started ??= repeat(run)
+    const work = await (await started)(at)
     return runRound(run, { redoCount, resourcesOf, work }, at)
   }
   return runRounds(round, {
@@ -74,19 +62,16 @@ function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
   })
 }
 
-interface Round {
+interface RoundWork {
   readonly redoCount: number
   readonly resourcesOf: ResourcesOf
   /** Repeats the tasks; default: once. */
-  readonly work?: (
-    tasks: RoundTasks,
-    working: Pick<Working, 'delivery' | 'context'>,
-  ) => Promise<Worked & { readonly iterated?: IterateResult }>
+  readonly work?: WorkOnTasks
 }
 
 async function runRound(
   run: PromptRun,
-  { redoCount, resourcesOf, work }: Round,
+  { redoCount, resourcesOf, work }: RoundWork,
   around: RunContext,
 ): Promise<RoundOutcome<PromptOutcome>> {
   const { target } = run
@@ -117,17 +102,14 @@ async function runRound(
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const delivery = createDelivery(run.onOutcome, { held: hasPost || work !== undefined })
   try {
-    const worked: Worked & { readonly iterated?: IterateResult } = await (work ?? workOnce)(tasks, {
-      delivery,
-      context,
-    })
+    const worked = await (work ?? workOnce)(tasks, { delivery, context })
     if (worked.status === 'nothing') return skipped('no working files', spec)
-    const { outcomes, suspension, files, iterated } = worked
+    const { outcomes, suspension, files, repeated } = worked
     if (suspension !== undefined) {
       delivery.release()
       return { outcome: { status: 'suspended', outcomes, error: suspension.error }, redo: false }
     }
-    const done = { status: 'done', outcomes, ...defined({ iterated }) } as const
+    const done = { status: 'done', outcomes, ...defined({ repeated }) } as const
     // later steps would see the files without the changes
     if (context.scope.dry === 'changes') {
       delivery.release()
@@ -142,7 +124,7 @@ async function runRound(
           ...variableInput(target),
           coder_responses: outcomes.map(responseOf),
           ...fileInputs(files),
-          ...(iterated === undefined ? {} : { iterations: iterated.records as unknown as Json }),
+          ...repeated?.postInput,
         },
       },
       services,

@@ -1,63 +1,21 @@
 import { equalJson, type Json, type JsonObject } from '../base/json.ts'
-import type { PromptInput } from '../event/agent.ts'
 import { narrow, type RunContext } from '../event/context.ts'
-import type { ErrorInfo } from '../event/event.ts'
 import type { Settings } from '../config/settings.ts'
-import { type ChainServices, runChain } from '../stage/chain.ts'
+import { runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
-import type { Spent } from '../event/meter.ts'
-import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
+import { keepAnswer, type TaskAnswer } from './answer.ts'
 import { tellLeftOut } from './apply-answer.ts'
 import { ask } from './ask.ts'
-import type { DelegateCall } from './delegate/run.ts'
-import type { EnsembleCall } from './ensemble/run.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from '../load/instruction.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
-import type { WorkDone } from './work-done.ts'
-import type { WorkflowCall } from './workflow/run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-
-/** How a task ended. Plain JSON, because it is recorded as the task's boundary. */
-export type TaskOutcome = {
-  readonly index: number
-  readonly label: string
-  readonly agentResult: Json
-  /** Of a task of an iteration: all its work, including that of its sub-agents. */
-  readonly work?: WorkDone
-} &
-  /** `value`: the parsed answer of a file with `[output]`. */
-  (
-    | {
-        readonly status: 'done'
-        readonly content: string
-        readonly value?: Json
-        readonly spent: Spent
-      }
-    | { readonly status: 'skipped'; readonly reason: string }
-    /** `answer`: the answer of the model, if something failed after it. */
-    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
-    | { readonly status: 'suspended'; readonly error: ErrorInfo }
-  )
+import { strategyIn } from '../load/strategy.ts'
+import type { Round, TaskOutcome } from './strategy.ts'
 
 /** Why a run or task without an instruction does nothing (R255, TV31). */
 export const emptyInstruction = 'the instruction is empty'
-
-/** What all tasks of a round share. */
-export interface Round {
-  readonly target: PromptTarget
-  readonly state: ChainState
-  readonly redoCount: number
-  readonly services: ChainServices
-  readonly given: PromptInput | undefined
-  /** Lists the files of settings; equal settings are listed once. */
-  readonly filesOf: (settings: Settings) => Promise<FileSet>
-  /** The same for a different workspace, that of the context. */
-  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
-  /** How an iteration changes the instruction of a task; undefined: not at all. */
-  readonly promptOf?: (instruction: string) => string
-}
 
 /** One task: `pre_task` chain, answer, `post_task` chain. Throws if any of them fails. */
 export async function runTask(plan: TaskPlan, round: Round, around: RunContext): Promise<TaskOutcome> {
@@ -82,16 +40,11 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
   const inputText = template ? '' : (round.given?.text ?? '')
-  const { workflow, ensemble, delegate } = settings
+  const strategy = strategyIn(round.strategies, settings)
   const answer =
-    workflow !== undefined
-      ? await runSteps({ workflow, plan, settings, state, inputText }, round, context)
-      : ensemble !== undefined
-        ? await runMembers({ ensemble, target, plan, state, files, inputText }, context)
-        : delegate !== undefined
-          ? await runTeam({ delegate, target, plan, state, settings, files, inputText }, context)
-          : await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
-  if (workflow === undefined) tellLeftOut(answer, settings, context)
+    strategy?.answer === undefined
+      ? await askModel({ plan, settings, state: framed(state, round), files, inputText }, target, context)
+      : await strategy.answer({ plan, settings, state, files, inputText, round }, context)
   const done = { status: 'done', index, label, spent: answer.spent } as const
   if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
@@ -134,51 +87,22 @@ function framed(state: ChainState, { promptOf }: Round): ChainState {
   return promptOf === undefined ? state : { ...state, prompts: [promptOf(instructionOf(state))] }
 }
 
-interface Steps extends Pick<WorkflowCall, 'workflow' | 'settings'> {
-  readonly plan: TaskPlan
-  readonly state: ChainState
-  readonly inputText: string
-}
-
-/** Lets the steps of a workflow answer a task. */
-async function runSteps(
-  { workflow, plan, settings, state, inputText }: Steps,
-  round: Round,
+async function askModel(
+  question: Parameters<typeof ask>[0],
+  target: PromptTarget,
   context: RunContext,
 ): Promise<TaskAnswer> {
-  // loaded only for files with a workflow
-  const { runWorkflow } = await import('./workflow/run.ts')
-  const { target, filesOf, filesIn } = round
-  const instruction = instructionOf(state)
-  const { sub_agents: _, workflow: _workflow, ...params } = state.params
-  const request = {
-    text: [inputText, instruction].filter((text) => text.trim() !== '').join('\n\n'),
-    instruction,
-    params,
-    input: target.vars ?? inputOf(plan, round),
-    stdin: target.stdin,
-  }
-  return runWorkflow({ workflow, target, settings, request, filesOf, filesIn }, context)
+  const answer = await ask(question, target, context)
+  tellLeftOut(answer, question.settings, context)
+  return answer
 }
 
-/** Lets several agents answer instead of one. Loaded only for files with an ensemble. */
-async function runMembers(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
-  const { runEnsemble } = await import('./ensemble/run.ts')
-  return runEnsemble(call, context)
-}
-
-/** Lets a team work instead of one model. Loaded only for files with a team. */
-async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAnswer> {
-  const { runDelegate } = await import('./delegate/run.ts')
-  return runDelegate(call, context)
-}
-
-/** Whether there is nothing to do (R255, TV31); the instructions of a workflow are in its steps. */
+/** Whether there is nothing to do (R255, TV31); a strategy may have its own instructions. */
 export function isWithoutWork(
   state: ChainState,
-  { settings, inputsAreMessages }: Pick<PromptTarget, 'settings' | 'inputsAreMessages'>,
+  { strategy, inputsAreMessages }: Pick<PromptTarget, 'strategy' | 'inputsAreMessages'>,
 ): boolean {
-  return settings.workflow === undefined && inputsAreMessages !== true && instructionOf(state).trim() === ''
+  return strategy?.row.hasInstructions !== true && inputsAreMessages !== true && instructionOf(state).trim() === ''
 }
 
 /** The answer after the `post_task` agents; it must still match `[output]`. */

@@ -8,57 +8,40 @@ import { errorInfo } from '../event/error-info.ts'
 import { item, part, placeText, task } from '../event/place.ts'
 import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
-import type { ChainServices } from '../stage/chain.ts'
-import type { ChainState } from '../stage/state.ts'
 import { failureOf } from './answer.ts'
-import type { Delivery } from './delivery.ts'
 import { type FileSet, listFileSet, placeGlobErrors } from './files.ts'
 import type { ResourcesOf } from './resources.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
-import type { PromptRun } from './prompt-run.ts'
-import { endsAll } from './iterate/ends.ts'
-import { type Round, runTask, type TaskOutcome } from './task.ts'
+import { endsAll } from './ending.ts'
+import { strategyIn } from '../load/strategy.ts'
+import { runTask } from './task.ts'
 import { watchWork } from './work-done.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
-
-/** What the tasks of a round are created from. */
-export interface RoundTasks {
-  readonly run: PromptRun
-  /** After the `pre` chain. */
-  readonly state: ChainState
-  readonly redoCount: number
-  readonly services: ChainServices
-  readonly settings: Settings
-  readonly resourcesOf: ResourcesOf
-}
-
-/** The result of the tasks; `nothing`: there were none. */
-export type Worked =
-  | { readonly status: 'nothing' }
-  | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet })
-
-export interface Working {
-  readonly delivery: Delivery
-  readonly context: RunContext
-  readonly promptOf?: Round['promptOf']
-  /** Whether a failure is an outcome and the other tasks continue. */
-  readonly isIteration?: true
-}
+import type { RoundTasks, Working, Worked, TasksEnd, TaskOutcome, Round, PromptRun } from './strategy.ts'
 
 /** Works on all tasks, with the current files. */
 export async function workOnce(
   { run, state, redoCount, services, settings, resourcesOf }: RoundTasks,
   { delivery, context, promptOf, isIteration }: Working,
 ): Promise<Worked> {
-  const { target, given } = run
+  const { target, given, strategies } = run
   const { spec } = target
   const filesOf = createFileCache(settings, { spec, resourcesOf }, context)
   const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { spec, resourcesOf }, at)(own)
-  const round: Round = { target, state, redoCount, services, given, filesOf, filesIn, ...defined({ promptOf }) }
+  const round: Round = {
+    target,
+    strategies,
+    state,
+    redoCount,
+    services,
+    given,
+    filesOf,
+    filesIn,
+    ...defined({ promptOf }),
+  }
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  const { workflow, delegate } = settings
   const sources = { file: spec.file, inputs: run.inputs, groups: files.groups }
-  const plans = planTasks({ ...sources, ...defined({ workflow, delegate, asked: spec.asked }) })
+  const plans = planTasks({ ...sources, strategy: strategyIn(strategies, settings), ...defined({ asked: spec.asked }) })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {
@@ -110,12 +93,6 @@ interface Tasks {
   readonly queue: TaskQueue
   /** Treats failures as outcomes, and keeps the work of each task with its outcome. */
   readonly isIteration: boolean
-}
-
-interface TasksEnd {
-  readonly outcomes: readonly TaskOutcome[]
-  /** The suspension of the first task that waits. */
-  readonly suspension: { readonly error: unknown } | undefined
 }
 
 /**

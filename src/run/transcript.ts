@@ -16,7 +16,7 @@ import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import type { TaskOutcome } from './task.ts'
+import type { TaskOutcome } from './strategy.ts'
 
 interface TranscriptWrite {
   /** Absolute path of the prompt file, which had a `====` line when the run started. */

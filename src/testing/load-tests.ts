@@ -15,6 +15,7 @@ import { loadTarget, promptFileOf, type Target } from '../load/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { Expectation, TestEntry } from '../config/schema.ts'
 import { readAgentTests, testFileOf, type WrittenTests } from './agent-tests.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {
   readonly cwd: string
@@ -65,7 +66,7 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
   const workspace = findWorkspace({ cwd: dirname(file), env, home })
   const files = new Set<string>()
   const reads = readsInto(files)
-  const target = await loadTarget({ file, cwd: workspace, env, home, builtInDir, reads, flags: { overrides } })
+  const target = await loadTarget({ file, cwd: workspace, env, home, builtInDir, strategies, reads, flags: { overrides } })
   const main = target.kind === 'agent' ? target.agent.file : file
   if (!isInside(workspace, main)) {
     throw new BatonError('USAGE', `${name} is not in the workspace ${workspace}: its tests cannot be run here`, {

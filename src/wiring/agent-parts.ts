@@ -16,6 +16,7 @@ import { recordChoices } from '../run/model-choices.ts'
 import { isSet, type Target } from '../load/target.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
 import type { RunParts } from './run-context.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 /** Maximum number of concurrent model requests of this process, over all runs. */
 const modelPool = createPool(1024)
@@ -36,7 +37,7 @@ export function agentParts(
   const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
   const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
   const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
-  const around = { cwd, home, env, builtInDir, reads, flags, onLoad: programs.addFrom }
+  const around = { cwd, home, env, builtInDir, strategies, reads, flags, onLoad: programs.addFrom }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
   let chooser: Promise<AgentParts['chooseModel']> | undefined

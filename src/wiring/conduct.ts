@@ -32,13 +32,14 @@ import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
 import type { Target } from '../load/target.ts'
-import type { TaskOutcome } from '../run/task.ts'
 import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
 import { createProgramSecrets, type ProgramSecrets } from './program-secrets.ts'
 import { maskFor, wireRun } from './run-context.ts'
 import type { EffectParts, Replay } from './run-effects.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
 import type { OlderEpochs } from './past.ts'
+import type { TaskOutcome } from '../run/strategy.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 /** What the process provides to every run, new or resumed. */
 export interface Surroundings {
@@ -289,6 +290,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     const context = await contextOf()
     const execution = {
       context: reuse?.around(context, { journal, folder }) ?? context,
+      strategies,
       finished,
       hide: (text: string) => mask.hide(text),
     }

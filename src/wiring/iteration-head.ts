@@ -2,7 +2,7 @@ import { BatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import { runGit } from '../base/git.ts'
 import type { RunIndex } from '../journal/run-index.ts'
-import { shortCommit } from '../run/iterate/blocks.ts'
+import { shortCommit } from '../strategies/iterate/blocks.ts'
 
 /** A bare number means an iteration: `--from 2` is `--from iteration/2`. */
 export function iterationPlace(from: string): string {

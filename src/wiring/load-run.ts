@@ -11,6 +11,7 @@ import { hashOf, type Invocation } from '../run/record.ts'
 import { loadTargetFor, type Target, warningsOf } from '../load/target.ts'
 import { version } from '../version.ts'
 import type { RunPlan, Surroundings } from './conduct.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 /**
  * Loads and checks what is to be run.
@@ -28,6 +29,7 @@ export async function loadRun(
     env,
     home,
     builtInDir,
+    strategies,
     reads: bothReads(log, sources.reads),
     ...defined({ text, instruction, stdin }),
     flags: {

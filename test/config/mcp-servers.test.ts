@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import { mcpTrustText } from '../../src/config/mcp-layer.ts'
-import { issuesOf } from '../../src/config/issue.ts'
+import { issuesOf, throwIssues } from '../../src/config/issue.ts'
 import { describeOrigins } from '../../src/config/layers.ts'
-import { loadRunSpec } from '../../src/config/run-spec.ts'
+import { loadRunSpec, type RunSpec } from '../../src/config/run-spec.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
 import { trustFile, writeTrusted } from '../../src/config/trust.ts'
-import { checkNamedTools } from '../../src/load/named-tools.ts'
+import { toolIssues } from '../../src/load/named-tools.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 /** A workspace, a home with the user's `config.toml` and `mcp.json`, and what is loaded there. */
@@ -25,6 +25,10 @@ function world(files: { readonly [path: string]: string }) {
       writeTrusted(trustFile(around), new Map([[join(cwd, file), entry]]))
     },
   }
+}
+
+async function refuseTools(spec: RunSpec): Promise<void> {
+  throwIssues(await toolIssues(spec))
 }
 
 async function failures(loading: Promise<unknown>): Promise<readonly string[]> {
@@ -275,7 +279,7 @@ describe('.mcp.json of a workspace', () => {
     const checked = async (text: string): Promise<readonly string[]> => {
       const { spec, trust } = world({ '.mcp.json': text, 'p.md': tools })
       trust('.mcp.json', text)
-      return failures(spec('p.md').then(checkNamedTools))
+      return failures(spec('p.md').then(refuseTools))
     }
     expect(await checked('{"mcpServers": {"a": {}, "b": {"command": "x"}}}')).toEqual([
       'CONFIG_INVALID .mcp.json:undefined:undefined (hidden) tools names the server "a" of .mcp.json, and the server "a" has neither a command nor a url',
@@ -296,7 +300,7 @@ describe('.mcp.json of a workspace', () => {
       'option.md': '+++\nsub_agents = [{ name = "x", options = { tools = ["web__get"] } }]\n+++\nHi\n',
       'other.md': '+++\ntools = ["*", "read"]\n+++\nHi\n',
     })
-    const checked = async (file: string) => checkNamedTools(await spec(file))
+    const checked = async (file: string) => refuseTools(await spec(file))
     const untrusted = (name: string): readonly string[] => [
       `UNTRUSTED .mcp.json:undefined:undefined (hidden) tools names the server "${name}" of .mcp.json, and the file is not trusted`,
     ]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defaultAssessment } from '../../src/run/iterate/blocks.ts'
+import { defaultAssessment } from '../../src/strategies/iterate/blocks.ts'
 import { jsonLines } from '../helpers/baton.ts'
 import { eventsOf, filesOf, gitWorld, iteratedPrompt, subjects, writing } from '../helpers/git-world.ts'
 import { tempTree } from '../helpers/temp.ts'

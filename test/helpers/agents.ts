@@ -11,6 +11,7 @@ import { loadPrices } from '../../src/model/prices.ts'
 import { defaultRetryPolicy } from '../../src/base/retry.ts'
 import { createFakeProvider, type FakeProvider } from './fake-model.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 import { createPromptRunner } from '../../src/run/child-run.ts'
 import { createScriptLoader } from '../../src/agent/script-loader.ts'
 import { testContext, type TestContext } from './context.ts'
@@ -90,6 +91,7 @@ export function agentWorld(
       env: { BATON_HOME: join(folder, '.state') },
       home: folder,
       builtInDir,
+      strategies,
       flags: { overrides },
     }),
   })

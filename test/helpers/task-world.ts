@@ -22,6 +22,7 @@ import { openMemoryRecords } from './memory-journal.ts'
 import { liveOnce } from './mortal-process.ts'
 import type { SessionWorld } from './session-world.ts'
 import { tempTree } from './temp.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 
 /** A definition with nothing but its name. */
 export const usualDefinition = {
@@ -129,6 +130,7 @@ export function taskWorld({
   const asked: string[] = []
   // files are loaded once, however many processes there are
   const converseWithFile = createFileConverser({
+    strategies,
     cwd: folder,
     env: { BATON_HOME: join(folder, '.state') },
     home: folder,

@@ -3,6 +3,7 @@ import type { Plan, PromptPlan } from '../../src/plan/plan.ts'
 import { planRun } from '../../src/plan/plan-run.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 
 export interface PlanCall {
   readonly file?: string
@@ -21,6 +22,7 @@ export function workspaceOf(files: { readonly [path: string]: string }): string 
 export async function planIn(folder: string, call: PlanCall = {}): Promise<Plan> {
   const { file = 'ask.md', env = {}, inputs = [], overrides = [], model, vars = [] } = call
   const { plan } = await planRun({
+    strategies,
     cwd: folder,
     env: { BATON_HOME: join(folder, '.state'), ...env },
     home: folder,

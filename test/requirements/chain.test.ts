@@ -6,9 +6,10 @@ import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/load/target.ts'
-import type { TaskOutcome } from '../../src/run/task.ts'
 import { agentWorld, builtInDir } from '../helpers/agents.ts'
 import { textIn } from '../helpers/messages.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
+import type { TaskOutcome } from '../../src/run/strategy.ts'
 
 interface Ran {
   readonly folder: string
@@ -23,10 +24,18 @@ async function run(files: { readonly [path: string]: string }, inputs: readonly 
   const [file = ''] = Object.keys(files)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', ...files }, { provider })
   const env = { BATON_HOME: join(folder, '.state') }
-  const target = await loadTarget({ file, cwd: folder, env, home: folder, flags: { overrides: [] }, builtInDir })
+  const target = await loadTarget({
+    strategies,
+    file,
+    cwd: folder,
+    env,
+    home: folder,
+    flags: { overrides: [] },
+    builtInDir,
+  })
   if (target.kind !== 'prompt') throw new Error('a prompt file')
   const delivered: TaskOutcome[] = []
-  await runPrompt({ target, inputs, onOutcome: (task) => delivered.push(task) }, context)
+  await runPrompt({ strategies, target, inputs, onOutcome: (task) => delivered.push(task) }, context)
   return { folder, delivered, requests: provider.requests, sent: context.sent }
 }
 

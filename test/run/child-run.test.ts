@@ -11,10 +11,11 @@ import type { ModelRequest } from '../../src/model/provider.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/load/target.ts'
-import type { TaskOutcome } from '../../src/run/task.ts'
 import { agentWorld, type AgentWorld, builtInDir, endOf } from '../helpers/agents.ts'
 import { placeAt } from '../helpers/effects.ts'
 import { allRights } from '../../src/event/permission.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
+import type { TaskOutcome } from '../../src/run/strategy.ts'
 
 type Files = { readonly [path: string]: string }
 
@@ -58,6 +59,7 @@ function world(files: Files, { answer = echo, extra = {}, overrides: runOverride
     requests: provider.requests,
     async ask(overrides = [], { model, env } = {}) {
       const target = await loadTarget({
+        strategies,
         file: 'ask.md',
         cwd: made.folder,
         env: { BATON_HOME: join(made.folder, '.state'), ...env },
@@ -67,7 +69,7 @@ function world(files: Files, { answer = echo, extra = {}, overrides: runOverride
       })
       if (target.kind !== 'prompt') throw new Error('a prompt file')
       const outcomes: TaskOutcome[] = []
-      await runPrompt({ target, inputs: [], onOutcome: (task) => outcomes.push(task) }, context)
+      await runPrompt({ strategies, target, inputs: [], onOutcome: (task) => outcomes.push(task) }, context)
       return outcomes
     },
   }

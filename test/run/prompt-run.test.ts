@@ -6,9 +6,10 @@ import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import { type PromptOutcome, runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/load/target.ts'
-import type { TaskOutcome } from '../../src/run/task.ts'
 import { agentWorld, builtInDir } from '../helpers/agents.ts'
 import type { TestContext } from '../helpers/context.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
+import type { TaskOutcome } from '../../src/run/strategy.ts'
 
 interface Ran {
   readonly outcome: PromptOutcome
@@ -36,6 +37,7 @@ async function runFile(
   const provider = createFakeProvider(answer)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': prompt, ...files }, { provider })
   const target = await loadTarget({
+    strategies,
     file: 'ask.md',
     cwd: folder,
     env: { BATON_HOME: join(folder, '.state') },
@@ -44,7 +46,7 @@ async function runFile(
     builtInDir,
   })
   if (target.kind !== 'prompt') throw new Error('a prompt file')
-  const outcome = await runPrompt({ target, inputs, onOutcome: (task) => delivered.push(task) }, context)
+  const outcome = await runPrompt({ strategies, target, inputs, onOutcome: (task) => delivered.push(task) }, context)
   return { outcome, delivered, requests: provider.requests, context }
 }
 

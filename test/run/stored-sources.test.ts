@@ -20,6 +20,7 @@ import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { openGate, placeAt } from '../helpers/effects.ts'
 import { item } from '../../src/event/place.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 
 type Env = Readonly<Record<string, string>>
 
@@ -52,7 +53,16 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
   const at = (path: string): string => join(root, path)
   const runEnv = { BATON_HOME: at('home'), ...env }
   const load: World['load'] = (file, reads) =>
-    loadTarget({ file, cwd: workspace, env: runEnv, home: root, flags: { overrides: [] }, builtInDir, reads })
+    loadTarget({
+      strategies,
+      file,
+      cwd: workspace,
+      env: runEnv,
+      home: root,
+      flags: { overrides: [] },
+      builtInDir,
+      reads,
+    })
   const stored = async (): Promise<StoredSources> => {
     const mask = createMask(runEnv, { names: Object.keys(runEnv) })
     const source = openFileRecords(folder, { mask })
@@ -75,7 +85,7 @@ function world(files: { readonly [path: string]: string }, env: Env = {}): World
     async epoch(file, { stored: before, work } = {}) {
       const recorder = createStoredSources({ stored: before })
       const options = { file, cwd: workspace, env: runEnv, home: root, flags: { overrides: [] }, builtInDir }
-      const target = await loadTarget({ ...options, reads: recorder.reads })
+      const target = await loadTarget({ strategies, ...options, reads: recorder.reads })
       const journal = await openRun({ folder, now: () => new Date(0), mask: await maskFor(target, runEnv) })
       recordSources(journal, target, recorder)
       const signal = new AbortController().signal

@@ -7,6 +7,7 @@ import { runPrompt } from '../../src/run/prompt-run.ts'
 import type { PromptTarget } from '../../src/load/prompt-target.ts'
 import { loadTarget } from '../../src/load/target.ts'
 import { agentWorld, builtInDir } from '../helpers/agents.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 
 interface Given {
   readonly vars?: readonly string[]
@@ -19,6 +20,7 @@ type Files = { readonly [path: string]: string }
 
 async function load(folder: string, { vars = [], text }: Given): Promise<PromptTarget> {
   const target = await loadTarget({
+    strategies,
     file: text === undefined ? 'ask.md' : '-p',
     ...(text === undefined ? {} : { text }),
     cwd: folder,
@@ -37,7 +39,7 @@ async function run(files: Files, given: Given = {}): Promise<readonly string[]> 
   const provider = createFakeProvider((request) => ({ text: [`<${last(request)}>`] }))
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', ...files }, { provider })
   const target = await load(folder, given)
-  await runPrompt({ target, inputs: given.inputs ?? [], onOutcome: () => {} }, context)
+  await runPrompt({ strategies, target, inputs: given.inputs ?? [], onOutcome: () => {} }, context)
   return provider.requests.map(last)
 }
 
@@ -128,6 +130,7 @@ Go.
     const { folder } = agentWorld({ 'a.lua': 'return 1' })
     const loadScript = (flags: object): Promise<unknown> =>
       loadTarget({
+        strategies,
         file: 'a.lua',
         cwd: folder,
         env: { BATON_HOME: join(folder, '.state') },
@@ -180,7 +183,9 @@ describe('a prompt file with [input] as a sub-agent', () => {
   it('needs no values to be checked by itself', async () => {
     const { folder } = agentWorld({ '.git/HEAD': 'x', 'ask.md': greeting })
     const options = { file: 'ask.md', cwd: folder, env: { BATON_HOME: join(folder, '.s') }, home: folder, builtInDir }
-    await expect(loadTarget({ ...options, flags: { overrides: [] } })).resolves.toMatchObject({ vars: undefined })
+    await expect(loadTarget({ strategies, ...options, flags: { overrides: [] } })).resolves.toMatchObject({
+      vars: undefined,
+    })
   })
 })
 

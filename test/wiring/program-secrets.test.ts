@@ -7,6 +7,7 @@ import { loadTarget } from '../../src/load/target.ts'
 import { createProgramSecrets } from '../../src/wiring/program-secrets.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 
 const key = 'lab-4711-key'
 const program = `preset = "claude"\nenv = { LAB_KEY = "${key}" }\n`
@@ -17,7 +18,15 @@ const open = '[sandbox]\nmode = "danger-full-access"\n'
 async function hidden(files: { readonly [path: string]: string }, config = open): Promise<string> {
   const cwd = tempTree({ '.git/HEAD': 'x', '.home/config/config.toml': config, ...files })
   const env = { BATON_HOME: join(cwd, '.home'), LAB_VALUE: 'of-a-4711-variable' }
-  const target = await loadTarget({ file: 'ask.md', cwd, env, home: cwd, flags: { overrides: [] }, builtInDir })
+  const target = await loadTarget({
+    strategies,
+    file: 'ask.md',
+    cwd,
+    env,
+    home: cwd,
+    flags: { overrides: [] },
+    builtInDir,
+  })
   const mask = createMask(env)
   await createProgramSecrets(mask, env).addFrom(target)
   return mask.hide(`${key} of-a-4711-variable`)

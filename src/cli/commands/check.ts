@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
-import { checkFile, createCheckParts, type Problem, problemKey } from '../../check/check.ts'
+import { checkFile, createCheckParts, type Problem, problemKey } from '../../load/check/check.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import { countOf, placeText } from '../../render/format.ts'
@@ -11,6 +11,7 @@ import { defined } from '../../base/json.ts'
 import { harmless, harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { describeReported, type ReportOptions } from '../report.ts'
+import { strategies } from '../../strategies/strategies.ts'
 
 /** `baton check FILE...`: reports all errors without running anything. Returns 2 if there is an error, else 0. */
 export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promise<number> {
@@ -25,7 +26,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
   let isWrong = false
 
   async function check(file: string): Promise<void> {
-    const options = { cwd, env, home, file, builtInDir, flags: { overrides: flags.config } }
+    const options = { cwd, env, home, file, builtInDir, strategies, flags: { overrides: flags.config } }
     const { problems: all, secrets } = await checkFile(options, parts)
     const key = JSON.stringify(secrets)
     if (!masks.has(key)) masks.set(key, createMask(env, secrets))

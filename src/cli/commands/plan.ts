@@ -15,6 +15,7 @@ import { overridesOf } from '../../config/request-overrides.ts'
 import { dotText, mermaidText } from '../plan-graph.ts'
 import { planTree, shown } from '../plan-tree.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
+import { strategies } from '../../strategies/strategies.ts'
 
 /** `baton plan FILE`: what a run would do and its maximum cost, as text or JSON. Throws what the run would throw. */
 export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<number> {
@@ -29,6 +30,7 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
     file,
     ...defined({ text, stdin }),
     builtInDir: join(packageRoot(), 'agents'),
+    strategies,
     flags: { overrides: overridesOf(flags), vars, ...defined({ model, outputSchema }) },
     inputs: { texts, globs, cwd, ...defined({ stdin }) },
     signal: io.signal,

@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { emit, type RunContext } from '../../event/context.ts'
-import { type CommandEnd, runCheck } from '../iterate/checks.ts'
+import { type CommandEnd, runCheck } from '../check-command.ts'
 
 export interface Gate {
   /** A command line for `sh`, as written. */

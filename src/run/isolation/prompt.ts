@@ -30,5 +30,6 @@ function verdictOf(outcome: PromptOutcome): Verdict {
   if (outcome.status === 'skipped') return 'apply'
   const failed = outcome.outcomes.filter(({ status }) => status === 'failed').length
   if (failed > 0) return { leftOut: failed === 1 ? 'a task failed' : `${failed} tasks failed` }
-  return outcome.iterated?.until_met === false ? { leftOut: 'the command of "until" has not exited with 0' } : 'apply'
+  const { unmet } = outcome.repeated ?? {}
+  return unmet === undefined ? 'apply' : { leftOut: unmet.reason }
 }

@@ -15,6 +15,7 @@ import { packageRoot } from '../../package-root.ts'
 import { createCalls, type Serving } from './call.ts'
 import { readOffer, refuseSameNames } from './offer.ts'
 import type { Offered } from './protocol.ts'
+import { strategies } from '../../strategies/strategies.ts'
 
 /** Maximum number of concurrent runs; further calls wait. A run that waits for the user's answer does not count. */
 const runsAtOnce = 8
@@ -31,7 +32,7 @@ export async function readOffered(files: readonly string[], serving: Serving): P
   const builtInDir = join(packageRoot(), 'agents')
   const overrides = shared.overrides ?? []
   const flags = { overrides, ...(shared.model === undefined ? {} : { model: shared.model }) }
-  const offers = await Promise.all(files.map((file) => readOffer({ file, cwd, env, home, builtInDir, flags })))
+  const offers = await Promise.all(files.map((file) => readOffer({ file, cwd, env, home, builtInDir, strategies, flags })))
   refuseSameNames(offers)
   const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides } })
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })

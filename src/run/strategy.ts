@@ -1,0 +1,145 @@
+import type { BatonError } from '../base/error.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Settings } from '../config/settings.ts'
+import type { PromptInput } from '../event/agent.ts'
+import type { RunContext } from '../event/context.ts'
+import type { ErrorInfo } from '../event/event.ts'
+import type { Spent } from '../event/meter.ts'
+import type { PromptTarget } from '../load/prompt-target.ts'
+import type { StrategyLoader } from '../load/strategy.ts'
+import type { AgentTarget } from '../load/target.ts'
+import type { ChainServices } from '../stage/chain.ts'
+import type { ChainState } from '../stage/state.ts'
+import type { GivenAnswer, TaskAnswer } from './answer.ts'
+import type { Delivery } from './delivery.ts'
+import type { Ending } from './ending.ts'
+import type { FileSet } from './files.ts'
+import type { TaskPlan } from './plan.ts'
+import type { ResourcesOf } from './resources.ts'
+import type { WorkDone } from './work-done.ts'
+
+/**
+ * How a prompt is worked on, other than by one call of a model for each task: one row of `src/strategies/`. It answers
+ * tasks, or repeats them.
+ */
+export interface Strategy extends StrategyLoader {
+  /** Answers one task. @throws BatonError if there is no answer */
+  readonly answer?: (call: TaskCall, context: RunContext) => Promise<TaskAnswer>
+  /** Is called once for a run of a file, and its result once for each round of the run, to work on all its tasks. */
+  readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<WorkOnTasks>>
+  /** Runs an agent file as often as its settings say. */
+  readonly repeatAgent?: (target: AgentTarget, runOnce: RunAgentOnce, context: RunContext) => Promise<Ending>
+}
+
+/** A task that a strategy answers. */
+export interface TaskCall {
+  readonly plan: TaskPlan
+  /** After the `pre_task` chain, like the state. */
+  readonly settings: Settings
+  readonly state: ChainState
+  readonly files: FileSet
+  /** From the caller of a file that is run as an agent: a message before the instruction. */
+  readonly inputText: string
+  readonly round: Round
+}
+
+/** How a task ended. Plain JSON, because it is recorded as the task's boundary. */
+export type TaskOutcome = {
+  readonly index: number
+  readonly label: string
+  readonly agentResult: Json
+  /** Of a task of an iteration: all its work, including that of its sub-agents. */
+  readonly work?: WorkDone
+} &
+  /** `value`: the parsed answer of a file with `[output]`. */
+  (
+    | {
+        readonly status: 'done'
+        readonly content: string
+        readonly value?: Json
+        readonly spent: Spent
+      }
+    | { readonly status: 'skipped'; readonly reason: string }
+    /** `answer`: the answer of the model, if something failed after it. */
+    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
+    | { readonly status: 'suspended'; readonly error: ErrorInfo }
+  )
+
+/** A run of a prompt file. */
+export interface PromptRun {
+  readonly target: PromptTarget
+  readonly strategies: readonly Strategy[]
+  /** `-i` values. */
+  readonly inputs: readonly string[]
+  readonly given?: PromptInput
+  /** Receives the outcome of each task in input order, as soon as no later round can replace it. */
+  readonly onOutcome: (outcome: TaskOutcome, count: number) => void
+  readonly onFailure?: (outcome: TaskOutcome, count: number) => void
+}
+
+/** What the tasks of a round are created from. */
+export interface RoundTasks {
+  readonly run: PromptRun
+  /** After the `pre` chain. */
+  readonly state: ChainState
+  readonly redoCount: number
+  readonly services: ChainServices
+  readonly settings: Settings
+  readonly resourcesOf: ResourcesOf
+}
+
+/** What all tasks of a round share. */
+export interface Round {
+  readonly target: PromptTarget
+  readonly strategies: readonly Strategy[]
+  readonly state: ChainState
+  readonly redoCount: number
+  readonly services: ChainServices
+  readonly given: PromptInput | undefined
+  /** Lists the files of settings; equal settings are listed once. */
+  readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** The same for a different workspace, that of the context. */
+  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
+  /** How an iteration changes the instruction of a task; undefined: not at all. */
+  readonly promptOf?: (instruction: string) => string
+}
+
+export interface Working {
+  readonly delivery: Delivery
+  readonly context: RunContext
+  readonly promptOf?: Round['promptOf']
+  /** Whether a failure is an outcome and the other tasks continue. */
+  readonly isIteration?: true
+}
+
+export interface TasksEnd {
+  readonly outcomes: readonly TaskOutcome[]
+  /** The suspension of the first task that waits. */
+  readonly suspension: { readonly error: unknown } | undefined
+}
+
+/** The result of the tasks; `nothing`: there were none. */
+export type Worked =
+  | { readonly status: 'nothing' }
+  | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet; readonly repeated?: Repeated })
+
+/** Works on all tasks of a round. */
+export type WorkOnTasks = (tasks: RoundTasks, working: Pick<Working, 'delivery' | 'context'>) => Promise<Worked>
+
+/** What is known of tasks that were repeated. */
+export interface Repeated {
+  /** For the `post` agents. */
+  readonly postInput: JsonObject
+  /** Why it was given up: it kept failing. */
+  readonly gaveUp?: BatonError
+  /** What was to be reached was not; `reason` says so in half a sentence. */
+  readonly unmet?: { readonly error: BatonError; readonly reason: string }
+}
+
+/** Runs an agent file once. @throws BatonError if the agent fails */
+export type RunAgentOnce = (context: RunContext) => Promise<AgentOnce>
+
+/** Plain JSON, because it is recorded. */
+export type AgentOnce =
+  | { readonly status: 'done'; readonly outputs: readonly Json[]; readonly failedInputs: number }
+  | { readonly status: 'skipped'; readonly reason: string }

@@ -1,0 +1,33 @@
+import { defined } from '../../base/json.ts'
+import type { Strategy } from '../../run/strategy.ts'
+
+/** `[ensemble]`: several agents answer at the same time, and their answers become one. */
+export const ensemble: Strategy = {
+  key: 'ensemble',
+  agents({ ensemble: table }) {
+    const members = (table?.members ?? []).flatMap(({ index, agent, model }) =>
+      agent === undefined
+        ? []
+        : [{ name: agent, options: defined({ model }), path: ['ensemble', 'agents', index, 'agent'] }],
+    )
+    const { aggregator } = table ?? {}
+    const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
+    return [...members, ...last]
+  },
+  readsInput: ({ ensemble: table }) =>
+    table?.aggregator !== undefined ||
+    table?.members.some(({ agent, line }) => agent !== undefined || line !== undefined) === true,
+  asksModel: ({ ensemble: table }) => table?.aggregate === 'synthesis' && table.model === undefined,
+  /** Those of members without their own agent, and that of the synthesis. */
+  namedModels({ ensemble: table }) {
+    const members = (table?.members ?? []).flatMap(({ index, model, agent, line }) =>
+      model === undefined || agent !== undefined || line !== undefined
+        ? []
+        : [{ name: model, path: ['ensemble', 'agents', index, 'model'] }],
+    )
+    return table?.model === undefined ? members : [...members, { name: table.model, path: ['ensemble', 'model'] }]
+  },
+  models: async (around) => (await import('./check-models.ts')).modelsOfEnsemble(around),
+  problems: async (spec, { output }) => (await import('./load.ts')).ensembleProblems(spec, output),
+  answer: async (call, context) => (await import('./run.ts')).runEnsemble(call, context),
+}

@@ -1,0 +1,143 @@
+import type { IterationCondition } from '../../config/iteration.ts'
+import type { IterateSettings } from '../../config/settings.ts'
+import { BatonError } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
+import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
+
+/** The rules that end iterating. */
+export interface EndRules {
+  /** Undefined: until something else ends it. */
+  readonly condition: IterationCondition | undefined
+  readonly maxIterations: number
+  readonly scoreGoal: number | undefined
+  readonly scoreBest: 'highest' | 'lowest'
+  /** The number of unchanged iterations in a row that ends it; 0: neither they, failed ones nor a repeated state ends it. */
+  readonly stall: number
+}
+
+/** Default of `stall` if no count is given. */
+const usualStall = 3
+/** Default of `max_iterations` if no count is given. */
+const usualMost = 100
+
+export function endRules(settings: IterateSettings): EndRules {
+  const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
+  // an explicit count is exact (R44)
+  const count = condition?.kind === 'count' ? condition.count : undefined
+  const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
+  return { condition, maxIterations, scoreGoal, scoreBest, stall }
+}
+
+/**
+ * Why there is no further iteration; undefined: there is one. `startState` names the state of the files before the
+ * first iteration. The time is checked only between iterations, so one may overrun (R45, TV5).
+ */
+export function endOf(
+  records: readonly IterationRecord[],
+  startState: string | undefined,
+  rules: EndRules,
+): IterateStop | undefined {
+  const { condition, maxIterations, scoreGoal, stall } = rules
+  const last = records.at(-1)
+  if (last !== undefined) {
+    if (last.until_met === true) return 'until_met'
+    if (scoreGoal !== undefined && last.score !== undefined && !isBetter(scoreGoal, last.score, rules))
+      return 'score_reached'
+  }
+  if (condition?.kind === 'count' && records.length >= condition.count) return 'completed'
+  if (condition?.kind === 'duration' && elapsedMs(records) >= condition.seconds * 1000) return 'duration_elapsed'
+  if (records.length >= maxIterations) return 'max_iterations'
+  if (stall === 0 || last === undefined) return undefined
+  if (hasFailed(last)) return failedInRow(records) >= mostFailures ? 'failing' : undefined
+  // a failed iteration says nothing about what there is to change
+  const others = records.filter((record) => !hasFailed(record))
+  if (others.length >= stall && others.slice(-stall).every(isUnchanged)) return 'stalled'
+  return isOscillating(records, startState) ? 'oscillating' : undefined
+}
+
+/** The number of failed iterations in a row that ends it. */
+const mostFailures = 5
+
+const firstWaitMs = 1_000
+const longestWaitMs = 60_000
+
+/** How long to wait before the next iteration if the last ones failed, so that what they lacked may come back. */
+export function waitAfter(records: readonly IterationRecord[]): number {
+  const failed = failedInRow(records)
+  return failed === 0 ? 0 : Math.min(firstWaitMs * 2 ** (failed - 1), longestWaitMs)
+}
+
+/** How many of the last iterations failed. */
+export function failedInRow(records: readonly IterationRecord[]): number {
+  return records.length - 1 - records.findLastIndex((record) => !hasFailed(record))
+}
+
+/** In a record of an older version, whose run ended as it did, a failed iteration is one without changes. */
+function hasFailed({ success, error }: IterationRecord): boolean {
+  return !success && error !== undefined
+}
+
+/** The error of a run that ended because its iterations kept failing. */
+export function keptFailing({ records }: IterateResult): BatonError {
+  const count = failedInRow(records)
+  const why = records.at(-1)?.error ?? 'the reason is unknown'
+  return new BatonError('AGENT_FAILED', `stopped: the last ${count} iterations failed: ${why}`, {
+    hint: `Once the cause is gone, continue with baton resume --last --from ${records.length - count}.`,
+  })
+}
+
+/** The error of a prompt whose `until` was never met. */
+export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
+  const times = count === 1 ? 'one iteration' : `${count} iterations`
+  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}`, {
+    hint: `See its output with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
+  })
+}
+
+/** The error of a run whose files are not those of the best iteration, although git could restore them. */
+export function notRestored({ not_restored: problem }: IterateResult): BatonError | undefined {
+  return problem && new BatonError('CHANGES_FAILED', problem.message, defined({ hint: problem.hint }))
+}
+
+export function elapsedMs(records: readonly IterationRecord[]): number {
+  return records.reduce((sum, { elapsed_ms: ms }) => sum + ms, 0)
+}
+
+/** The number of iterations; undefined if unknown. */
+export function plannedCount({
+  condition,
+  maxIterations,
+}: Pick<EndRules, 'condition' | 'maxIterations'>): number | undefined {
+  return condition?.kind === 'count' ? Math.min(condition.count, maxIterations) : undefined
+}
+
+function isBetter(score: number, than: number, { scoreBest }: Pick<EndRules, 'scoreBest'>): boolean {
+  return scoreBest === 'highest' ? score > than : score < than
+}
+
+/** The iteration with the best score, the later one of equals; -1 is the state before the first. */
+export function bestOf(
+  records: readonly IterationRecord[],
+  startScore: number | undefined,
+  rules: Pick<EndRules, 'scoreBest'>,
+): { readonly iteration: number; readonly score: number } | undefined {
+  let best: { readonly iteration: number; readonly score: number } | undefined =
+    startScore === undefined ? undefined : { iteration: -1, score: startScore }
+  for (const { iteration, score } of records) {
+    if (score === undefined) continue
+    if (best === undefined || !isBetter(best.score, score, rules)) best = { iteration, score }
+  }
+  return best
+}
+
+function isUnchanged({ changed_files: files }: IterationRecord): boolean {
+  return files.length === 0
+}
+
+/** Whether files were changed, but the state is an earlier one. */
+function isOscillating(records: readonly IterationRecord[], startState: string | undefined): boolean {
+  const last = records.at(-1)
+  if (last?.state === undefined || isUnchanged(last)) return false
+  const earlier = records.slice(0, -1).map(({ state }) => state)
+  return [startState, ...earlier].includes(last.state)
+}

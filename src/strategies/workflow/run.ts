@@ -1,0 +1,167 @@
+import { BatonError } from '../../base/error.ts'
+import { checkBySchema } from '../../base/json-schema.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { looksAtEnd, type WorkflowStep } from '../../config/workflow.ts'
+import { emit, type RunContext, withServices } from '../../event/context.ts'
+import type { Spent } from '../../event/meter.ts'
+import { keepAnswer, responseOf, type TaskAnswer } from '../../run/answer.ts'
+import type { OutputSchema } from '../../load/output-schema.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
+import { fitting, misfitOf } from '../../run/structured-answer.ts'
+import { createExpressions } from './expression.ts'
+import { type Graph, graphOf, sinksOf } from './graph.ts'
+import { type Request, type StepEnd, type StepEnds, viewOf } from './input.ts'
+import { joinTexts, textOf } from '../../prompt/value-text.ts'
+import type { WorkflowRun } from './prepare.ts'
+import { runInOrder } from './schedule.ts'
+import { runStep } from './step.ts'
+import type { TaskCall } from '../../run/strategy.ts'
+import { instructionOf } from '../../stage/state.ts'
+
+/**
+ * Runs the steps of a workflow instead of calling one agent. The answer consists of the outputs of the steps that no
+ * other needs, joined by a blank line; a single one keeps its structure. `ai_response.steps` has how each step ended.
+ * @throws BatonError of the step that ended the workflow; AGENT_FAILED, with the answer kept, for steps that failed
+ * without ending it, unless a step that handles the failure is done
+ */
+export async function answerBySteps(call: TaskCall, context: RunContext): Promise<TaskAnswer> {
+  const { settings } = call
+  const { target, filesOf, filesIn } = call.round
+  const { workflow } = settings
+  if (workflow === undefined) throw new Error('no [workflow]')
+  const request = requestOf(call)
+  const { scope, services } = context
+  const graph = graphOf(workflow)
+  const limit = workflow.concurrency ?? settings.input_concurrency
+  const run: WorkflowRun = {
+    graph,
+    target,
+    request,
+    filesOf,
+    filesIn,
+    limit,
+    expressions: createExpressions(target.settings.lua, { isInstalled: scope.isInstalled }),
+    ends: new Map(),
+    answering: answeringStep(graph),
+  }
+  const steps = graph.nodes.map(({ step: { id, needs, agent } }) => ({
+    id,
+    needs,
+    ...(agent === undefined ? {} : { agent }),
+  }))
+  emit(context, { type: 'workflow.started', steps, concurrency: limit })
+  const { spent } = await services.meter.measure(scope.at, () =>
+    runInOrder(graph, { limit, signal: services.signal }, async (node, signal) => {
+      run.ends.set(node.step.id, await runStep(node, run, withServices(context, { signal })))
+    }),
+  )
+  const answer = await answerOf(run, spent, context)
+  const failed = unhandled(graph, run.ends)
+  if (failed.length === 0) return answer
+  const kept = { text: answer.text, spent, ...(answer.text === '' ? {} : { isResult: true as const }) }
+  return keepAnswer(
+    () => kept,
+    async () => {
+      throw await failure(failed, target)
+    },
+  )
+}
+
+function requestOf({ plan, state, inputText, round: { target, given } }: TaskCall): Request {
+  const instruction = instructionOf(state)
+  const { sub_agents: _, workflow: _workflow, ...params } = state.params
+  return {
+    text: [inputText, instruction].filter((text) => text.trim() !== '').join('\n\n'),
+    instruction,
+    params,
+    input: target.vars ?? plan.input ?? given?.value ?? null,
+    stdin: target.stdin,
+  }
+}
+
+/** The only step that no other needs, if it has a single answer. */
+function answeringStep(graph: Graph): string | undefined {
+  const [sink, other] = sinksOf(graph)
+  return sink === undefined || other !== undefined || sink.for_each !== undefined ? undefined : sink.id
+}
+
+async function answerOf({ graph, ends, target }: WorkflowRun, spent: Spent, context: RunContext): Promise<TaskAnswer> {
+  const { dry } = context.scope
+  // a dry run that calls no model gets no further than the first steps
+  const sinks = dry === 'req' ? graph.nodes.map(({ step }) => step) : sinksOf(graph)
+  const outputs = sinks.flatMap(({ id }): readonly Json[] => outputOf(ends.get(id)))
+  const [only = null] = outputs
+  const isStructured = sinks.length === 1 && typeof only !== 'string' && only !== null
+  const written = { text: joinTexts(outputs.map(textOf)), ...(isStructured ? { value: only } : {}) }
+  const { text, value }: Answered =
+    target.output === undefined || dry !== undefined ? written : await checked(written, target.output, context)
+  const steps = Object.fromEntries(graph.nodes.map(({ step: { id } }) => [id, statusOf(ends.get(id))]))
+  const changes = graph.nodes.flatMap(({ step: { id } }) => {
+    const end = ends.get(id)
+    return end?.status === 'done' ? (end.changes ?? []) : []
+  })
+  return {
+    text,
+    response: { ...responseOf({ text, reasoning: '' }, spent), steps },
+    fileChanges: changes,
+    ...(value === undefined ? {} : { value }),
+    spent,
+  }
+}
+
+interface Answered {
+  readonly text: string
+  readonly value?: Json
+}
+
+async function checked({ text, value }: Answered, output: OutputSchema, { services }: RunContext): Promise<Answered> {
+  const who = 'the workflow answered'
+  if (value === undefined) return fitting(text, output, { who, signal: services.signal })
+  const problems = await checkBySchema(output, value, services.signal)
+  if (problems.length > 0) throw misfitOf(problems, who)
+  return { text, value }
+}
+
+function outputOf(end: StepEnd | undefined): readonly Json[] {
+  if (end === undefined || end.status === 'skipped' || end.output === undefined) return []
+  if (end.status === 'failed' && Array.isArray(end.output)) {
+    return [(end.output as readonly Json[]).filter((output) => output !== null)]
+  }
+  return end.output === null ? [] : [end.output]
+}
+
+function statusOf(end: StepEnd | undefined): JsonObject {
+  return { output: null, error: null, ...(end === undefined ? { status: 'skipped' } : viewOf(end)) }
+}
+
+/** Failed steps without a step that handles it: one with `when = "failure"`, or whose condition names it. */
+function unhandled(
+  { nodes }: Graph,
+  ends: StepEnds,
+): readonly { readonly step: WorkflowStep; readonly message: string }[] {
+  return nodes.flatMap(({ step, dependents }) => {
+    const end = ends.get(step.id)
+    if (end?.status !== 'failed') return []
+    const isHandled = dependents.some((other) => ends.get(other.id)?.status === 'done' && isFor(other, step.id))
+    return isHandled ? [] : [{ step, message: end.error.message }]
+  })
+}
+
+/** Steps that always run, such as cleanup, do not handle failures. */
+function isFor(step: WorkflowStep, id: string): boolean {
+  return step.when.trim() !== 'always' && looksAtEnd(step, id)
+}
+
+async function failure(failed: ReturnType<typeof unhandled>, { placeOf }: PromptTarget): Promise<BatonError> {
+  const [first] = failed
+  if (first === undefined) throw new Error('nothing has failed')
+  const names = failed.map(({ step: { id } }) => `"${id}"`)
+  const what =
+    names.length === 1
+      ? `workflow step ${names[0]} failed`
+      : `${names.length} workflow steps failed (${names.join(', ')})`
+  return new BatonError('AGENT_FAILED', `${what}: ${first.message}`, {
+    place: await placeOf(['workflow', 'step', first.step.index, 'id'], 'value'),
+    hint: 'The outputs of the other steps are kept; resume the run to repeat only what failed.',
+  })
+}

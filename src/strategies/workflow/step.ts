@@ -1,0 +1,275 @@
+import { mapSiblings } from '../../agent/siblings.ts'
+import { type BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
+import type { WorkflowStep } from '../../config/workflow.ts'
+import { below, emit, type RunContext, withServices } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
+import type { EventBody } from '../../event/event.ts'
+import { item, part, workflowItem, workflowStep } from '../../event/place.ts'
+import { failureOf } from '../../run/answer.ts'
+import { isBudget } from '../../run/ending.ts'
+import type { StepNode } from './graph.ts'
+import { type Item, plainInput, type StepEnd, type StepInput } from './input.ts'
+import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
+import { itemsOf, reasonToSkip } from './conditions.ts'
+import { type Given, runMainStep, runStepAgent } from './agents.ts'
+import { type PreparedStep, prepareStep, type WorkflowRun } from './prepare.ts'
+
+/**
+ * One step of a workflow, after all that it needs has ended: skipped, or done by its agent, for each item if it has
+ * items. A step and each of its items are boundaries. A failure is an end if the step lets the run continue.
+ * @throws what ends the run: the failure of a step that does not allow it, a suspension, an exhausted budget
+ */
+export async function runStep(node: StepNode, run: WorkflowRun, context: RunContext): Promise<StepEnd> {
+  const { step } = node
+  const at = below(context, workflowStep(step.id))
+  try {
+    const end = await endOf(node, run, at)
+    announce(step, end, at)
+    return end
+  } catch (caught) {
+    const { error } = failureOf(caught)
+    context.services.signal.throwIfAborted()
+    if (step.on_error === 'continue' && !isFatal(error)) {
+      const end = { status: 'failed', error: errorInfo(error) } as const
+      announce(step, tell(end, step, at), at)
+      return end
+    }
+    emit(at, { type: isSuspension(error) ? 'step.suspended' : 'step.failed', id: step.id, error: errorInfo(error) })
+    if (!isBatonError(error) || stopsRun(error)) throw error
+    const from = await run.target.placeOf(['workflow', 'step', step.index, 'id'], 'value')
+    const message = `workflow step "${step.id}" failed: ${error.message}`
+    throw rewordError(error, { code: 'AGENT_FAILED', message, from })
+  }
+}
+
+function announce({ id }: WorkflowStep, end: StepEnd, at: RunContext): void {
+  switch (end.status) {
+    case 'done':
+      return emit(at, { type: 'step.completed', id, output: end.output })
+    case 'skipped':
+      return emit(at, { type: 'step.skipped', id, reason: end.reason })
+    case 'failed':
+      return emit(at, { type: 'step.failed', id, error: end.error })
+  }
+}
+
+async function endOf(node: StepNode, run: WorkflowRun, at: RunContext): Promise<StepEnd> {
+  const { step } = node
+  const reason = await reasonToSkip(node, run, at)
+  if (reason !== undefined) {
+    const skipped = { status: 'skipped', reason } as const
+    return at.services.effects.boundary(at.scope.at, async () => skipped, { inputs: { skipped }, label: labelOf(step) })
+  }
+  const items = step.for_each === undefined ? undefined : await itemsOf(step.for_each, { node, run }, at)
+  const event: EventBody = {
+    type: 'step.started',
+    id: step.id,
+    ...defined({ name: step.agent, items: items?.length }),
+  }
+  emit(at, event)
+  const prepared = await prepareStep(node, run)
+  if (items === undefined) return settle(prepared, undefined, at)
+
+  // each item has its own inputs
+  const inputs = { items, step: prepared.definition }
+  const options = { inputs, partInputs: ['items', 'step'], ...endOptions, label: labelOf(step) }
+  let failure: { readonly error: unknown } | undefined
+  const end = await at.services.effects.boundary(
+    at.scope.at,
+    async () => {
+      failure = undefined
+      try {
+        return await runItems(items, prepared, at)
+      } catch (error) {
+        failure = { error }
+        return recordedFailure(error, at)
+      }
+    },
+    options,
+  )
+  if (failure !== undefined) throw (failure as { readonly error: unknown }).error
+  return end
+}
+
+/** The record of a failure that ends the run. */
+function recordedFailure(caught: unknown, at: RunContext): StepEnd {
+  const { error } = failureOf(caught)
+  at.services.signal.throwIfAborted()
+  if (isFatal(error)) throw error
+  return { status: 'failed', error: errorInfo(error) }
+}
+
+function labelOf({ agent }: WorkflowStep): string {
+  return agent ?? 'main agent'
+}
+
+/** A failure is not final: a resumed run repeats the step. */
+const endOptions = {
+  isFinal: ({ status }: StepEnd): boolean => status !== 'failed',
+  failureIn: (end: StepEnd) => (end.status === 'failed' ? end.error : undefined),
+}
+
+async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunContext): Promise<StepEnd> {
+  const { step } = prepared.node
+  const limit = step.concurrency ?? prepared.run.limit
+  const failures: { readonly index: number; readonly end: StepEnd & { readonly status: 'failed' } }[] = []
+  const changes: JsonObject[][] = []
+  const outputs = await mapSiblings(items, { limit, signal: at.services.signal }, async (value, index, signal) => {
+    const place = withServices(below(at, workflowItem(index)), { signal })
+    try {
+      const end = await settle(prepared, { value, index }, place)
+      emit(at, { type: 'step.item', id: step.id, index, status: end.status })
+      if (end.status === 'failed') failures.push({ index, end })
+      if (end.status === 'done') changes[index] = [...(end.changes ?? [])]
+      return end.status === 'done' ? end.output : null
+    } catch (error) {
+      if (isSuspension(error)) emit(at, { type: 'step.item', id: step.id, index, status: 'suspended' })
+      throw inItem(error, index)
+    }
+  })
+  const [first] = failures.toSorted((left, right) => left.index - right.index)
+  if (first === undefined) return { status: 'done', output: outputs, ...changesOf(changes.flat()) }
+  const message = `${failures.length} of ${items.length} items failed: item ${first.index}: ${first.end.error.message}`
+  return { status: 'failed', error: { ...first.end.error, message }, output: outputs }
+}
+
+function inItem(caught: unknown, index: number): unknown {
+  const { error } = failureOf(caught)
+  if (!isBatonError(error) || stopsRun(error)) return error
+  return rewordError(error, { message: `item ${index}: ${error.message}` })
+}
+
+function changesOf(changes: readonly JsonObject[]) {
+  return changes.length === 0 ? {} : { changes }
+}
+
+/** Runs the step once, as a whole or for one item, as a boundary. */
+async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promise<StepEnd> {
+  const { run, node } = prepared
+  const { step } = node
+  const given: StepInput =
+    step.input === undefined
+      ? plainInput(step, { ends: run.ends, item: one, request: run.request })
+      : textInput(await prepared.render('input', one, at.services.signal))
+  const instructions =
+    step.instructions === undefined ? undefined : await prepared.render('instructions', one, at.services.signal)
+  const work = { prepared, given, instructions, label: one === undefined ? step.id : `${step.id} ${one.index}` }
+  let failure: { readonly error: unknown } | undefined
+  const end = await at.services.effects.boundary(
+    at.scope.at,
+    async (): Promise<StepEnd> => {
+      failure = undefined
+      try {
+        return ended(await runAgents(work, at))
+      } catch (caught) {
+        const end = recordedFailure(caught, at)
+        failure = failureOf(caught)
+        return end
+      }
+    },
+    {
+      inputs: { ...prepared.definition, input: given.value, instructions },
+      ...endOptions,
+      ...(one === undefined ? { label: labelOf(step) } : {}),
+    },
+  )
+  if (failure === undefined) return end
+  const { error } = failure as { readonly error: unknown }
+  if (step.on_error === 'fail_fast') throw error
+  return tell(end, step, at, one)
+}
+
+function tell(end: StepEnd, { id }: WorkflowStep, at: RunContext, one?: Item): StepEnd {
+  if (end.status !== 'failed') return end
+  const which = one === undefined ? '' : `item ${one.index} of `
+  const message = `${which}workflow step "${id}" failed, and the run continues: ${end.error.message}`
+  emit(at, { type: 'warning', message, ...defined({ hint: end.error.hint }) })
+  return end
+}
+
+function textInput(text: string): StepInput {
+  return { value: text, text }
+}
+
+function ended(given: Given): StepEnd {
+  return 'skipped' in given ? { status: 'skipped', reason: given.skipped } : { status: 'done', ...given }
+}
+
+/** Errors that no later step of the workflow can handle. */
+function isFatal(error: unknown): boolean {
+  return !isBatonError(error) || stopsRun(error) || isBudget(error)
+}
+
+interface Work {
+  readonly prepared: PreparedStep
+  readonly given: StepInput
+  /** Undefined: the step has an agent. */
+  readonly instructions: string | undefined
+  readonly label: string
+}
+
+/** Runs the agent of the step, or the first of its fallbacks that does not fail. */
+async function runAgents(work: Work, at: RunContext): Promise<Given> {
+  const { agents, node } = work.prepared
+  let last: BatonError | undefined
+  for (const [index, agent] of agents.entries()) {
+    const place = index === 0 ? at : below(at, part('fallback'), item(index - 1))
+    if (last !== undefined) {
+      const message = `workflow step "${node.step.id}" falls back to ${agent?.name ?? 'the main agent'}: ${last.message}`
+      emit(at, { type: 'warning', message })
+    }
+    try {
+      return await inPlace(node.step, place, (inside) =>
+        agent === undefined ? runMain(work, inside) : runNamed(work, agent, inside),
+      )
+    } catch (caught) {
+      const { error } = failureOf(caught)
+      at.services.signal.throwIfAborted()
+      if (!isBatonError(error) || isFatal(error)) throw error
+      last = error
+    }
+  }
+  throw last ?? new Error('a step has an agent')
+}
+
+/** A step with `isolation` works in a work tree, whose changes are applied to the workspace when it is done. */
+async function inPlace(
+  { isolation }: WorkflowStep,
+  at: RunContext,
+  work: (at: RunContext) => Promise<Given>,
+): Promise<Given> {
+  if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
+  const [{ runIsolated }, { wayOut }] = await Promise.all([
+    import('../../run/isolation/isolated.ts'),
+    import('../../run/isolation/prompt.ts'),
+  ])
+  return runIsolated({ name: 'step', ...wayOut(at), work, verdict: () => 'apply' }, at)
+}
+
+function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][number] & object, at: RunContext) {
+  const { run, node } = prepared
+  const { target, request } = run
+  return runStepAgent({ agent, options: node.step.options, given, request, target }, at)
+}
+
+async function runMain({ prepared, given, instructions = '', label }: Work, at: RunContext): Promise<Given> {
+  const { run, node, main } = prepared
+  const { request } = run
+  if (main === undefined) throw new Error('a step without an agent is prepared for the main agent')
+  const isHere = node.step.isolation !== 'worktree' || at.scope.dry !== undefined
+  const target = isHere ? run.target : targetHere(run.target, at)
+  const settings = isHere ? main.settings : settingsHere(main.settings, at)
+  // standard input has its own message
+  const isRequest = node.step.input === undefined && node.step.needs.length === 0 && node.step.for_each === undefined
+  const call = {
+    ...main,
+    settings,
+    instructions,
+    label,
+    inputText: isRequest ? request.text : given.text,
+    stdin: isRequest ? request.stdin : undefined,
+    files: await (isHere ? run.filesOf(settings) : run.filesIn(settings, at)),
+  }
+  return runMainStep(call, target, at)
+}
