@@ -191,6 +191,16 @@ describe('checking a prompt file', () => {
     ])
   })
 
+  it('reports a gate without a work tree, and commits of iterations in one, which a run refuses', async () => {
+    expect(await check({ 'ask.md': prompt('gate = "npm test"') })).toEqual([
+      'error ask.md:2:1 "gate" needs isolation = "worktree"',
+    ])
+    const keys = 'isolation = "worktree"\n[iterate]\ncondition = "3"\ncommits = true'
+    expect(await check({ 'ask.md': prompt(keys) })).toEqual([
+      'error ask.md:5:1 "iterate.commits" and isolation = "worktree" cannot be combined',
+    ])
+  })
+
   it('finds what [iterate] names and what it lacks', async () => {
     const keys = [
       'sub_agents = ["a.aip"]',
