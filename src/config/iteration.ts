@@ -27,3 +27,12 @@ export function conditionText(condition: IterationCondition): string {
     Object.entries(unitSeconds).findLast(([, seconds]) => condition.seconds % seconds === 0) ?? (['s', 1] as const)
   return `${condition.seconds / size}${unit}`
 }
+
+/** Keywords of `summarizer` that are no names of agents. */
+const summarizers: ReadonlySet<string> = new Set(['files', 'llm'])
+
+/** The agent that summarizes iterations, as it is named; undefined: none is needed. */
+export function summarizerName(iterate: { readonly summarizer: string } | undefined): string | undefined {
+  const name = iterate?.summarizer
+  return name === undefined || summarizers.has(name) ? undefined : name
+}

@@ -13,7 +13,7 @@ import { narrow, type RunContext, type RunScope, withScope, withServices } from 
 import type { SandboxRights } from '../event/sandbox-rights.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import type { TargetOptions } from './target.ts'
+import type { TargetOptions } from './options.ts'
 import { limitsOfWriting } from './limits.ts'
 
 /** Where the run was started, and its `-c`: all prompt files of the run are loaded with them. */

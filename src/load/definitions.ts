@@ -10,7 +10,7 @@ import { nameGuard } from '../pack/name-guard.ts'
 import { mayBePackName } from '../pack/pack-ref.ts'
 import { type NamedFile, resolveAgent, type ResolveOptions } from '../pack/resolve.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import type { TargetOptions } from './target.ts'
+import type { TargetOptions } from './options.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 
 /** An agent that was found by a name in a prompt file. */

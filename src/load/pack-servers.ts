@@ -5,7 +5,7 @@ import { packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
 import { besides, serverNames } from './other-tools.ts'
-import type { TargetOptions } from './target.ts'
+import type { TargetOptions } from './options.ts'
 
 type Around = Pick<TargetOptions, 'cwd' | 'env' | 'home' | 'reads' | 'flags'>
 

@@ -29,7 +29,7 @@ import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-sc
 import { type AgentLookup, findPromptAgents, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
-import type { TargetOptions } from './target.ts'
+import type { TargetOptions } from './options.ts'
 import { nameRules, partRules, refuseProblems } from './file-rules.ts'
 import type { LoadedStrategy, StrategyLoading } from './strategy.ts'
 

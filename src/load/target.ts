@@ -6,9 +6,8 @@ import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import type { LeftOutServers } from '../config/left-out-servers.ts'
-import type { RunSpecOptions } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
-import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
@@ -23,10 +22,9 @@ import {
 } from '../pack/resolve.ts'
 import { checkSources, type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from '../pack/definitions.ts'
-import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import type { StrategyLoader } from './strategy.ts'
+import type { TargetOptions } from './options.ts'
 
 /** An agent that is run directly. */
 export interface AgentTarget {
@@ -94,22 +92,6 @@ export function mayAskModel({ answerAgent, spec, settings, strategy }: PromptTar
   const asksModel = strategy?.row.asksModel
   if (asksModel !== undefined) return asksModel(settings)
   return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
-}
-
-export interface TargetOptions extends ConfigOptions {
-  readonly file: string
-  /** The prompt itself, if it is not a file; `file` is then only its name in messages. */
-  readonly text?: string
-  /** See `RunSpecOptions`. */
-  readonly instruction?: string
-  /** The agent definition in `file` that is run. */
-  readonly definition?: RunSpecOptions['definition'] & {}
-  /** Standard input, as context of the prompt. */
-  readonly stdin?: string
-  readonly builtInDir: string
-  readonly strategies: readonly StrategyLoader[]
-  /** Named agents that were collected already, for checks of many files; see `definitionsOfPrompt`. */
-  readonly collected?: Map<string, Promise<Definitions>>
 }
 
 /**

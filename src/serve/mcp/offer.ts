@@ -3,7 +3,8 @@ import { BatonError } from '../../base/error.ts'
 import { firstText } from '../../authoring/inventory.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { InputVariable } from '../../config/input-variables.ts'
-import { loadTarget, takesMessages, type TargetOptions } from '../../load/target.ts'
+import type { TargetOptions } from '../../load/options.ts'
+import { loadTarget, takesMessages } from '../../load/target.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 
 /** A prompt file, agent or pack that clients may call. */

@@ -3,7 +3,7 @@ import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
 import { defined, isJsonObject, type Json } from '../../base/json.ts'
 import { readSource } from '../../base/reads.ts'
-import { conditionForms } from '../../config/iteration.ts'
+import { conditionForms, summarizerName } from '../../config/iteration.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { toolRules, writtenRules } from '../../tool/rule-list.ts'
@@ -11,7 +11,6 @@ import { closingRule, ruleText } from '../../tool/tool-rules.ts'
 import { defaultAssessment } from './blocks.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { StrategyLoading } from '../../load/strategy.ts'
-import { iterate } from './row.ts'
 import type { FoundAgent } from '../../load/definitions.ts'
 
 /** The iterate settings of a prompt file, with the contents of the files they name. */
@@ -63,10 +62,10 @@ export async function loadIteration(spec: RunSpec, options: StrategyLoading): Pr
     })
   }
   await checkContext(settings, spec)
-  const [agent] = iterate.agents(spec.settings)
+  const agent = summarizerName(settings)
   return {
     settings,
-    ...defined({ summarizer: agent && options.byName?.get(agent.name) }),
+    ...defined({ summarizer: agent === undefined ? undefined : options.byName?.get(agent) }),
     assessment:
       typeof assessment === 'string'
         ? await read(assessment, 'assessment', spec, options)
