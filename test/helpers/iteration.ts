@@ -1,6 +1,6 @@
 import { noUsage } from '../../src/event/message.ts'
 import type { IterateSettings } from '../../src/config/settings.ts'
-import type { IterationRecord } from '../../src/strategies/iterate/record.ts'
+import type { IterationRecord } from '../../src/strategies/iterate/records.ts'
 
 /** The record of an iteration that took a second and changed nothing, except for the given fields. */
 export function madeRecord(iteration: number, given: Partial<IterationRecord> = {}): IterationRecord {

@@ -27,7 +27,7 @@ export const ensemble: Strategy = {
     )
     return table?.model === undefined ? members : [...members, { name: table.model, path: ['ensemble', 'model'] }]
   },
-  models: async (around) => (await import('./check-models.ts')).modelsOfEnsemble(around),
+  models: async (around) => (await import('./load.ts')).modelsOfEnsemble(around),
   problems: async (spec, { output }) => (await import('./load.ts')).ensembleProblems(spec, output),
   answer: async (call, context) => (await import('./run.ts')).runEnsemble(call, context),
 }

@@ -1,21 +1,30 @@
-import { BatonError, type ErrorCode, exitCodes } from '../../base/error.ts'
+import { BatonError, type ErrorCode, exitCodes, isRunTooLarge, isSuspension } from '../../base/error.ts'
 import { indentJson } from '../../base/json-text.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
-import { below, emit, type RunContext } from '../../event/context.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
+import { below, emit, type RunContext, withServices } from '../../event/context.ts'
 import { addSpent, nothingSpent, type Spent } from '../../event/meter.ts'
-import { member as memberPlace, type Place } from '../../event/place.ts'
+import { item, member as memberPlace, part, type Place } from '../../event/place.ts'
 import { joinTexts } from '../../prompt/value-text.ts'
 import { responseOf, type TaskAnswer } from '../../run/answer.ts'
-import { aggregate, judge } from './aggregate.ts'
-import { checkAnswer, type CheckEnds, noneHasPassed } from './check.ts'
-import { type Ends, gatherAll, gatherFirst, type Passes, pickPlace } from './gather.ts'
-import { endPlace, type EnsembleRun, type MemberEnd } from './member.ts'
-import { prepareMembers, withoutEnsemble } from './members.ts'
-import { applyWinner, diffsOf, openTrees } from './trees.ts'
-import { errorText, isMissing, type MemberView, viewsOf } from './views.ts'
-import { countVotes, type Vote } from './vote.ts'
+import { aggregate, errorText, isMissing, judge, type MemberView, viewsOf } from './aggregate.ts'
+import {
+  createMemberStop,
+  endPlace,
+  type EnsembleRun,
+  type MemberEnd,
+  type MemberStop,
+  type PreparedMember,
+  prepareMembers,
+  runMember,
+  withoutEnsemble,
+} from './member.ts'
+import { applyWinner, diffsOf, inTreeOf, openTrees, type Trees } from './trees.ts'
 import { tellLeftOut } from '../../run/apply-answer.ts'
 import type { TaskCall } from '../../run/strategy.ts'
+import { unlessAborted } from '../../base/concurrency.ts'
+import { startPausableLimit } from '../../base/pausable-limit.ts'
+import type { Ensemble } from '../../config/ensemble.ts'
+import { type CommandEnd, runCheck } from '../../run/check-command.ts'
 
 /** The outcome of an ensemble: the combined answer, with the facts to report about it. */
 interface Outcome extends Pick<TaskAnswer, 'text' | 'value' | 'fileChanges'> {
@@ -237,4 +246,222 @@ function tellMissing(views: readonly MemberView[], missing: readonly MemberView[
   const reasons = missing.map((view) => `"${view.name}": ${errorText(view)}`)
   const message = `${missing.length} of ${views.length} members of the ensemble gave no answer: ${reasons.join('; ')}`
   emit(context, { type: 'warning', message })
+}
+
+/** How all members ended, in the order in which they are listed. */
+export type Ends = ReadonlyMap<string, MemberEnd>
+
+/** Members that work at the same time. */
+interface Asked {
+  readonly stops: ReadonlyMap<string, MemberStop>
+  /** Each settles when its member ends. None rejects. */
+  readonly works: ReadonlyMap<string, Promise<Settled>>
+}
+
+type Settled = { readonly end: MemberEnd } | { readonly error: unknown }
+
+/** Starts members, with their common deadline. */
+async function asking<T>(
+  members: readonly PreparedMember[],
+  run: EnsembleRun,
+  around: RunContext,
+  work: (asked: Asked) => Promise<T>,
+): Promise<T> {
+  const { deadline_ms: deadline } = run.ensemble
+  const stops = new Map(members.map(({ name }) => [name, createMemberStop()]))
+  const all = [...stops.values()]
+  const limit =
+    deadline === undefined ? undefined : startPausableLimit(deadline, () => all.forEach((one) => one.overdue()))
+  const { asking: outer } = around.services
+  const context = withServices(around, {
+    asking(ask) {
+      const further = (): ReturnType<typeof ask> => (outer === undefined ? ask() : outer(ask))
+      return limit === undefined ? further() : limit.without(further)
+    },
+  })
+  const works = new Map(
+    members.map((member) => {
+      const stop = stops.get(member.name) as MemberStop
+      const settled = runMember(member, run, stop, context).then(
+        (end): Settled => ({ end }),
+        (error: unknown): Settled => {
+          // wait for the others, because they are already paid for
+          if (!isSuspension(error) && !isRunTooLarge(error)) for (const one of all) one.giveUp()
+          return { error }
+        },
+      )
+      return [member.name, settled] as const
+    }),
+  )
+  try {
+    return await work({ stops, works })
+  } catch (error) {
+    for (const one of all) one.giveUp()
+    throw error
+  } finally {
+    await Promise.all(works.values())
+    limit?.end()
+  }
+}
+
+/**
+ * Starts all members at the same time and waits for all of them.
+ * @throws what ends the run; a suspension, after all others have ended
+ */
+async function gatherAll(run: EnsembleRun, context: RunContext): Promise<Ends> {
+  const settled = await asking(run.members, run, context, async ({ works }) =>
+    Promise.all([...works].map(async ([name, work]) => [name, await work] as const)),
+  )
+  context.services.signal.throwIfAborted()
+  return new Map(settled.map(([name, one]) => [name, endIn(one, settled)]))
+}
+
+function endIn(one: Settled, all: readonly (readonly [string, Settled])[]): MemberEnd {
+  if ('end' in one) return one.end
+  const errors = all.flatMap(([, settled]) => ('error' in settled ? [settled.error] : []))
+  // an error that ends the run takes precedence over suspensions, and over members that were stopped because of it
+  throw errors.find((error) => !isSuspension(error) && !isAbort(error)) ?? errors.find(isSuspension) ?? one.error
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+/** The first accepted answer, if any. */
+interface FirstAnswer {
+  readonly winner: string | undefined
+  readonly ends: Ends
+}
+
+/** Whether to accept the answer of a member; `context`: at a separate place. */
+export type Passes = (name: string, end: MemberEnd, context: RunContext) => Promise<boolean>
+
+/**
+ * Starts all members at the same time, checks their answers in the order in which they arrive, and stops the others as
+ * soon as one passes. The order is recorded: a resumed run first checks the answers that were checked before, and if
+ * one of them passes, starts no other member.
+ * @throws what ends the run; a suspension, if no answer passes and a member waits
+ */
+async function gatherFirst(run: EnsembleRun, passes: Passes, context: RunContext): Promise<FirstAnswer> {
+  const { effects } = context.services
+  const ends = new Map<string, MemberEnd>()
+  const pick = (name: string): string =>
+    effects.observe(pickPlace(ends.size, context), { name: 'ensemble.first', args: ends.size }, () => name)
+  const taken = async (name: string, end: MemberEnd): Promise<boolean> => {
+    const at = pickPlace(ends.size, context)
+    ends.set(name, end)
+    return passes(name, end, { ...context, scope: { ...context.scope, at } })
+  }
+  const left = (): readonly PreparedMember[] => run.members.filter(({ name }) => !ends.has(name))
+
+  while (left().length > 0 && effects.answers(pickPlace(ends.size, context))) {
+    const name = pick('')
+    const known = run.members.filter((member) => member.name === name)
+    const [settled] = await asking(known, run, context, ({ works }) => Promise.all(works.values()))
+    if (settled === undefined) break
+    if (await taken(name, endIn(settled, [[name, settled]]))) return { winner: name, ends: inOrder(run, ends) }
+  }
+  const winner = await asking(left(), run, context, async ({ works, stops }) => {
+    const waiting = new Map(works)
+    const without: (readonly [string, Settled])[] = []
+    while (waiting.size > 0) {
+      const next = Promise.race([...waiting].map(([name, work]) => work.then((one) => [name, one] as const)))
+      const [first, one] = await unlessAborted(next, context.services.signal)
+      if ('error' in one) {
+        waiting.delete(first)
+        without.push([first, one])
+        continue
+      }
+      const name = pick(first)
+      const picked = (await works.get(name)) ?? one
+      waiting.delete(name)
+      if (await taken(name, endIn(picked, [[name, picked]]))) {
+        for (const stop of stops.values()) stop.beaten()
+        return name
+      }
+    }
+    for (const [, one] of without) endIn(one, without)
+    return undefined
+  })
+  return { winner, ends: inOrder(run, ends) }
+}
+
+/** The place of the record of whose answer was checked as the n-th. */
+function pickPlace(number: number, { scope }: RunContext): Place {
+  return [...scope.at, part('first'), item(number)]
+}
+
+/** Members whose answers were not checked were stopped. */
+function inOrder({ members }: EnsembleRun, ends: ReadonlyMap<string, MemberEnd>): Ends {
+  return new Map(members.map(({ name }) => [name, ends.get(name) ?? ({ status: 'stopped' } as const)]))
+}
+
+/** How the check of each answer ended, by the name of the member. */
+type CheckEnds = Map<string, CommandEnd>
+
+interface Checking {
+  readonly name: string
+  readonly end: MemberEnd
+  readonly ensemble: Ensemble
+  readonly checks: CheckEnds
+  readonly trees: Trees
+}
+
+/** Time limit for the check of one answer if the members have no limit of their own. */
+const usualMs = 10 * 60_000
+
+/**
+ * Whether a member has answered and its answer, which the check reads, passes. Without a check, every answer passes.
+ * The check runs in the folder where the member worked.
+ */
+async function checkAnswer(
+  { name, end, ensemble, checks, trees }: Checking,
+  context: RunContext,
+): Promise<boolean> {
+  const { check, timeout_ms: limit = usualMs } = ensemble
+  if (end.status !== 'answered') return false
+  if (check === undefined) return true
+  const command = { line: check, timeLimitMs: limit, key: 'ensemble.check', input: end.content }
+  const ended = await runCheck('check', command, inTreeOf(name, trees, context))
+  checks.set(name, ended)
+  return ended.code === 0
+}
+
+/** The error if no answer passes. */
+async function noneHasPassed(
+  views: readonly MemberView[],
+  checks: CheckEnds,
+  { ensemble, target }: EnsembleRun,
+): Promise<BatonError> {
+  const each = views.map((view) => {
+    const ended = checks.get(view.name)
+    if (ended === undefined) return `"${view.name}": ${errorText(view)}`
+    return `"${view.name}" ${ended.code === undefined ? 'was killed' : `exit code ${ended.code}`}`
+  })
+  return new BatonError('AGENT_FAILED', `no answer passes ${JSON.stringify(ensemble.check)}: ${each.join(', ')}`, {
+    place: await target.placeOf(['ensemble', 'check'], 'value'),
+    hint: 'See its output with baton runs show last. A resumed run repeats all members.',
+  })
+}
+
+/** An answer, with the names of the members that gave it. Plain JSON. */
+type Vote = {
+  readonly value: Json
+  readonly members: readonly string[]
+}
+
+/**
+ * The distinct values that the members voted for, the most frequent first; of equally frequent ones, the one whose
+ * first voter is listed first. Values are equal if their canonical JSON is.
+ */
+function countVotes(ballots: readonly { readonly name: string; readonly value: Json }[]): readonly Vote[] {
+  const byValue = new Map<string, { readonly value: Json; readonly members: string[] }>()
+  for (const { name, value } of ballots) {
+    const key = canonicalJson(value)
+    const known = byValue.get(key) ?? { value, members: [] }
+    known.members.push(name)
+    byValue.set(key, known)
+  }
+  // sorting is stable
+  return [...byValue.values()].toSorted((one, other) => other.members.length - one.members.length)
 }

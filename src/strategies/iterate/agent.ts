@@ -8,10 +8,10 @@ import { nothingSpent } from '../../event/meter.ts'
 import { type Ending, endsAll } from '../../run/ending.ts'
 import type { AgentTarget } from '../../load/target.ts'
 import { watchWork } from '../../run/work-done.ts'
-import { keptFailing, neverMet, notRestored } from './ends.ts'
+import { keptFailing, neverMet, notRestored } from './records.ts'
 import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
-import { filesSummary } from './summary.ts'
+import { filesSummary } from './summarize.ts'
 import type { AgentOnce, RunAgentOnce } from '../../run/strategy.ts'
 
 /** The result of one run of the agent. Plain JSON, because it is recorded. */

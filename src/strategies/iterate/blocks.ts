@@ -1,6 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import type { Iteration } from './load.ts'
-import type { IterationRecord } from './record.ts'
+import type { IterationRecord } from './records.ts'
 
 /** What an iteration is told about the work so far. */
 export interface IterationFacts {

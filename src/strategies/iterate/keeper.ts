@@ -1,13 +1,15 @@
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import type { IterateSettings } from '../../config/settings.ts'
-import { defined } from '../../base/json.ts'
+import { canonicalJson, defined } from '../../base/json.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { part, placeText } from '../../event/place.ts'
 import { filesText } from './blocks.ts'
 import { createGitKeeper } from './git-keeper.ts'
-import { createRecordKeeper } from './record-keeper.ts'
-import type { IterationRecord } from './record.ts'
-import { openRepository, type Opening, type Repository, type StartState } from './repository.ts'
+import type { IterationRecord } from './records.ts'
+import { type Opening, openRepository, type Repository, type StartState } from './repository.ts'
+import { sha256 } from '../../base/hash.ts'
 
 /** The state of the files at one moment. */
 interface WorkState {
@@ -50,7 +52,7 @@ export interface Keeper {
   ): Promise<BatonError | undefined>
 }
 
-export interface KeeperOptions {
+interface KeeperOptions {
   readonly settings: IterateSettings
   /** Absolute path of the prompt file; undefined for a text. */
   readonly promptFile: string | undefined
@@ -155,4 +157,45 @@ const noKeeper: Keeper = {
   changed: async (known) => known,
   keep: async ({ changed_files }) => ({ changed_files }),
   restore: async () => undefined,
+}
+
+/** The keeper without git: knows only what the run itself has changed. */
+function createRecordKeeper(): Keeper {
+  const touched = new Set<string>()
+  return {
+    commits: false,
+    start: async () => ({}),
+    async begin(records) {
+      for (const { changed_files: files } of records) for (const path of files) touched.add(path)
+    },
+    changed: async (known) => [...new Set(known)].toSorted(),
+    async keep({ changed_files }, { scope, services }) {
+      for (const path of changed_files) touched.add(path)
+      const { workspace } = scope.folders
+      const state = services.effects.observe([...scope.at, part('commit')], { name: 'iterate.state', args: [] }, () =>
+        sha256(canonicalJson([...touched].toSorted().map((path) => [path, contentName(resolve(workspace, path))]))),
+      )
+      return { changed_files, state }
+    },
+    async restore({ iteration, score }, records, context) {
+      if (iteration === records.at(-1)?.iteration) return undefined
+      const which = iteration < 0 ? 'before the first iteration' : `after iteration ${iteration}`
+      emit(context, {
+        type: 'warning',
+        message: `the best score was ${score}, ${which}, and the files are those of the last iteration`,
+        hint: 'In a git repository the best state would be restored.',
+      })
+      return undefined
+    },
+  }
+}
+
+function contentName(path: string): string | null {
+  try {
+    const status = lstatSync(path)
+    if (status.isSymbolicLink()) return `-> ${readlinkSync(path)}`
+    return status.isFile() ? sha256(readFileSync(path)) : 'folder'
+  } catch {
+    return null
+  }
 }

@@ -11,8 +11,18 @@ import { addSpent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
 import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
 import { type CommandEnd, runCheck, scoreIn } from '../../run/check-command.ts'
-import { bestOf, elapsedMs, endOf, endRules, failedInRow, plannedCount, waitAfter } from './ends.ts'
-import type { IterateResult, IterateStop, IterationRecord } from './record.ts'
+import {
+  bestOf,
+  elapsedMs,
+  endOf,
+  endRules,
+  failedInRow,
+  type IterateResult,
+  type IterateStop,
+  type IterationRecord,
+  plannedCount,
+  waitAfter,
+} from './records.ts'
 import type { WorkDone } from '../../run/work-done.ts'
 import type { Keeper } from './keeper.ts'
 import type { Summary } from './summarize.ts'
@@ -27,7 +37,7 @@ export interface IterationWork<T> extends WorkDone {
   readonly answers: readonly string[]
 }
 
-export interface IterateParts<T> {
+interface IterateParts<T> {
   readonly settings: IterateSettings
   /** The original prompt, for events and summaries. */
   readonly prompt: string
@@ -48,7 +58,7 @@ export interface IterateParts<T> {
   readonly keeper: Keeper
 }
 
-export interface Iterated<T> {
+interface Iterated<T> {
   /** Of the last iteration. */
   readonly outcome: T
   readonly result: IterateResult

@@ -6,13 +6,12 @@ import { instructionOf } from '../../stage/state.ts'
 import { placeGlobErrors } from '../../run/files.ts'
 import { createFileCache, workOnce } from '../../run/tasks.ts'
 import { iterationPrompt } from './blocks.ts'
-import { neverMet, keptFailing, notRestored } from './ends.ts'
+import { type IterateResult, keptFailing, neverMet, notRestored } from './records.ts'
 import { type Keeper, openKeeper } from './keeper.ts'
 import { type Iteration, iterationOf } from './load.ts'
 import { iterate, type IterationWork } from './loop.ts'
-import type { IterateResult } from './record.ts'
 import { summarize } from './summarize.ts'
-import type { Working, Worked, TaskOutcome, RoundTasks, PromptRun, Repeated, WorkOnTasks } from '../../run/strategy.ts'
+import type { PromptRun, Repeated, RoundTasks, TaskOutcome, Worked, Working, WorkOnTasks } from '../../run/strategy.ts'
 
 /**
  * Iterates a prompt file: the tasks of each round are worked on repeatedly. Opening the keeper of the first round refuses

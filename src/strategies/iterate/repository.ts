@@ -5,11 +5,9 @@ import { isInside, realPath } from '../../base/files.ts'
 import { type GitCommand, gitFailed, gitFailure, repositoryFilters, runGit } from '../../base/git.ts'
 import type { ProcessResult } from '../../base/process.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
-import { inTurn } from './in-turn.ts'
-import { isOwnCommit, type TrailerFacts } from './message.ts'
-import { parseStatus, pathsOf, type StatusEntry, unstagedOf } from './porcelain.ts'
+import { filesText } from './blocks.ts'
 
-export interface RepositoryOptions {
+interface RepositoryOptions {
   /** Absolute, links resolved. Only files below it are considered and committed. */
   readonly workspace: string
   readonly env: GitCommand['env']
@@ -318,4 +316,117 @@ async function withTemporary<T>(work: (folder: string) => Promise<T>): Promise<T
   } finally {
     remove()
   }
+}
+
+/** The last commit that was started in each repository, by git's own folder. */
+const lastCommits = new Map<string, Promise<unknown>>()
+
+/**
+ * Does work on a repository after all earlier work of this process on it has ended; otherwise prompt files that iterate
+ * at the same time would run into each other's lock. `folder`: git's own.
+ */
+async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const before = lastCommits.get(folder)
+  const own = before === undefined ? work() : before.then(work)
+  const ended = own.catch(() => {})
+  lastCommits.set(folder, ended)
+  try {
+    return await own
+  } finally {
+    if (lastCommits.get(folder) === ended) lastCommits.delete(folder)
+  }
+}
+
+/** One line of `git status --porcelain=v1 -z`. Paths are from the top of the repository. */
+interface StatusEntry {
+  readonly path: string
+  /** The old name of a renamed file. */
+  readonly from?: string
+  /** The file differs from the index. */
+  readonly isUnstaged: boolean
+}
+
+/** Parses the NUL-separated form, in which names are never quoted or truncated (TV11). */
+export function parseStatus(text: string): readonly StatusEntry[] {
+  const entries: StatusEntry[] = []
+  const fields = text.split('\0')
+  for (let index = 0; index < fields.length; index += 1) {
+    const field = fields[index] ?? ''
+    if (field.length < 4) continue
+    const [state, path] = [field.slice(0, 2), field.slice(3)]
+    const isMoved = /[RC]/.test(state)
+    if (isMoved) index += 1
+    const from = isMoved && state.includes('R') ? fields[index] : undefined
+    entries.push({ path, isUnstaged: state[1] !== ' ', ...(from === undefined ? {} : { from }) })
+  }
+  return entries
+}
+
+/** Every path of an entry. */
+export function pathsOf({ path, from }: StatusEntry): readonly string[] {
+  return from === undefined ? [path] : [path, from]
+}
+
+/** Paths for `git add`, which fails for a path that is neither in the index nor on disk. */
+export function unstagedOf(entries: readonly StatusEntry[]): readonly string[] {
+  return entries.flatMap(({ path, isUnstaged }) => (isUnstaged ? [path] : []))
+}
+
+interface CommitFacts {
+  readonly run: string
+  /** Its name in trailers; the `[iter-N]` of the subject has the plain number. */
+  readonly key: string
+  readonly iteration: number
+  readonly files: readonly string[]
+  /** One line about the work; undefined: none. */
+  readonly subject: string | undefined
+}
+
+const subjectLength = 72
+
+/**
+ * The message of an iteration's commit (R89, TV10): a subject `[iter-N] …`, the changed files, and trailers by which a
+ * resumed run recognizes its own commit.
+ */
+export function commitMessage({ run, key, iteration, files, subject }: CommitFacts): string {
+  return `${subjectOf(iteration, subject)}\n\nModified files: ${filesText(files.map(withoutBreaks))}\n\n${trailers({ run, key })}\n`
+}
+
+/** `[iter-N]` and a description, from which a leading `[iter-N]` is removed. */
+export function subjectOf(iteration: number, summary: string | undefined): string {
+  const text = withoutBreaks(summary ?? '')
+    .replace(/^\s*\[iter-[^\]]*\]\s*/, '')
+    .trim()
+  const subject = `[iter-${iteration}] ${text === '' ? `Iteration ${iteration} changes` : text}`
+  const characters = Array.from(subject)
+  return characters.length <= subjectLength ? subject : `${characters.slice(0, subjectLength - 1).join('')}…`
+}
+
+/** The message of the commit that restores the best state. */
+export function bestMessage(
+  best: { readonly run: string; readonly key: string; readonly iteration: number; readonly score: number },
+  files: readonly string[],
+): string {
+  const state = best.iteration < 0 ? 'the state before the first iteration' : `the state of iteration ${best.iteration}`
+  const subject = `[iter-best] Restore ${state} (score ${best.score})`
+  return `${subject}\n\nModified files: ${filesText(files.map(withoutBreaks))}\n\n${trailers(best)}\n`
+}
+
+interface TrailerFacts {
+  readonly run: string
+  readonly key: string
+}
+
+function trailers({ run, key }: TrailerFacts): string {
+  return `Baton-Run: ${run}\nBaton-Iteration: ${withoutBreaks(key)}`
+}
+
+/** Whether the message has the trailers of these facts. */
+export function isOwnCommit(message: string, { run, key }: TrailerFacts): boolean {
+  const lines = new Set(message.split('\n').map((line) => line.trim()))
+  return lines.has(`Baton-Run: ${run}`) && lines.has(`Baton-Iteration: ${withoutBreaks(key)}`)
+}
+
+function withoutBreaks(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }

@@ -55,7 +55,7 @@ function promptInput({ given: { value, text }, request: { params, input } }: Age
   }
 }
 
-export interface MainCall {
+interface MainCall {
   readonly instructions: string
   readonly settings: Settings
   readonly params: JsonObject

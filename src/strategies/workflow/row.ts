@@ -21,7 +21,7 @@ export const workflow: Strategy = {
     (table?.steps ?? []).flatMap(({ index, options: { model } }) =>
       typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],
     ),
-  models: async (around) => (await import('./check-models.ts')).modelsOfSteps(around),
+  models: async (around) => (await import('./check.ts')).modelsOfSteps(around),
   problems: async ({ document, settings }, { compiler }) =>
     settings.workflow === undefined
       ? []

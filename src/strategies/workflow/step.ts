@@ -1,5 +1,5 @@
 import { mapSiblings } from '../../agent/siblings.ts'
-import { type BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
+import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../config/workflow.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
@@ -8,12 +8,20 @@ import type { EventBody } from '../../event/event.ts'
 import { item, part, workflowItem, workflowStep } from '../../event/place.ts'
 import { failureOf } from '../../run/answer.ts'
 import { isBudget } from '../../run/ending.ts'
-import type { StepNode } from './graph.ts'
-import { type Item, plainInput, type StepEnd, type StepInput } from './input.ts'
+import { conditionOf, type Graph, type StepNode } from './graph.ts'
+import { type Item, plainInput, type Request, type StepEnd, type StepInput, stepsTable } from './input.ts'
 import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
-import { itemsOf, reasonToSkip } from './conditions.ts'
 import { type Given, runMainStep, runStepAgent } from './agents.ts'
-import { type PreparedStep, prepareStep, type WorkflowRun } from './prepare.ts'
+import { describeValue } from '../../config/issue.ts'
+import { type Expressions, lineInText, writtenText } from './texts.ts'
+import type { Settings } from '../../config/settings.ts'
+import { withoutLimits } from '../../event/limits.ts'
+import { renderTemplate } from '../../prompt/render-template.ts'
+import { loadTemplates } from '../../prompt/template.ts'
+import type { ChainAgent } from '../../stage/chain.ts'
+import type { FileSet } from '../../run/files.ts'
+import type { OutputSchema } from '../../load/output-schema.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
 
 /**
  * One step of a workflow, after all that it needs has ended: skipped, or done by its agent, for each item if it has
@@ -272,4 +280,175 @@ async function runMain({ prepared, given, instructions = '', label }: Work, at: 
     files: await (isHere ? run.filesOf(settings) : run.filesIn(settings, at)),
   }
   return runMainStep(call, target, at)
+}
+
+interface StepOfRun {
+  readonly node: StepNode
+  readonly run: WorkflowRun
+}
+
+/**
+ * Why a step is skipped; undefined: it runs. All steps that it needs have ended.
+ * @throws BatonError of an expression
+ */
+async function reasonToSkip(node: StepNode, run: WorkflowRun, context: RunContext): Promise<string | undefined> {
+  const { step } = node
+  const ends = step.needs.map((id) => ({ id, status: run.ends.get(id)?.status }))
+  if (context.scope.dry === 'req' && ends.length > 0)
+    return 'a dry run calls no model, so the steps it needs have no output'
+  const expression = conditionOf(step)
+  if (expression !== undefined) {
+    const value = await evaluate('when', expression, { node, run }, context)
+    return value === undefined || value === false ? 'its condition is not met' : undefined
+  }
+  if (step.when.trim() === 'always') return undefined
+  if (step.when.trim() === 'failure') {
+    return ends.some(({ status }) => status === 'failed') ? undefined : 'nothing that it needs has failed'
+  }
+  const missing = ends.find(({ status }) => status !== 'done')
+  if (missing === undefined) return undefined
+  return missing.status === 'failed' ? `step "${missing.id}" failed` : `step "${missing.id}" was skipped`
+}
+
+/**
+ * The items of `for_each`.
+ * @throws BatonError of the expression, and if its value is not a list
+ */
+async function itemsOf(expression: string, at: StepOfRun, context: RunContext): Promise<readonly Json[]> {
+  const value = await evaluate('for_each', expression, at, context)
+  if (Array.isArray(value)) return value as readonly Json[]
+  // an empty table may be a list
+  if (typeof value === 'object' && value !== null && Object.keys(value).length === 0) return []
+  const given = value === undefined ? 'nothing (nil)' : describeValue(value)
+  const hint = 'It must return a list; steps.a.output or {} is an empty one if step a was skipped.'
+  throw await failure('for_each', { text: expression, message: `must return a list, not ${given}`, hint }, at)
+}
+
+async function evaluate(
+  key: 'when' | 'for_each',
+  text: string,
+  at: StepOfRun,
+  { services }: RunContext,
+): Promise<Json | undefined> {
+  const { node, run } = at
+  const result = await run.expressions.evaluate(text, visibleTo(node, run), services.signal)
+  if (result.kind === 'value') return result.value
+  const { message, line, isLimit } = result
+  const hint = isLimit
+    ? 'Raise the limit in [lua], or let an agent do this work.'
+    : 'It sees steps, params, input, instruction and stdin.'
+  throw await failure(key, { text, message: `failed: ${message}`, hint, line, isLimit }, at)
+}
+
+interface Failure {
+  readonly text: string
+  readonly message: string
+  readonly hint: string
+  readonly line?: number | undefined
+  readonly isLimit?: boolean
+}
+
+async function failure(key: 'when' | 'for_each', said: Failure, { node, run }: StepOfRun): Promise<BatonError> {
+  const { text, message, hint, line, isLimit = false } = said
+  const written = await writtenText(run.target.spec.document, ['workflow', 'step', node.step.index, key], text)
+  const place = lineInText(written, line)
+  return new BatonError(isLimit ? 'LIMIT' : 'SCRIPT_FAILED', `${key} ${message}`, { hint, place })
+}
+
+/** A running workflow: what all its steps share. */
+export interface WorkflowRun {
+  readonly graph: Graph
+  readonly target: PromptTarget
+  readonly request: Request
+  readonly expressions: Expressions
+  readonly filesOf: (settings: Settings) => Promise<FileSet>
+  /** The same for a different workspace, that of the context. */
+  readonly filesIn: (settings: Settings, context: RunContext) => Promise<FileSet>
+  /** The maximum of concurrent steps, and of concurrent items of a step without its own limit. */
+  readonly limit: number
+  /** How the steps ended, by id; filled while the workflow runs. */
+  readonly ends: Map<string, StepEnd>
+  /** The step whose answer is that of the file; undefined if there are several, or it has items. */
+  readonly answering: string | undefined
+}
+
+/** A step that is about to run, with what all its items share. */
+interface PreparedStep {
+  readonly node: StepNode
+  readonly run: WorkflowRun
+  /** Its agent and its fallbacks; undefined is the main agent. */
+  readonly agents: readonly (ChainAgent | undefined)[]
+  /** How the main agent is called; undefined: it is not. */
+  readonly main:
+    | { readonly settings: Settings; readonly params: JsonObject; readonly output: OutputSchema | undefined }
+    | undefined
+  /** The inputs of its boundary besides its input value. */
+  readonly definition: { readonly [name: string]: unknown }
+  readonly render: (key: 'input' | 'instructions', item: Item, signal: AbortSignal) => Promise<string>
+}
+
+/** The names available to templates and expressions without an item. */
+function visibleTo({ ancestors }: StepNode, { request, ends }: WorkflowRun): JsonObject {
+  const { params, input, instruction, stdin = null } = request
+  return { steps: stepsTable(ancestors, ends), params, input, instruction, stdin }
+}
+
+async function prepareStep(node: StepNode, run: WorkflowRun): Promise<PreparedStep> {
+  const { step } = node
+  const { target, request } = run
+  const names = [step.agent, ...step.fallback]
+  const agents = await Promise.all(
+    names.map(async (name) => (name === undefined ? undefined : target.findAgent({ name }))),
+  )
+  const hasOptions = Object.keys(step.options).length > 0
+  const params = hasOptions ? { ...request.params, ...step.options } : request.params
+  const settings = step.agent === undefined ? target.settingsFor(params) : undefined
+  const output = run.answering === step.id ? target.output : undefined
+  return {
+    node,
+    run,
+    agents,
+    main: settings && { settings, params, output },
+    definition: {
+      agents: Object.freeze(
+        agents.map((agent) => (agent === undefined ? null : { name: agent.name, text: agent.text })),
+      ),
+      options: step.options,
+      settings: settings && Object.freeze(decidingSettings(settings)),
+    },
+    render: await createRender(node, run),
+  }
+}
+
+/** Without the workflow, because each step is an input only of itself. */
+function decidingSettings(settings: Settings): JsonObject {
+  const { workflow: _, ...others } = withoutLimits(settings as unknown as JsonObject)
+  return others
+}
+
+/** Passes a template only the data that it names: outputs of other steps may be large, and there may be many items. */
+async function createRender(node: StepNode, run: WorkflowRun): Promise<PreparedStep['render']> {
+  const { step } = node
+  const written = (['input', 'instructions'] as const).filter((key) => step[key] !== undefined)
+  const templates = new Map(
+    await Promise.all(written.map(async (key) => [key, await openText(key, node, run)] as const)),
+  )
+  return async (key, item, signal) => {
+    const template = templates.get(key)
+    if (template === undefined) return ''
+    const { text, place, data } = template
+    const seen = item === undefined ? data : { ...data, item: item.value, index: item.index }
+    return renderTemplate(text, seen, { place, signal, tables: 'as text' })
+  }
+}
+
+async function openText(key: 'input' | 'instructions', node: StepNode, run: WorkflowRun) {
+  const { step, ancestors } = node
+  const text = step[key] ?? ''
+  const { paths } = await loadTemplates()
+  const named = paths(text).filter(({ parts: [root] }) => root === undefined || root === 'steps')
+  const isWhole = named.some(({ parts }) => parts.length < 2)
+  const ids = isWhole ? ancestors : new Set(named.map(({ parts: [, id = ''] }) => id))
+  const { place, start } = await writtenText(run.target.spec.document, ['workflow', 'step', step.index, key], text)
+  return { text, place: start ?? place, data: { ...visibleTo(node, run), steps: stepsTable(ids, run.ends) } }
 }

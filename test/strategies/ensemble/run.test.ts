@@ -336,11 +336,13 @@ describe('members that are programs (TV40)', () => {
     // each ends only when all have started, and one after the other
     const waits = (...names: readonly string[]): string =>
       names.map((name) => `until [ -e ${name} ]; do sleep 0.02; done`).join('; ')
-    const all = waits('a.begun', 'b.begun', 'c.begun')
+    const all = waits('a.pid', 'b.pid', 'c.pid')
+    // a process that has ended stays visible until the run has noticed its end
+    const noticed = (name: string): string => `while kill -0 $(cat ${name}.pid) 2>/dev/null; do sleep 0.02; done`
     const front = [
-      program('a', `touch a.begun; ${all}; ${waits('c.told')}; echo a`),
-      program('b', `touch b.begun; ${all}; echo b; touch b.told`),
-      program('c', `touch c.begun; ${all}; ${waits('b.told')}; echo c; touch c.told`),
+      program('a', `echo $$ > a.pid; ${all}; ${noticed('c')}; echo a`),
+      program('b', `echo $$ > b.pid; ${all}; echo b`),
+      program('c', `echo $$ > c.pid; ${all}; ${noticed('b')}; echo c`),
     ]
     const { folder, sent } = await run(`${head}timeout = "60s"\n${front.join('')}`, {
       files: { ...merged, ...seenFile },

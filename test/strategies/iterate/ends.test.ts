@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { IterateSettings } from '../../../src/config/settings.ts'
-import { bestOf, endOf, endRules, type EndRules, plannedCount } from '../../../src/strategies/iterate/ends.ts'
+import { bestOf, endOf, endRules, type EndRules, type IterationRecord, plannedCount } from '../../../src/strategies/iterate/records.ts'
 import { scoreIn } from '../../../src/run/check-command.ts'
-import type { IterationRecord } from '../../../src/strategies/iterate/record.ts'
 import { iterateSettings, madeRecord } from '../../helpers/iteration.ts'
 
 const count = (given: number) => ({ condition: { kind: 'count', count: given } }) as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bestMessage, commitMessage, isOwnCommit, subjectOf } from '../../../src/strategies/iterate/message.ts'
-import { filesSummary, summaryQuestion, usableSummary } from '../../../src/strategies/iterate/summary.ts'
+import { bestMessage, commitMessage, isOwnCommit, subjectOf } from '../../../src/strategies/iterate/repository.ts'
+import { filesSummary, summaryQuestion, usableSummary } from '../../../src/strategies/iterate/summarize.ts'
 
 describe('the message of a commit', () => {
   const facts = { run: '20260101-000000-abc', key: '0', iteration: 0, files: ['a.rs', 'b.rs'], subject: undefined }

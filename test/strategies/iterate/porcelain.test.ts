@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseStatus, pathsOf, unstagedOf } from '../../../src/strategies/iterate/porcelain.ts'
+import { parseStatus, pathsOf, unstagedOf } from '../../../src/strategies/iterate/repository.ts'
 
 const nul = (text: string): string => text.replaceAll('⎕', '\0')
 

@@ -2,8 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import { readWorkflow } from '../../../src/config/workflow.ts'
-import { type Graph, graphOf } from '../../../src/strategies/workflow/graph.ts'
-import { runInOrder } from '../../../src/strategies/workflow/schedule.ts'
+import { type Graph, graphOf, runInOrder } from '../../../src/strategies/workflow/graph.ts'
 import { createRandom, type Random } from '../../helpers/random.ts'
 
 /** Up to 30 steps that need some of the earlier ones, written in any order. */
